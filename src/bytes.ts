@@ -1,0 +1,163 @@
+/**
+ * Byte helpers: text, comparison, checksums, variable-length integers.
+ * Runs wherever JavaScript runs: Node's own faster functions are used where they exist, found without importing them.
+ */
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const node: typeof Buffer | undefined = globalThis.Buffer
+
+export const utf8 = (text: string): Uint8Array => encoder.encode(text)
+
+/** The text of `bytes[from, to)`, read as UTF-8. */
+export const text: (bytes: Uint8Array, from?: number, to?: number) => string = node
+  ? (bytes, from = 0, to = bytes.length) => node.prototype.utf8Slice.call(bytes, from, to)
+  : (bytes, from = 0, to = bytes.length) => decoder.decode(bytes.subarray(from, to))
+
+/** Unsigned byte order, the shorter of two keys with a common prefix first. */
+export const compare: (a: Uint8Array, b: Uint8Array) => number = node
+  ? (a, b) => node.compare(a, b)
+  : (a, b) => {
+      const shared = Math.min(a.length, b.length)
+      for (let i = 0; i < shared; i++) if (a[i] !== b[i]) return a[i]! - b[i]!
+      return a.length - b.length
+    }
+
+export const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && compare(a, b) === 0
+
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0
+  for (const part of parts) length += part.length
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+const HEX = '0123456789abcdef'
+
+export function hex(bytes: Uint8Array): string {
+  let out = ''
+  for (const byte of bytes) out += HEX[byte >> 4]! + HEX[byte & 15]!
+  return out
+}
+
+/** The bytes of an even number of hex digits, in either case. */
+export function unhex(digits: string): Uint8Array {
+  const bytes = new Uint8Array(digits.length >> 1)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16)
+  return bytes
+}
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
+  return value
+})
+
+function crc32Table(bytes: Uint8Array, start = 0): number {
+  let value = ~start
+  for (let i = 0; i < bytes.length; i++) value = (value >>> 8) ^ table[(value ^ bytes[i]!) & 255]!
+  return ~value >>> 0
+}
+
+/** CRC-32 (ISO 3309, as in gzip) of the bytes, continued from `start`. */
+export const crc32: (bytes: Uint8Array, start?: number) => number = globalThis.process?.getBuiltinModule?.('node:zlib')?.crc32 ?? crc32Table
+
+/** The portable form of {@link crc32}, kept visible so that a test can hold both to the same values. */
+export const portableCrc32 = crc32Table
+
+/** A growing byte buffer, written front to back. Integers are little-endian. */
+export class Writer {
+  bytes: Uint8Array
+  length = 0
+  private view: DataView
+
+  constructor(capacity = 256) {
+    this.bytes = node ? node.allocUnsafeSlow(capacity) : new Uint8Array(capacity)
+    this.view = new DataView(this.bytes.buffer)
+  }
+
+  reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return
+    const size = Math.max(this.bytes.length * 2, this.length + more)
+    const grown = node ? node.allocUnsafeSlow(size) : new Uint8Array(size)
+    grown.set(this.bytes.subarray(0, this.length))
+    this.bytes = grown
+    this.view = new DataView(grown.buffer)
+  }
+
+  u8(value: number): void {
+    this.reserve(1)
+    this.bytes[this.length++] = value
+  }
+
+  u16(value: number): void {
+    this.reserve(2)
+    this.view.setUint16(this.length, value, true)
+    this.length += 2
+  }
+
+  u32(value: number): void {
+    this.reserve(4)
+    this.view.setUint32(this.length, value, true)
+    this.length += 4
+  }
+
+  /** LEB128 of a whole number up to 2^53 - 1. */
+  varint(value: number): void {
+    this.reserve(8)
+    while (value > 127) {
+      this.bytes[this.length++] = (value % 128) | 128
+      value = Math.floor(value / 128)
+    }
+    this.bytes[this.length++] = value
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.reserve(bytes.length)
+    this.bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  /** Writes text as UTF-8 and returns how many bytes that took. */
+  text(value: string): number {
+    this.reserve(value.length * 3)
+    const written = node
+      ? node.prototype.utf8Write.call(this.bytes, value, this.length)
+      : encoder.encodeInto(value, this.bytes.subarray(this.length)).written
+    this.length += written
+    return written
+  }
+
+  /** What was written, in a buffer of its own. */
+  finish(): Uint8Array {
+    return this.bytes.slice(0, this.length)
+  }
+}
+
+/** Reads the varints of `bytes` from `at` on. */
+export class VarintReader {
+  at: number
+  private readonly bytes: Uint8Array
+  constructor(bytes: Uint8Array, at = 0) {
+    this.bytes = bytes
+    this.at = at
+  }
+
+  /** The next varint; NaN where the bytes end too early, which no caller may accept. */
+  next(): number {
+    let value = 0
+    let scale = 1
+    for (;;) {
+      const byte = this.bytes[this.at++]
+      if (byte === undefined || scale > 2 ** 49) return Number.NaN
+      value += (byte & 127) * scale
+      if (byte < 128) return value
+      scale *= 128
+    }
+  }
+}

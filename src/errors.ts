@@ -1,0 +1,94 @@
+/**
+ * Every error the library throws: one table, one class.
+ * The sentence of a code is fixed text; what varies is in `fields`, and is appended to the message.
+ */
+
+/** Who can mend it: the one who asked (400 and up), the one who feeds, or the one who runs the store (500 and up). */
+interface Row {
+  readonly status: number
+  readonly sentence: string
+}
+
+export const errorTable = {
+  BAD_REQUEST: { status: 400, sentence: 'A parameter is malformed or out of range.' },
+  NOT_FOUND: { status: 404, sentence: 'Nothing in this history matches the request.' },
+  GONE_BEFORE_HISTORY: { status: 410, sentence: 'The request lies below the oldest ledger that is held.' },
+
+  MALFORMED_JSON: { status: 400, sentence: 'The input is not well-formed JSON. Mend or remove the line; nothing of it was stored.' },
+  INVALID_INPUT: { status: 400, sentence: 'A member of the ledger close is missing or wrong. Nothing of that ledger was stored.' },
+  ID_OUT_OF_RANGE: { status: 400, sentence: 'An id does not fit its bits: ledger 31, transaction 20, operation 12. Nothing of that ledger was stored.' },
+  LEDGER_GAP: { status: 409, sentence: 'The ledger does not follow the newest one held. Append the ledgers between first.' },
+  LEDGER_FORK: {
+    status: 409,
+    sentence: 'Another ledger is held under this sequence. If the held history is the wrong one, roll back below it and append again.',
+  },
+  PREV_HASH_MISMATCH: { status: 409, sentence: 'prev_hash is not the hash of the newest ledger held. This close belongs to another chain.' },
+  DUPLICATE_TRANSACTION: { status: 409, sentence: 'A transaction with this hash is already held. Nothing of the ledger was stored.' },
+
+  CLOSED: { status: 503, sentence: 'The ledger is closed. Open it again to go on.' },
+  POISONED: {
+    status: 503,
+    sentence: 'An earlier write failed, so what the store holds is uncertain. Reads go on; close and reopen the ledger to write again.',
+  },
+  CONFLICT: { status: 503, sentence: 'Another writer has moved the head of this store. Keep one writer; reopen to go on as that one.' },
+  STORE_LOCKED: {
+    status: 503,
+    sentence: 'The store is open elsewhere, in this process or another. Close the other holder, or read through it over HTTP.',
+  },
+  STORE_DENIED: {
+    status: 503,
+    sentence: 'The store may not be read or written here. Check that the directory exists, its owner and its permissions.',
+  },
+  STORE_MISSING: { status: 503, sentence: 'There is no ledger store here. Check the path, or ingest into it first.' },
+  STORE_FAILED: { status: 503, sentence: 'The store failed. See the cause; if space or the disk is at fault, mend that and reopen.' },
+  STORE_FORMAT: {
+    status: 500,
+    sentence: 'The store was written in another format version. Open it with the release that wrote it, or ingest again into a new store.',
+  },
+  STORE_CATALOGUE: {
+    status: 500,
+    sentence: 'The store was written with another set of resources and indexes. Ingest again into a new store.',
+  },
+  STORE_MISUSE: { status: 500, sentence: 'The store contract was broken by its caller.' },
+  CORRUPT: {
+    status: 500,
+    sentence: 'A stored value is damaged or missing. Restore the store from a copy, or ingest again into a new one.',
+  },
+} as const satisfies Record<string, Row>
+
+export type ErrorCode = keyof typeof errorTable
+
+/** What varies in an error: names and values of the thing at fault. Never secrets; paths only of the caller's own store. */
+export type ErrorFields = Readonly<Record<string, string | number | bigint | boolean | undefined>>
+
+/** The only error class of the library. Switch on `code`; `fields` says what and where, `message` also what to do. */
+export class FolioError extends Error {
+  readonly code: ErrorCode
+  readonly fields: ErrorFields
+
+  constructor(code: ErrorCode, fields: ErrorFields = {}, cause?: unknown) {
+    const said = Object.entries(fields).filter(([, value]) => value !== undefined)
+    const detail = said.map(([name, value]) => `${name}: ${value}`).join(', ')
+    super(errorTable[code].sentence + (detail && ` (${detail})`), cause === undefined ? undefined : { cause })
+    this.name = 'FolioError'
+    this.code = code
+    this.fields = fields
+  }
+
+  /** The HTTP status that this error answers with. */
+  get status(): number {
+    return errorTable[this.code].status
+  }
+
+  /** True where trying the same call again later, unchanged, can help. */
+  get retry(): boolean {
+    return this.code === 'CLOSED' || this.code === 'STORE_LOCKED' || this.code === 'STORE_FAILED'
+  }
+}
+
+/** A parameter is at fault: `field` is its name on the wire, `reason` says what it must be. */
+export const badRequest = (field: string, reason: string): FolioError => new FolioError('BAD_REQUEST', { field, reason })
+
+/** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
+export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
+  new FolioError('INVALID_INPUT', { ledger, path, expected })

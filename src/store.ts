@@ -1,0 +1,96 @@
+/**
+ * The sorted key-value contract: everything that the engine asks of storage. A store is one small file that keeps these laws.
+ *
+ * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
+ * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, when `reverse`). A scan may return fewer
+ *   entries than `limit` only at the end of the range or when `maxBytes` is reached (it returns at least one entry where there is one);
+ *   `more` says whether entries of the range are left. Continue with the last key as the new, excluded bound.
+ * **Write.** A batch applies whole or not at all, also across a crash; the last write of a key in a batch wins; batches apply in call order.
+ *   A write that resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
+ *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
+ * **Buffers.** Keys and values handed in may be reused by the caller once the call has resolved; what is handed out belongs to the receiver.
+ * **Errors** are `FolioError`s. **Close** waits for what is under way; after it every call gives `CLOSED`.
+ *
+ * A store that can answer at once returns the value itself instead of a promise: no thread hop is paid for a read that needs none.
+ */
+import { compare } from './bytes.ts'
+import { FolioError } from './errors.ts'
+
+export type MaybePromise<T> = T | Promise<T>
+
+/** All keys from `gte` up to, but without, `lt`. Both bounds are always given. */
+export interface KeyRange {
+  readonly gte: Uint8Array
+  readonly lt: Uint8Array
+}
+
+export interface ScanOptions {
+  /** At most so many entries, one or more. */
+  readonly limit: number
+  /** Stop before key and value bytes go over this; the first entry is returned in any case. Default: no bound. */
+  readonly maxBytes?: number
+  /** From the high end of the range downwards. */
+  readonly reverse?: boolean
+}
+
+export type Entry = readonly [key: Uint8Array, value: Uint8Array]
+
+export interface Chunk {
+  readonly entries: Entry[]
+  /** True where the range holds entries beyond the last one returned. */
+  readonly more: boolean
+}
+
+/** `value: undefined` deletes the key. */
+export type Write = readonly [key: Uint8Array, value: Uint8Array | undefined]
+
+export interface WriteOptions {
+  /** Resolve only when the batch is on stable storage. */
+  readonly durable: boolean
+  /** Apply only if `key` holds exactly `value`. */
+  readonly expect?: { readonly key: Uint8Array; readonly value: Uint8Array | undefined }
+}
+
+/** What a store can do, as data. */
+export interface Capabilities {
+  /** For messages and tables: `level`, `memory`, … */
+  readonly name: string
+  /** `get` and `getMany` answer without a promise. */
+  readonly sync: boolean
+  /** What was written is there after a reopen. */
+  readonly persistent: boolean
+  /** Other processes may have the same store open, so the head can move without this process writing. */
+  readonly shared: boolean
+  /** The largest key and value in bytes, where the store has a limit. */
+  readonly maxKeyBytes?: number
+  readonly maxValueBytes?: number
+}
+
+export interface Store {
+  readonly capabilities: Capabilities
+  get(key: Uint8Array): MaybePromise<Uint8Array | undefined>
+  /** One answer a key, in order. */
+  getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]>
+  scan(range: KeyRange, options: ScanOptions): MaybePromise<Chunk>
+  write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
+  /** Calls `ring` after another process may have written; returns the function that stops it. Stores without it are polled. */
+  watch?(ring: () => void): () => void
+  close(): MaybePromise<void>
+}
+
+/** Refuses a scan that breaks the contract; every store calls it first. */
+export function checkScan(range: KeyRange, options: ScanOptions): void {
+  if (!(range.gte instanceof Uint8Array) || !(range.lt instanceof Uint8Array))
+    throw new FolioError('STORE_MISUSE', { reason: 'a scan needs both bounds, as bytes' })
+  if (!Number.isSafeInteger(options.limit) || options.limit < 1)
+    throw new FolioError('STORE_MISUSE', { reason: 'a scan needs a whole limit of 1 or more' })
+}
+
+/** True where a range can hold no key. */
+export const isEmptyRange = (range: KeyRange): boolean => compare(range.gte, range.lt) >= 0
+
+export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> => typeof (value as Promise<T> | undefined)?.then === 'function'
+
+/** `next(value)` at once where the value is there, else when it comes. */
+export const after = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
+  isPromise(value) ? value.then(next) : next(value)
