@@ -1,0 +1,140 @@
+/**
+ * A store over LevelDB (classic-level), or over any abstract-level database handed in.
+ *
+ * **Invariant:** one batch is under way at a time, in call order; abstract-level promises no order among parallel ones.
+ * **Invariant:** after a failed write no other is tried: LevelDB was measured to acknowledge, and lose, synced batches after a full disk.
+ */
+import { equal } from '../../src/bytes.ts'
+import { FolioError } from '../../src/errors.ts'
+import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
+import { checkScan, isEmptyRange } from '../../src/store.ts'
+import { failure, type LevelOptions, openDirectory } from './open.ts'
+import { type Database, encodings, nextMany, nextOne, readChunk, type Step } from './scan.ts'
+
+export type { LevelOptions } from './open.ts'
+
+/**
+ * Opens a store.
+ *
+ * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
+ *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
+ * @param options For directories only.
+ * @throws `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
+ *   `mustExist`, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
+ *   Later, `POISONED` for every write after one that failed; reads go on.
+ */
+export async function level(location: string | Database, options: LevelOptions = {}): Promise<Store> {
+  if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany)
+  const name = String((location as { location?: string }).location ?? location.constructor.name)
+  await location.open().catch((error) => {
+    throw failure(error, name)
+  })
+  return new LevelStore(location, name, nextOne)
+}
+
+class LevelStore implements Store {
+  readonly capabilities: Store['capabilities']
+  private readonly db: Database
+  private readonly location: string
+  private readonly step: Step
+  private readonly underWay = new Set<Promise<unknown>>()
+  private lastWrite: Promise<unknown> = Promise.resolve()
+  private poison: FolioError | undefined
+  private closing: Promise<void> | undefined
+
+  constructor(db: Database, location: string, step: Step) {
+    const { permanence, getSync = false } = db.supports as { permanence: boolean; getSync?: boolean }
+    this.db = db
+    this.location = location
+    this.step = step
+    this.capabilities = { name: 'level', sync: getSync, persistent: permanence, shared: false }
+  }
+
+  get(key: Uint8Array): MaybePromise<Uint8Array | undefined> {
+    return this.capabilities.sync ? this.getNow(key) : this.run(() => this.lookUp(key))
+  }
+
+  /** Where reads are synchronous, a batch may land between two of them. */
+  getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]> {
+    if (this.capabilities.sync) return keys.map((key) => this.getNow(key))
+    return this.run(async () =>
+      (await this.db.getMany<Uint8Array, Uint8Array>([...keys], encodings)).map((value) => value && this.own(value)),
+    )
+  }
+
+  scan(range: KeyRange, options: ScanOptions): Promise<Chunk> {
+    return this.run(async () => {
+      checkScan(range, options)
+      if (isEmptyRange(range)) return { entries: [], more: false }
+      const { entries, more } = await readChunk(this.db, this.step, range, options)
+      return { entries: entries.map(([key, value]): Entry => [this.own(key), this.own(value)]), more }
+    })
+  }
+
+  write(batch: readonly Write[], options: WriteOptions): Promise<void> {
+    return this.run(() => {
+      const done = this.lastWrite.then(() => this.apply(batch, options))
+      this.lastWrite = done.catch(() => {})
+      return done
+    })
+  }
+
+  close(): Promise<void> {
+    this.closing ??= Promise.allSettled(this.underWay)
+      .then(() => this.db.close())
+      .catch((error) => {
+        throw failure(error, this.location)
+      })
+    return this.closing
+  }
+
+  private async apply(batch: readonly Write[], { durable, expect }: WriteOptions): Promise<void> {
+    if (this.poison) throw new FolioError('POISONED', { location: this.location }, this.poison)
+    if (expect) {
+      const held = await this.lookUp(expect.key)
+      const same = held && expect.value ? equal(held, expect.value) : held === expect.value
+      if (!same) throw new FolioError('CONFLICT', { location: this.location })
+    }
+    const operations = batch.map(([key, value]) =>
+      value ? ({ type: 'put', key: this.own(key), value: this.own(value) } as const) : ({ type: 'del', key } as const),
+    )
+    try {
+      await this.db.batch<Uint8Array, Uint8Array>(operations, { ...encodings, sync: durable } as object)
+    } catch (error) {
+      this.poison = failure(error, this.location)
+      throw this.poison
+    }
+  }
+
+  private async lookUp(key: Uint8Array): Promise<Uint8Array | undefined> {
+    const value = await this.db.get<Uint8Array, Uint8Array>(key, encodings)
+    return value && this.own(value)
+  }
+
+  private getNow(key: Uint8Array): Uint8Array | undefined {
+    if (this.closing) throw new FolioError('CLOSED', { location: this.location })
+    try {
+      const value = this.db.getSync<Uint8Array, Uint8Array>(key, encodings)
+      return value && this.own(value)
+    } catch (error) {
+      throw failure(error, this.location)
+    }
+  }
+
+  /** A database without permanence keeps and hands out the very buffers it was given, so these are copied. */
+  private own(bytes: Uint8Array): Uint8Array {
+    return this.capabilities.persistent ? bytes : new Uint8Array(bytes)
+  }
+
+  /** Work that `close` waits for, its errors turned into ours. */
+  private run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.closing) return Promise.reject(new FolioError('CLOSED', { location: this.location }))
+    const done = work().catch((error) => {
+      throw failure(error, this.location)
+    })
+    const forget = () => this.underWay.delete(done)
+    this.underWay.add(done)
+    done.then(forget, forget)
+    return done
+  }
+}

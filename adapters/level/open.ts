@@ -1,0 +1,103 @@
+/**
+ * Opens a LevelDB directory, and turns what LevelDB and the file system report into errors of ours.
+ *
+ * Everything is checked before LevelDB sees the path: it creates whole trees under parents that cannot hold them (and may hang there for
+ * ever), and it takes a directory whose CURRENT is lost for a new one and deletes the old tables.
+ */
+import type { AbstractLevel } from 'abstract-level'
+import { FolioError } from '../../src/errors.ts'
+
+export interface LevelOptions {
+  /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
+  readonly mustExist?: boolean
+  /** LevelDB's cache of uncompressed blocks. Default: 32 MiB. */
+  readonly cacheBytes?: number
+  /**
+   * The log is sorted into a table when it reaches this; up to two are in memory, and one is replayed on open. Default: 16 MiB, which
+   * holds a few thousand ledgers, so that a bulk load writes few small tables.
+   */
+  readonly writeBufferBytes?: number
+  /** About so many bytes are compressed and read together. Default: 4 KiB, since values are mostly larger than that already. */
+  readonly blockBytes?: number
+  /** Compress with snappy. Default: true; without it the same damage to a file goes unnoticed twice as often. */
+  readonly compression?: boolean
+}
+
+type Database = AbstractLevel<any, any, any>
+
+/** LevelDB keeps 1,000 tables open: with 8 MiB a table that covers 8 GB, with its own 2 MiB only 2. */
+const TABLE_BYTES = 8 << 20
+
+export async function openDirectory(location: string, options: LevelOptions): Promise<Database> {
+  try {
+    const held = await holdsDatabase(location)
+    if (!held && options.mustExist) throw new FolioError('STORE_MISSING', { location })
+    if (!held) await makeDirectory(location)
+    const { access, constants } = files()
+    await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
+    const { ClassicLevel } = await import('classic-level')
+    const db = new ClassicLevel<any, any>(location, {
+      createIfMissing: !held,
+      cacheSize: options.cacheBytes ?? 32 << 20,
+      writeBufferSize: options.writeBufferBytes ?? 16 << 20,
+      blockSize: options.blockBytes ?? 4096,
+      compression: options.compression ?? true,
+      maxFileSize: TABLE_BYTES,
+    })
+    await db.open()
+    return db
+  } catch (error) {
+    throw failure(error, location)
+  }
+}
+
+/** Found without an import, so that a bundle for browsers needs no stand-in for it. */
+const files = () => process.getBuiltinModule('node:fs/promises')
+
+async function holdsDatabase(location: string): Promise<boolean> {
+  const names = await files()
+    .readdir(location)
+    .catch((error): string[] => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+  if (names.includes('CURRENT')) return true
+  const data = names.find((name) => /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/.test(name))
+  if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
+  return false
+}
+
+/** One step at a time: `recursive` never returns where a parent exists but takes no directories, as under /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  const { mkdir } = files()
+  const { dirname, resolve } = process.getBuiltinModule('node:path')
+  const parent = dirname(resolve(path))
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || parent === resolve(path)) throw error
+    await makeDirectory(parent)
+    await mkdir(path)
+  }
+}
+
+const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT'])
+/** LevelDB passes the system's error on as text only. */
+const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
+/** CURRENT names a file that is not there, or tables are gone. */
+const CORRUPT_TEXT = /CURRENT|MANIFEST|missing files/
+
+/** What went wrong, as an error of ours; `location` names the store. */
+export function failure(error: unknown, location: string): FolioError {
+  if (error instanceof FolioError) return error
+  let { code, message, cause } = error as { code?: string; message: string; cause?: { code?: string; message: string } }
+  // "Database failed to open" wraps the reason; without one, the database is closed.
+  if (code === 'LEVEL_DATABASE_NOT_OPEN' && cause) ({ code, message } = cause)
+  if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') return new FolioError('CLOSED', { location })
+  if (code === 'LEVEL_LOCKED') return new FolioError('STORE_LOCKED', { location }, error)
+  if (DENIED.has(code ?? '') || DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
+  if (code === 'LEVEL_CORRUPTION' || CORRUPT_TEXT.test(message)) return new FolioError('CORRUPT', { location, reason: message }, error)
+  return new FolioError('STORE_FAILED', { location, reason: message }, error)
+}

@@ -1,0 +1,49 @@
+/**
+ * A store in memory: every answer comes at once, nothing outlives the process.
+ */
+import { equal } from '../../src/bytes.ts'
+import { FolioError } from '../../src/errors.ts'
+import { checkScan, type Store } from '../../src/store.ts'
+import { Tree } from './tree.ts'
+
+/** What a memory store keeps its entries on. Two stores over one disk see each other's writes at once. */
+export type MemoryDisk = Tree
+
+/** An empty disk: hand it to `memory()` again and again, to close and reopen the same store in a test. */
+export const memoryDisk = (): MemoryDisk => new Tree()
+
+/** A store in memory, over a disk of its own or over the one given. It keeps no lock: several stores may share a disk. */
+export function memory(disk: MemoryDisk = memoryDisk()): Store {
+  let closed = false
+  const open = (): void => {
+    if (closed) throw new FolioError('CLOSED', { store: 'memory' })
+  }
+  return {
+    capabilities: { name: 'memory', sync: true, persistent: false, shared: false },
+    get(key) {
+      open()
+      return disk.get(key)
+    },
+    getMany(keys) {
+      open()
+      return keys.map((key) => disk.get(key))
+    },
+    scan(range, options) {
+      open()
+      checkScan(range, options)
+      return disk.scan(range, options)
+    },
+    write(batch, { expect }) {
+      open()
+      if (expect) {
+        const held = disk.get(expect.key)
+        const same = held && expect.value ? equal(held, expect.value) : held === expect.value
+        if (!same) throw new FolioError('CONFLICT', { store: 'memory' })
+      }
+      disk.write(batch)
+    },
+    close() {
+      closed = true
+    },
+  }
+}
