@@ -1,0 +1,126 @@
+/**
+ * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
+ */
+
+export interface GenerateOptions {
+  /** How many ledgers to close. */
+  readonly ledgers: number
+  /** The same seed and options give the same ledgers, byte for byte. */
+  readonly seed: number | string
+  /** Sequence of the first ledger. Default 2,100,000: there operation ids and young accounts' sequences pass 2^53. */
+  readonly firstLedger?: number
+  /** Id of the first offer. Default 51,829; ids count up from here. */
+  readonly firstOffer?: number | bigint
+  /** Close of the first ledger, seconds since 1970; the others follow 5 s apart. Default 1,541,030,400 (2018-11-01T00:00:00Z). */
+  readonly startTime?: number
+  /** Mean transactions in a ledger, spread evenly from 0 to twice that; besides, one ledger in 40 is empty. Default 20. */
+  readonly transactionsPerLedger?: number
+  /** Mean operations in a transaction (geometric, 1 to 100). Default 1.3. */
+  readonly operationsPerTransaction?: number
+  /** Accounts that exist before the first ledger, at least 16. They act by Zipf's law; create_account adds, account_merge removes. Default 10,000. */
+  readonly accounts?: number
+  /** Issued assets beside the native one, 1 to 1,000. Default 40. */
+  readonly assets?: number
+  /** Most offers in the book at once. Default 1,000. */
+  readonly offers?: number
+  /** Mean size of a transaction's three XDR members together, before base64. Default 580, which makes a transaction about 1.2 KB of JSON without its operations. */
+  readonly envelopeBytes?: number
+  /** Share of transactions that fail. Default 0.15. */
+  readonly failedShare?: number
+  /** Share of operations that go out to trade. Default 0.15. */
+  readonly tradeShare?: number
+}
+
+export const DEFAULTS = {
+  firstLedger: 2_100_000,
+  firstOffer: 51_829,
+  startTime: 1_541_030_400,
+  transactionsPerLedger: 20,
+  operationsPerTransaction: 1.3,
+  accounts: 10_000,
+  assets: 40,
+  offers: 1_000,
+  envelopeBytes: 580,
+  failedShare: 0.15,
+  tradeShare: 0.15,
+} satisfies Omit<GenerateOptions, 'ledgers' | 'seed'>
+
+export type Settings = Required<GenerateOptions>
+
+/** The options with their defaults; a RangeError names one that makes no sense. */
+export function settle(options: GenerateOptions): Settings {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as GenerateOptions) }
+  const within = (
+    name: 'firstLedger' | 'accounts' | 'assets' | 'operationsPerTransaction' | 'failedShare',
+    least: number,
+    most: number,
+  ) => {
+    if (!(settings[name] >= least && settings[name] <= most)) throw new RangeError(`${name} must be ${least} to ${most}`)
+  }
+  within('firstLedger', 1, 2 ** 31 - 1 - settings.ledgers)
+  within('accounts', 16, 2 ** 24)
+  within('assets', 1, 1_000)
+  within('operationsPerTransaction', 1, 50)
+  within('failedShare', 0, 1)
+  return settings
+}
+
+/** A number where it is exact, a bigint beyond 2^53. */
+export type Integer = number | bigint
+
+/** An open record: members in the order in which they are written. */
+export type Members = { [name: string]: unknown }
+
+export interface GeneratedLedger extends Members {
+  hash: string
+  prev_hash: string
+  sequence: number
+  closed_at: string
+  total_coins: string
+  fee_pool: string
+  base_fee_in_stroops: number
+  base_reserve_in_stroops: number
+  max_tx_set_size: number
+}
+
+export interface GeneratedOperation extends Members {
+  type: string
+  type_i?: number
+  source_account?: string
+  participants?: string[]
+  effects?: (Members & { account: string; type: string; type_i: number; index?: number })[]
+  trades?: (Members & { index?: number })[]
+}
+
+export interface GeneratedTransaction extends Members {
+  hash: string
+  successful?: boolean
+  account: string
+  account_sequence: Integer
+  max_fee: number
+  fee_paid: number
+  envelope_xdr: string
+  result_xdr: string
+  result_meta_xdr: string
+  participants?: string[]
+  operations: GeneratedOperation[]
+}
+
+export interface GeneratedOffer extends Members {
+  id: Integer
+  seller: string
+  selling: Members
+  buying: Members
+  amount: string
+  price_r: { n: number; d: number }
+  price: string
+  last_modified: string
+}
+
+/** One ledger close, as the write side takes it. `offers` is absent where none changed. */
+export interface GeneratedClose {
+  ledger: GeneratedLedger
+  transactions: GeneratedTransaction[]
+  offers?: { changed: GeneratedOffer[]; removed: Integer[] }
+}
