@@ -107,7 +107,7 @@ export function payPath(net: Network, source: number): Act {
   const [from, done, paidIn, bought, sent, got] = net.trading ? route(net, source) : direct(net)
   const { effects, trades } = gather(done)
   const members = net.random.chance(0.25)
-    ? { from: net.id(source), to: net.id(to), amount: decimal(got), ...named(bought) }
+    ? { from: net.id(source), to: net.id(to), amount: got, ...named(bought) }
     : paid(net.id(source), net.id(to), bought, got)
   return {
     members: { ...members, source_amount: decimal(sent), ...named(paidIn, 'source_'), path: [] },
