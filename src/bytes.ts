@@ -107,6 +107,11 @@ export class Writer {
     this.length += 4
   }
 
+  /** Writes over four bytes that were written before. */
+  setU32(at: number, value: number): void {
+    this.view.setUint32(at, value, true)
+  }
+
   /** LEB128 of a whole number up to 2^53 - 1. */
   varint(value: number): void {
     this.reserve(8)

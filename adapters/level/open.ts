@@ -86,8 +86,8 @@ async function makeDirectory(path: string): Promise<void> {
 const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT'])
 /** LevelDB passes the system's error on as text only. */
 const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
-/** CURRENT names a file that is not there, or tables are gone. */
-const CORRUPT_TEXT = /CURRENT|MANIFEST|missing files/
+/** A file that LevelDB needs is gone. */
+const CORRUPT_TEXT = /(CURRENT|MANIFEST-\d+|\d+\.(ldb|sst|log)): No such file/
 
 /** What went wrong, as an error of ours; `location` names the store. */
 export function failure(error: unknown, location: string): FolioError {

@@ -1,0 +1,52 @@
+/**
+ * The catalogue: one row a query. A new endpoint is one row; routes, typed API, OpenAPI, docs and property tests follow from it.
+ * Numbers on the right are the rows of the service document's endpoint table.
+ */
+import { list, one, type List, type One } from './query.ts'
+import { accounts } from './resources/account.ts'
+import { effects, effectsByAccount } from './resources/effect.ts'
+import { ledgers } from './resources/ledger.ts'
+import { offers } from './resources/offer.ts'
+import { operations, operationsByAccount, payments, paymentsByAccount } from './resources/operation.ts'
+import { tradeFilters as filters, trades, tradesByAccount, tradesByOffer } from './resources/trade.ts'
+import { transactions, transactionsByAccount } from './resources/transaction.ts'
+
+export const catalogue = {
+  account: one('/accounts/{account}', accounts, 'account'),
+  ledger: one('/ledgers/{ledger}', ledgers, 'ledger'), // 19
+  transaction: one('/transactions/{hash}', transactions, 'hash'), // 18
+  operation: one('/operations/{operation}', operations, 'operation'), // 20
+  offer: one('/offers/{offer}', offers, 'offer'),
+
+  ledgers: list('/ledgers', ledgers, { live: true }),
+  transactions: list('/transactions', transactions, { live: true }), // 15
+  operations: list('/operations', operations, { live: true }), // 16
+  payments: list('/payments', operations, { by: payments, live: true }),
+  effects: list('/effects', effects, { live: true }), // 17
+  trades: list('/trades', trades, { filters, live: true }), // 1
+
+  transactionsOfAccount: list('/accounts/{account}/transactions', transactions, { by: transactionsByAccount, live: true }), // 2
+  operationsOfAccount: list('/accounts/{account}/operations', operations, { by: operationsByAccount, live: true }), // 7
+  paymentsOfAccount: list('/accounts/{account}/payments', operations, { by: paymentsByAccount, live: true }), // 5
+  effectsOfAccount: list('/accounts/{account}/effects', effects, { by: effectsByAccount, live: true }),
+  tradesOfAccount: list('/accounts/{account}/trades', trades, { by: tradesByAccount, filters, live: true }), // 3
+  offersOfAccount: list('/accounts/{account}/offers', offers, { missing: 'never', live: true }), // 6
+  tradesOfOffer: list('/offers/{offer}/trades', trades, { by: tradesByOffer, filters, live: true }), // 4
+
+  transactionsOfLedger: list('/ledgers/{ledger}/transactions', transactions), // 8
+  operationsOfLedger: list('/ledgers/{ledger}/operations', operations),
+  paymentsOfLedger: list('/ledgers/{ledger}/payments', operations, { by: payments }), // 14
+  effectsOfLedger: list('/ledgers/{ledger}/effects', effects), // 11
+  tradesOfLedger: list('/ledgers/{ledger}/trades', trades, { filters }),
+
+  operationsOfTransaction: list('/transactions/{hash}/operations', operations), // 12
+  paymentsOfTransaction: list('/transactions/{hash}/payments', operations, { by: payments }), // 13
+  effectsOfTransaction: list('/transactions/{hash}/effects', effects, { missing: 'empty' }), // 9
+  tradesOfTransaction: list('/transactions/{hash}/trades', trades, { filters }),
+
+  effectsOfOperation: list('/operations/{operation}/effects', effects, { missing: 'empty' }), // 10
+  tradesOfOperation: list('/operations/{operation}/trades', trades, { filters }),
+} as const satisfies Record<string, One<any> | List<any>>
+
+export type Catalogue = typeof catalogue
+export type QueryName = keyof Catalogue

@@ -1,0 +1,35 @@
+/** ledger-folio: an embeddable query engine for ledger history. A *ledger* is opened over a *store*; *queries* give *pages* or *streams*. */
+export { type Catalogue, catalogue, type QueryName } from './catalogue.ts'
+export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
+export { closeSchema, type LedgerClose } from './ingest/close.ts'
+export type { AppendOptions, AppendResult } from './ingest/writer.ts'
+export { Digits, type Json, parseJson } from './json.ts'
+export type { Block } from './layout/block.ts'
+export { type HistoryHead, type IngestOptions, type IngestResult, Ledger, type LedgerOptions, openLedger, type Page } from './ledger.ts'
+export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, params, parseLimit, parseOrder, pathNames } from './params.ts'
+export type { Filters, Index, List, One, OpenRecord, Query, RecordOf, Resource, ValuesOf } from './query.ts'
+export type { Account } from './resources/account.ts'
+export type { Effect, EffectInput } from './resources/effect.ts'
+export { type Ledger as LedgerRecord, type LedgerInput } from './resources/ledger.ts'
+export type { Offer, OfferAsset, OfferInput } from './resources/offer.ts'
+export { type CreateAccount, type Operation, type OperationInput, operationTypes, type Payment, paymentTypes } from './resources/operation.ts'
+export type { Int64Input } from './resources/schema.ts'
+export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
+export type { Transaction, TransactionInput } from './resources/transaction.ts'
+export type { Place } from './scan/locate.ts'
+export type { Ended, PageOptions, RawPage } from './scan/page.ts'
+export {
+  after,
+  type Capabilities,
+  type Chunk,
+  checkScan,
+  type Entry,
+  isEmptyRange,
+  isPromise,
+  type KeyRange,
+  type MaybePromise,
+  type ScanOptions,
+  type Store,
+  type Write,
+  type WriteOptions,
+} from './store.ts'

@@ -1,0 +1,56 @@
+/** One ledger close: the input of the write side (NDJSON: one close a line), its schema, and its place in the chain. */
+import { FolioError } from '../errors.ts'
+import type { Head } from '../layout/head.ts'
+import { effectSchema } from '../resources/effect.ts'
+import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
+import type { Int64Input } from '../resources/schema.ts'
+import { array, object, optional, validator } from '../resources/schema.ts'
+import { type OfferInput, offersSchema } from '../resources/offer.ts'
+import { operationSchema } from '../resources/operation.ts'
+import { tradeSchema } from '../resources/trade.ts'
+import { type TransactionInput, transactionSchema } from '../resources/transaction.ts'
+
+/** Everything that one ledger closed with. Records may carry any further members; they are kept in order. */
+export interface LedgerClose {
+  readonly ledger: LedgerInput
+  readonly transactions?: readonly TransactionInput[]
+  readonly offers?: {
+    /** The state of each offer that changed, after the ledger. */
+    readonly changed?: readonly OfferInput[]
+    /** Ids of offers that are gone; one that was never held is passed over. */
+    readonly removed?: readonly Int64Input[]
+  }
+}
+
+/** JSON Schema of a ledger close, for documentation. */
+export const closeSchema = object({
+  ledger: ledgerSchema,
+  transactions: optional(array(transactionSchema(operationSchema(effectSchema, tradeSchema)))),
+  offers: optional(offersSchema),
+})
+
+const validate = validator(closeSchema)
+
+const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined)
+
+/** @throws INVALID_INPUT naming the first member that is missing or wrong */
+export function checkClose(close: unknown): asserts close is LedgerClose {
+  validate(close, () => sequenceOf(close))
+}
+
+/** True where the ledger follows the head; false where it is the head's own ledger again. @throws LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH */
+export function follows(head: Head, ledger: LedgerInput, heldHash: (sequence: number) => string | undefined): boolean {
+  if (head.last === 0) return true
+  const { sequence } = ledger
+  const hash = ledger.hash.toLowerCase()
+  if (sequence <= head.last) {
+    const held = sequence === head.last ? head.hash : heldHash(sequence)
+    if (held === hash) return false
+    if (held === undefined) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, reason: 'it lies below the oldest ledger held' })
+    throw new FolioError('LEDGER_FORK', { sequence, held, given: hash })
+  }
+  if (sequence !== head.last + 1) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1 })
+  const previous = (ledger.prev_hash ?? '').toLowerCase()
+  if (previous !== head.hash) throw new FolioError('PREV_HASH_MISMATCH', { sequence, held: head.hash, given: previous })
+  return true
+}

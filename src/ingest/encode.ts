@@ -1,0 +1,152 @@
+/** From a checked ledger close to rows: every record with its position, its text, and the keys that it is filed under. */
+import { invalidInput } from '../errors.ts'
+import type { Row } from '../layout/block.ts'
+import { low, MAX_INDEX } from '../position.ts'
+import type { Index, Resource } from '../query.ts'
+import { effects, effectsByAccount, encodeEffect } from '../resources/effect.ts'
+import { type Encoded, type Place, utc } from '../resources/encode.ts'
+import { type Counts, encodeLedger } from '../resources/ledger.ts'
+import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
+import { encodeOperation, operationAffects, operations, operationsByAccount, payments, paymentsByAccount } from '../resources/operation.ts'
+import { encodeTrade, trades, tradesByAccount, tradesByOffer, tradesByPair } from '../resources/trade.ts'
+import { encodeTransaction, failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
+import type { Element } from '../tuple.ts'
+import type { LedgerClose } from './close.ts'
+
+/** Every index, by the log whose records it files. */
+export const indexes: readonly Index<any>[] = [
+  transactionsByAccount,
+  failedByAccount,
+  operationsByAccount,
+  payments,
+  paymentsByAccount,
+  effectsByAccount,
+  tradesByAccount,
+  tradesByOffer,
+  tradesByPair,
+  changesByOffer,
+  changesBySeller,
+]
+const indexesOf = new Map<Resource<any>, Index<any>[]>()
+for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
+
+/** The keys that a record is filed under, in every index of its log. */
+export function* filingsOf(resource: Resource<any>, record: object, sides: readonly string[]): Generator<readonly [Index<any>, readonly Element[]]> {
+  const found = indexesOf.get(resource)
+  if (!found) return
+  const named: Record<string, string> = {}
+  for (const [column, name] of resource.sides.entries()) named[name] = sides[column]!
+  for (const index of found) for (const key of index.keys(record, named)) yield [index, key]
+}
+
+export interface EncodedRow {
+  readonly resource: Resource<any>
+  readonly row: Row
+  readonly filings: readonly (readonly [Index<any>, readonly Element[]])[]
+}
+
+/** A change of the book: the offer's new state, or its removal. */
+export interface BookChange {
+  readonly id: bigint
+  readonly seller: string
+  readonly row: Row | undefined
+}
+
+/** A ledger ready to be stored, but for its own row, which needs the counts of the logs. */
+export interface EncodedClose {
+  readonly sequence: number
+  readonly hash: string
+  readonly closedAt: string
+  readonly rows: readonly EncodedRow[]
+  /** Transactions in order: which log, and the hash. */
+  readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly path: string }[]
+  readonly book: readonly BookChange[]
+  ledgerRow(sides: readonly [ends: string, topOffer: string]): Row
+}
+
+/** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
+export function encodeClose(close: LedgerClose): EncodedClose {
+  const { sequence } = close.ledger
+  const closedAt = utc(close.ledger.closed_at, sequence, () => 'ledger.closed_at')
+  const rows: EncodedRow[] = []
+  const hashes: { hash: string; failed: boolean; path: string }[] = []
+  let operationCount = 0
+  let failedCount = 0
+
+  const place = (lo: number, index: number, path: string): Place => ({
+    ledger: sequence,
+    lo,
+    index,
+    closedAt,
+    path: (member) => (member ? `${path}.${member}` : path),
+  })
+  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): void => {
+    const row: Row = { hi: sequence, lo, index, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
+    rows.push({ resource, row, filings: [...filingsOf(resource, input, encoded.sides)] })
+  }
+  /** The records an operation caused: each takes the index it gives, or the next one. */
+  const addCaused = <I extends { readonly index?: number }>(
+    resource: Resource<any>,
+    inputs: readonly I[],
+    first: number,
+    lo: number,
+    path: string,
+    encode: (input: I, place: Place) => Encoded,
+  ): void => {
+    let next = first
+    for (const [i, input] of inputs.entries()) {
+      const index = input.index ?? next
+      if (index < next || index > MAX_INDEX) throw invalidInput(sequence, `${path}[${i}].index`, `a number from ${next} on, since indexes rise`)
+      const at = place(lo, index, `${path}[${i}]`)
+      add(resource, input, encode(input, at), at)
+      next = index + 1
+    }
+  }
+
+  for (const [t, transaction] of (close.transactions ?? []).entries()) {
+    const path = `transactions[${t}]`
+    const failed = transaction.successful === false
+    const hash = transaction.hash.toLowerCase()
+    const inner = transaction.operations ?? []
+    const at = place(low(t + 1, 0, sequence), 0, path)
+    const affected = inner.flatMap((operation) => operationAffects(operation, transaction.account))
+    add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, affected, at), at)
+    hashes.push({ hash, failed, path: `${path}.hash` })
+    if (failed) {
+      failedCount++
+      continue
+    }
+    operationCount += inner.length
+    for (const [o, operation] of inner.entries()) {
+      const below = `${path}.operations[${o}]`
+      const operationPlace = place(low(t + 1, o + 1, sequence), 0, below)
+      add(operations, operation, encodeOperation(operation, { hash, account: transaction.account }, operationPlace), operationPlace)
+      addCaused(effects, operation.effects ?? [], 1, operationPlace.lo, `${below}.effects`, encodeEffect)
+      addCaused(trades, operation.trades ?? [], 0, operationPlace.lo, `${below}.trades`, encodeTrade)
+    }
+  }
+
+  const book: BookChange[] = []
+  const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, number: number, path: string): void => {
+    const at = place(number, 0, path)
+    add(offerChanges, input, encoded, at)
+    const id = encoded.id
+    const row = encoded.text === '' ? undefined : { hi: Number(id >> 32n), lo: Number(id & 0xffffffffn), index: 0, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
+    book.push({ id, seller: encoded.sides[0]!, row })
+  }
+  const { changed = [], removed = [] } = close.offers ?? {}
+  for (const [i, offer] of changed.entries()) addChange(encodeOffer(offer, place(i, 0, `offers.changed[${i}]`)), offer, i, `offers.changed[${i}]`)
+  for (const [i, id] of removed.entries()) addChange(encodeRemoval(id, place(changed.length + i, 0, `offers.removed[${i}]`)), {}, changed.length + i, `offers.removed[${i}]`)
+
+  const successful = hashes.length - failedCount
+  const counts: Counts = {
+    transaction_count: successful,
+    successful_transaction_count: successful,
+    failed_transaction_count: failedCount,
+    operation_count: operationCount,
+  }
+  const at = place(0, 0, 'ledger')
+  const encoded = encodeLedger(close.ledger, counts, at)
+  const ledgerRow = (sides: readonly [string, string]): Row => ({ hi: sequence, lo: 0, index: 0, ...encoded, sides })
+  return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }
+}

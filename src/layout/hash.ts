@@ -1,0 +1,23 @@
+/** Hash entries: one varint, the ordinal of the transaction twice, plus one where it lies in the log of failed ones. */
+import { VarintReader, Writer } from '../bytes.ts'
+import { corrupt, SEAL_BYTES } from './seal.ts'
+
+export interface HashEntry {
+  readonly ordinal: number
+  readonly failed: boolean
+}
+
+export function encodeHash({ ordinal, failed }: HashEntry): Uint8Array {
+  const out = new Writer(16)
+  out.varint(2 * ordinal + (failed ? 1 : 0))
+  out.reserve(SEAL_BYTES)
+  out.length += SEAL_BYTES
+  return out.finish()
+}
+
+export function decodeHash(payload: Uint8Array, key: Uint8Array): HashEntry {
+  const input = new VarintReader(payload)
+  const entry = input.next()
+  if (Number.isNaN(entry) || input.at !== payload.length) throw corrupt(key, 'the hash entry has another length')
+  return { ordinal: Math.floor(entry / 2), failed: entry % 2 === 1 }
+}

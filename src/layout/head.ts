@@ -1,0 +1,82 @@
+/**
+ * The two values that describe a store.
+ *
+ * **Head**: how far history reaches. It is part of the batch that appends a ledger; readers take it first and bound every read by its counts,
+ * so what lies above it is invisible. **Format**: written at creation, compared at every open.
+ * Both are JSON, for whoever opens a store by hand.
+ */
+import { text, utf8 } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
+import type { Resource } from '../query.ts'
+import { FORMAT, HEAD } from './keys.ts'
+import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
+
+export interface Head {
+  /** The first ledger ever appended: ordinal 0 of the ledger log. */
+  readonly first: number
+  /** The oldest ledger still held. */
+  readonly oldest: number
+  readonly last: number
+  /** Hash of the last ledger, in lower case. */
+  readonly hash: string
+  readonly closedAt: string
+  /** Records ever appended to each log, by tag: the ordinal that the next one gets. */
+  readonly counts: readonly number[]
+  /** The oldest ordinal still held of each log, by tag. */
+  readonly since: readonly number[]
+  /** The highest offer id seen, in decimal. */
+  readonly topOffer: string
+}
+
+export const LOGS = 8
+
+/** The head of a store that holds no ledger yet. */
+export const emptyHead: Head = {
+  first: 0,
+  oldest: 0,
+  last: 0,
+  hash: '',
+  closedAt: '',
+  counts: Array(LOGS).fill(0),
+  since: Array(LOGS).fill(0),
+  topOffer: '0',
+}
+
+/** A value of plain text, with room for its seal. */
+export function encodeText(value: string): Uint8Array {
+  const bytes = utf8(value)
+  const out = new Uint8Array(bytes.length + SEAL_BYTES)
+  out.set(bytes)
+  return out
+}
+
+const sealJson = (key: Uint8Array, value: object): Uint8Array => seal(key, encodeText(JSON.stringify(value)))
+
+const openJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(text(unseal(key, value))) as T
+
+export const encodeHead = (head: Head): Uint8Array => sealJson(HEAD, head)
+export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
+
+interface Format {
+  readonly format: number
+  readonly catalogue: string
+}
+
+/** What a store must have been written with, spelled out: logs with their block sizes and columns, indexes with their tags. */
+export function fingerprint(logs: readonly Resource<any>[], indexes: readonly { readonly name: string; readonly tag: number; readonly of: Resource<any> }[]): string {
+  const log = logs.map(({ name, tag, shift, sides }) => `${tag}=${name}/${shift}(${sides.join(' ')})`)
+  const index = indexes.map(({ name, tag, of }) => `${tag}=${name} of ${of.name}`)
+  return [...log, ...index].join('; ')
+}
+
+export const encodeFormat = (catalogue: string): Uint8Array => sealJson(FORMAT, { format: FORMAT_VERSION, catalogue } satisfies Format)
+
+/** @throws STORE_FORMAT or STORE_CATALOGUE where the store was written by another release */
+export function checkFormat(value: Uint8Array, catalogue: string): void {
+  // The seal's own format byte is read first: a newer store may seal its values in another way.
+  const version = value[value.length - 5]
+  if (version !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: version, expected: FORMAT_VERSION })
+  const format = openJson<Format>(FORMAT, value)
+  if (format.format !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: format.format, expected: FORMAT_VERSION })
+  if (format.catalogue !== catalogue) throw new FolioError('STORE_CATALOGUE', { found: format.catalogue, expected: catalogue })
+}

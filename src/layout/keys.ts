@@ -1,0 +1,84 @@
+/**
+ * Keys: the only place that builds one. The first byte says what kind of value lies there.
+ *
+ *     00                                    head: how far history reaches, and the counts of every log
+ *     01                                    format: version, catalogue, settings
+ *     10 log:1 block:6                      block of a log
+ *     20 index:1 tuple                      posting list: its right edge
+ *     21 index:1 tuple level:1 page:6       posting list: a sealed page
+ *     30 hash:32                            a transaction by its hash
+ *     40 tuple(seller, offer id)            an offer of the current book
+ *     41 tuple(offer id)                    the seller of an offer of the current book
+ *
+ * Numbers most significant byte first. **Invariant:** a leading byte is never given a second meaning.
+ */
+import { unhex, Writer } from '../bytes.ts'
+import { type Element, writeTuple } from '../tuple.ts'
+
+export const HEAD = Uint8Array.of(0x00)
+export const FORMAT = Uint8Array.of(0x01)
+
+function writeU48(out: Writer, value: number): void {
+  const high = Math.floor(value / 4294967296)
+  out.u8(high >>> 8)
+  out.u8(high & 255)
+  const low = value % 4294967296
+  out.u8(low >>> 24)
+  out.u8((low >>> 16) & 255)
+  out.u8((low >>> 8) & 255)
+  out.u8(low & 255)
+}
+
+export function blockKey(log: number, block: number): Uint8Array {
+  const out = new Writer(8)
+  out.u8(0x10)
+  out.u8(log)
+  writeU48(out, block)
+  return out.bytes
+}
+
+export function postingKey(index: number, key: readonly Element[]): Uint8Array {
+  const out = new Writer(64)
+  out.u8(0x20)
+  out.u8(index)
+  writeTuple(out, key)
+  return out.finish()
+}
+
+export function postingPageKey(index: number, key: readonly Element[], level: number, page: number): Uint8Array {
+  const out = new Writer(72)
+  out.u8(0x21)
+  out.u8(index)
+  writeTuple(out, key)
+  out.u8(level)
+  writeU48(out, page)
+  return out.finish()
+}
+
+/** @param hash 64 hexadecimal digits */
+export function hashKey(hash: string): Uint8Array {
+  const key = new Uint8Array(33)
+  key[0] = 0x30
+  key.set(unhex(hash), 1)
+  return key
+}
+
+export function bookKey(seller: string, offer: bigint): Uint8Array {
+  const out = new Writer(80)
+  out.u8(0x40)
+  writeTuple(out, [seller, offer])
+  return out.finish()
+}
+
+export function bookSellerKey(offer: bigint): Uint8Array {
+  const out = new Writer(10)
+  out.u8(0x41)
+  writeTuple(out, [offer])
+  return out.finish()
+}
+
+/** The book entries of a seller with offer ids from `from` up to, but without, `to`. */
+export const bookRange = (seller: string, from: bigint, to: bigint): { gte: Uint8Array; lt: Uint8Array } => ({
+  gte: bookKey(seller, from),
+  lt: bookKey(seller, to),
+})

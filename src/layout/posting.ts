@@ -1,0 +1,159 @@
+/**
+ * Posting lists: the ordinals of the records filed under one key, as an append-only B+ tree whose right edge is one value.
+ *
+ * Level 0 is the list itself. Every FANOUT entries of a level are sealed into a page, and the first entry of that page is appended to the
+ * level above. Pages of a level are numbered from 0 and always full, so the i-th entry lies on page i / FANOUT, and what is not on a
+ * page is in the edge:
+ *
+ *     edge:  count, then a level at a time: entries, first, difference, difference, …      (varints)
+ *     page:  first, difference, difference, …                                              (FANOUT varints)
+ *
+ * A list of up to FANOUT - 1 entries is one value. **Invariants:** entries rise strictly; level l of a list of n entries has floor(n / FANOUT^l)
+ * in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.
+ */
+import { VarintReader, Writer } from '../bytes.ts'
+import { corrupt, SEAL_BYTES } from './seal.ts'
+
+export const FANOUT = 128
+
+export class PostingEdge {
+  readonly count: number
+  /** Entries of each level that are not on a sealed page yet. */
+  readonly levels: readonly (readonly number[])[]
+
+  constructor(count: number, levels: readonly (readonly number[])[]) {
+    this.count = count
+    this.levels = levels
+  }
+
+  static readonly empty = new PostingEdge(0, [])
+
+  get weight(): number {
+    return 200 + this.levels.reduce((sum, level) => sum + 16 + 8 * level.length, 0)
+  }
+
+  /** The list with entries appended; each page that filled up is given to `seal`. */
+  append(ordinals: readonly number[], seal: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
+    const levels = this.levels.map((level) => level.slice())
+    const full = this.levels.map((_, level) => Math.floor(this.count / FANOUT ** (level + 1)))
+    const push = (level: number, ordinal: number): void => {
+      if (level === levels.length) {
+        levels.push([])
+        full.push(0)
+      }
+      const entries = levels[level]!
+      entries.push(ordinal)
+      if (entries.length < FANOUT) return
+      seal(level, full[level]!++, entries)
+      levels[level] = []
+      push(level + 1, entries[0]!)
+    }
+    for (const ordinal of ordinals) push(0, ordinal)
+    return new PostingEdge(this.count + ordinals.length, levels)
+  }
+}
+
+const writeDeltas = (out: Writer, entries: readonly number[]): void => {
+  let previous = 0
+  for (const entry of entries) {
+    out.varint(entry - previous)
+    previous = entry
+  }
+}
+
+/** Reads strictly rising entries. NaN, from bytes that end early, compares false and is refused with the rest. */
+function readDeltas(input: VarintReader, count: number, key: Uint8Array): number[] {
+  const entries: number[] = []
+  let previous = -1
+  let value = 0
+  for (let i = 0; i < count; i++) {
+    value += input.next()
+    if (!(value > previous)) throw corrupt(key, 'the posting list does not rise')
+    entries.push(value)
+    previous = value
+  }
+  return entries
+}
+
+/** The value of an edge, with room for its seal. */
+export function encodeEdge(edge: PostingEdge): Uint8Array {
+  const out = new Writer(64)
+  out.varint(edge.count)
+  for (const level of edge.levels) {
+    out.varint(level.length)
+    writeDeltas(out, level)
+  }
+  out.reserve(SEAL_BYTES)
+  out.length += SEAL_BYTES
+  return out.finish()
+}
+
+/** @throws CORRUPT where the levels do not fit the count */
+export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
+  const input = new VarintReader(payload)
+  const count = input.next()
+  const levels: number[][] = []
+  for (let all = count; all > 0; all = Math.floor(all / FANOUT)) {
+    if (input.next() !== all % FANOUT) throw corrupt(key, 'the posting list has another count')
+    levels.push(readDeltas(input, all % FANOUT, key))
+  }
+  if (input.at !== payload.length) throw corrupt(key, 'the posting list has another length')
+  return new PostingEdge(count, levels)
+}
+
+/** The value of a sealed page, with room for its seal. */
+export function encodePage(entries: readonly number[]): Uint8Array {
+  const out = new Writer(FANOUT * 3)
+  writeDeltas(out, entries)
+  out.reserve(SEAL_BYTES)
+  out.length += SEAL_BYTES
+  return out.finish()
+}
+
+export function decodePage(payload: Uint8Array, key: Uint8Array): readonly number[] {
+  const input = new VarintReader(payload)
+  const entries = readDeltas(input, FANOUT, key)
+  if (input.at !== payload.length) throw corrupt(key, 'the page has another length')
+  return entries
+}
+
+/** Entries below `bound` in a sorted array. */
+export function lowerBound(entries: readonly number[], bound: number): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (entries[middle]! < bound) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Gives a sealed page of the list at hand. */
+export type PageSource = (level: number, page: number) => readonly number[]
+
+/** How many entries of the list are below `bound`. Reads at most one page a level. */
+export function rank(edge: PostingEdge, bound: number, page: PageSource, level = 0): number {
+  const tail = edge.levels[level]
+  if (tail === undefined) return 0
+  const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+  if (sealed === 0 || (tail.length > 0 && tail[0]! < bound)) return sealed * FANOUT + lowerBound(tail, bound)
+  const above = rank(edge, bound, page, level + 1)
+  return above === 0 ? 0 : (above - 1) * FANOUT + lowerBound(page(level, above - 1), bound)
+}
+
+/** The entries from the `from`-th up to, but without, the `to`-th. */
+export function slice(edge: PostingEdge, from: number, to: number, page: PageSource): number[] {
+  const sealed = Math.floor(edge.count / FANOUT)
+  const out: number[] = []
+  for (let at = from; at < to; ) {
+    const number = Math.floor(at / FANOUT)
+    const entries = number < sealed ? page(0, number) : edge.levels[0]!
+    const start = at - number * FANOUT
+    const stop = Math.min(entries.length, to - number * FANOUT)
+    for (let i = start; i < stop; i++) out.push(entries[i]!)
+    at += stop - start
+    if (stop <= start) break
+  }
+  return out
+}

@@ -1,0 +1,37 @@
+/**
+ * Sealed values: every stored value ends in a format byte and a CRC-32 over its key, its payload and that byte, little-endian.
+ *
+ *     payload … | format:1 | crc32(key, payload, format):4
+ *
+ * So a value that was damaged, cut, or is read under another key than it was written under is never mistaken for data.
+ */
+import { crc32, hex } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
+
+/** The version of every byte layout in this folder. A change of any of them raises it. */
+export const FORMAT_VERSION = 1
+export const SEAL_BYTES = 5
+
+/** Writes the seal into the last {@link SEAL_BYTES} bytes of `value`, which holds the payload before them, and returns it. */
+export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
+  const end = value.length - 4
+  value[end - 1] = FORMAT_VERSION
+  const sum = crc32(value.subarray(0, end), crc32(key))
+  value[end] = sum & 255
+  value[end + 1] = (sum >>> 8) & 255
+  value[end + 2] = (sum >>> 16) & 255
+  value[end + 3] = sum >>> 24
+  return value
+}
+
+export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
+
+/** The payload of a sealed value. @throws CORRUPT, naming the key */
+export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
+  const end = value.length - 4
+  if (end < 1) throw corrupt(key, 'the value is too short')
+  const sum = (value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)) >>> 0
+  if (crc32(value.subarray(0, end), crc32(key)) !== sum) throw corrupt(key, 'the checksum does not match')
+  if (value[end - 1] !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: value[end - 1], expected: FORMAT_VERSION })
+  return value.subarray(0, end - 1)
+}

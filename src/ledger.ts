@@ -1,0 +1,250 @@
+/**
+ * The door: a ledger is opened over a store; ledger closes go in, queries give records, pages and iterators.
+ */
+import { FolioError } from './errors.ts'
+import type { LedgerClose } from './ingest/close.ts'
+import { indexes } from './ingest/encode.ts'
+import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
+import type { Block } from './layout/block.ts'
+import { Cache } from './layout/cache.ts'
+import { checkFormat, decodeHead, emptyHead, encodeFormat, fingerprint } from './layout/head.ts'
+import { FORMAT, HEAD } from './layout/keys.ts'
+import { corrupt } from './layout/seal.ts'
+import { MAX_LIMIT } from './params.ts'
+import type { List, One, Resource } from './query.ts'
+import { effects } from './resources/effect.ts'
+import { ledgers } from './resources/ledger.ts'
+import { offerChanges } from './resources/offer.ts'
+import { operations } from './resources/operation.ts'
+import { trades } from './resources/trade.ts'
+import { failedTransactions, transactions } from './resources/transaction.ts'
+import type { Place } from './scan/locate.ts'
+import { type Ended, type PageOptions, type RawPage, readPage } from './scan/page.ts'
+import { Reader } from './scan/reader.ts'
+import { checkValues, resolveOne } from './scan/resolve.ts'
+import type { MaybePromise, Store } from './store.ts'
+
+/** Every log that a store keeps. */
+export const logs: readonly Resource<any>[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
+
+export interface LedgerOptions {
+  /** Bytes of decoded blocks and lists to keep in memory. Default 64 MiB. */
+  readonly cacheBytes?: number
+}
+
+export interface IngestOptions extends AppendOptions {
+  /** Ledgers a batch; a crash loses whole batches, never part of one. Default 1. */
+  readonly batch?: number
+  /** Called after each batch that is durable and visible. */
+  readonly onBatch?: (results: readonly AppendResult[]) => void
+}
+
+export interface IngestResult {
+  readonly appended: number
+  /** Ledgers that were held already. */
+  readonly known: number
+  readonly last: number | undefined
+}
+
+/** How far history reaches. */
+export interface HistoryHead {
+  /** The oldest ledger held. */
+  readonly oldest: number
+  /** The newest ledger. */
+  readonly last: number
+  readonly hash: string
+  readonly closedAt: string
+}
+
+/** A page of typed records. */
+export interface Page<R> {
+  readonly records: readonly R[]
+  /** The cursor that continues in the same order. */
+  readonly next: string
+  /** The cursor that goes back, in the opposite order. */
+  readonly prev: string
+  /** `limit`: the page is full and there may be more. `end`: there is nothing beyond it now. */
+  readonly ended: Ended
+}
+
+/**
+ * Opens a ledger over a store, creating it where the store is empty.
+ * @throws STORE_FORMAT, STORE_CATALOGUE, CORRUPT, and what opening the store throws
+ */
+export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
+  const opened = await store
+  try {
+    const catalogue = fingerprint(logs, indexes)
+    const format = await opened.get(FORMAT)
+    const head = await opened.get(HEAD)
+    if (format) checkFormat(format, catalogue)
+    else if (head) throw corrupt(FORMAT, 'the format of the store is missing')
+    else await opened.write([[FORMAT, encodeFormat(catalogue)]], { durable: true })
+    const ledger = new Ledger(opened, head, new Cache(options.cacheBytes ?? 64 * 2 ** 20))
+    await ledger.load()
+    return ledger
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+type Bell = () => void
+
+export class Ledger {
+  private readonly store: Store
+  private readonly cache: Cache
+  private readonly writer: LedgerWriter
+  private readonly bells = new Set<Bell>()
+  private closing: Promise<void> | undefined
+
+  /** Use {@link openLedger}. */
+  constructor(store: Store, headBytes: Uint8Array | undefined, cache: Cache) {
+    this.store = store
+    this.cache = cache
+    this.writer = new LedgerWriter(store, cache, logs, headBytes ? decodeHead(headBytes) : emptyHead, headBytes, () => {
+      for (const ring of this.bells) ring()
+    })
+  }
+
+  /** @internal */
+  load(): Promise<void> {
+    return this.writer.loadTails()
+  }
+
+  /** How far history reaches; undefined before the first ledger. */
+  get head(): HistoryHead | undefined {
+    const { oldest, last, hash, closedAt } = this.writer.head
+    return last === 0 ? undefined : { oldest, last, hash, closedAt }
+  }
+
+  /** True once {@link close} was called. */
+  get closed(): boolean {
+    return this.closing !== undefined
+  }
+
+  /** Calls `ring` after every commit; returns the function that stops it. */
+  onCommit(ring: () => void): () => void {
+    this.bells.add(ring)
+    return () => this.bells.delete(ring)
+  }
+
+  /**
+   * Appends one ledger: whole, durable and visible when this resolves, or not at all.
+   * The newest ledger again (same hash) is a no-op, and says so.
+   * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
+   */
+  async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
+    const [result] = await this.appendAll([close], options)
+    return result!
+  }
+
+  private async appendAll(closes: readonly LedgerClose[], { durable = true }: AppendOptions): Promise<AppendResult[]> {
+    this.checkOpen()
+    return this.writer.exclusive(() => this.writer.append(closes, () => this.reader(), durable))
+  }
+
+  /**
+   * Appends ledgers as they come. Where one is refused, those before it stay, and its error is thrown.
+   * @throws as {@link append}
+   */
+  async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
+    const { batch = 1, onBatch } = options
+    const total = { appended: 0, known: 0 }
+    let group: LedgerClose[] = []
+    const flush = async (): Promise<void> => {
+      const taken = group
+      group = []
+      if (taken.length === 0) return
+      const results = await this.appendAll(taken, options)
+      for (const { appended } of results) total[appended ? 'appended' : 'known']++
+      onBatch?.(results)
+    }
+    try {
+      for await (const close of closes) if (group.push(close) >= batch) await flush()
+    } catch (error) {
+      // A source that broke must not cost the good ledgers read before.
+      await flush()
+      throw error
+    }
+    await flush()
+    return { ...total, last: this.head?.last }
+  }
+
+  /** A reader under the head as of now. */
+  private reader(): Reader {
+    this.checkOpen()
+    return new Reader(this.store, this.cache, this.writer.head)
+  }
+
+  private checkOpen(): void {
+    if (this.closing) throw new FolioError('CLOSED')
+  }
+
+  /**
+   * A page as places in stored blocks, for adapters that slice wire text instead of decoding records. At once where the store answers at once.
+   * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
+   */
+  read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
+    const checked = checkValues(query, values as never)
+    return this.reader().run((reader) => readPage(reader, query, checked, options))
+  }
+
+  /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
+  readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
+    const checked = checkValues(query, values as never)
+    return this.reader().run((reader) => resolveOne(reader, query, checked))
+  }
+
+  /**
+   * A page of typed records.
+   * @example await ledger.page(catalogue.operationsOfAccount, { account: 'G…' }, { order: 'desc', limit: 20 })
+   * @throws as {@link read}
+   */
+  async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
+    const { records, next, prev, ended } = await this.read(query, values, options)
+    return { records: records.map(typed), next, prev, ended }
+  }
+
+  /** One typed record, or undefined where nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
+  async get<R, V>(query: One<R, V>, values: V): Promise<R | undefined> {
+    try {
+      return typed(await this.readOne(query, values))
+    } catch (error) {
+      if (error instanceof FolioError && error.code === 'NOT_FOUND') return undefined
+      throw error
+    }
+  }
+
+  /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
+  async *pages<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
+    const limit = options.limit ?? MAX_LIMIT
+    let { cursor } = options
+    for (;;) {
+      const page = await this.page(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
+      if (page.records.length > 0) yield page
+      if (page.ended === 'end') return
+      cursor = page.next
+    }
+  }
+
+  /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */
+  async *records<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<R, void, undefined> {
+    for await (const page of this.pages(query, values, options)) yield* page.records
+  }
+
+  /** Waits for what is under way, then closes the store. Later calls give CLOSED. */
+  close(): Promise<void> {
+    this.closing ??= (async () => {
+      await this.writer.idle()
+      await this.store.close()
+    })()
+    return this.closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+const typed = <R>({ block, at }: { readonly block: Block<R>; readonly at: number }): R => block.record(at)

@@ -1,0 +1,106 @@
+/**
+ * Parameters: how a value in a path or a query string is read from text, written back, and documented.
+ * The name between braces in a catalogue path picks the row of {@link params}, in types as at run time.
+ */
+import { badRequest } from './errors.ts'
+import { MAX_ID, MAX_LEDGER, parseId } from './position.ts'
+
+export interface Param<T> {
+  /** JSON Schema of the text form, for the OpenAPI document. */
+  readonly schema: { readonly type: string; readonly description: string; readonly pattern?: string; readonly enum?: readonly string[] }
+  /** Reads the text; `field` names it in the error. @throws BAD_REQUEST */
+  parse(text: string, field: string): T
+  /** Refuses a value of the typed API that text could not have given. @throws BAD_REQUEST */
+  check(value: T, field: string): T
+}
+
+const digits = '^[0-9]+$'
+
+const id = (what: string): Param<bigint> => ({
+  schema: { type: 'integer', description: `${what}, 0 to 2^63-1`, pattern: digits },
+  parse(text, field) {
+    const value = parseId(text)
+    if (value === undefined) throw badRequest(field, 'decimal digits from 0 to 2^63-1')
+    return value
+  },
+  check(value, field) {
+    const whole = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
+    if (typeof whole !== 'bigint' || whole < 0n || whole > MAX_ID) throw badRequest(field, 'a bigint from 0n to 2n ** 63n - 1n')
+    return whole
+  },
+})
+
+const account: Param<string> = {
+  schema: { type: 'string', description: 'Account ID' },
+  parse: (text, field) => account.check(text, field),
+  check(value, field) {
+    if (typeof value !== 'string' || value === '') throw badRequest(field, 'a non-empty account id')
+    return value
+  },
+}
+
+const hash: Param<string> = {
+  schema: { type: 'string', description: 'Transaction hash, hexadecimal', pattern: '^[0-9a-fA-F]{64}$' },
+  parse: (text, field) => hash.check(text, field),
+  check(value, field) {
+    if (typeof value !== 'string' || !/^[0-9a-fA-F]{64}$/.test(value)) throw badRequest(field, '64 hexadecimal digits')
+    return value.toLowerCase()
+  },
+}
+
+const ledger: Param<number> = {
+  schema: { type: 'integer', description: `Ledger sequence number, 0 to ${MAX_LEDGER}`, pattern: digits },
+  parse(text, field) {
+    const value = parseId(text)
+    if (value === undefined || value > BigInt(MAX_LEDGER)) throw badRequest(field, `decimal digits from 0 to ${MAX_LEDGER}`)
+    return Number(value)
+  },
+  check(value, field) {
+    if (!Number.isSafeInteger(value) || value < 0 || value > MAX_LEDGER) throw badRequest(field, `a whole number from 0 to ${MAX_LEDGER}`)
+    return value
+  },
+}
+
+export interface ParamTypes {
+  account: string
+  hash: string
+  ledger: number
+  operation: bigint
+  offer: bigint
+}
+
+/** The path parameters by name. */
+export const params: { readonly [N in keyof ParamTypes]: Param<ParamTypes[N]> } = {
+  account,
+  hash,
+  ledger,
+  operation: id('Operation ID'),
+  offer: id('Offer ID'),
+}
+
+/** The names between braces in a path template. */
+export type Names<Path extends string> = Path extends `${string}{${infer N}}${infer Rest}` ? N | Names<Rest> : never
+
+/** The parameter values that a path template asks for. */
+export type PathValues<Path extends string> = { readonly [N in Names<Path> & keyof ParamTypes]: ParamTypes[N] }
+
+export const pathNames = (path: string): (keyof ParamTypes)[] => Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] as keyof ParamTypes)
+
+export type Order = 'asc' | 'desc'
+export const DEFAULT_LIMIT = 10
+export const MAX_LIMIT = 200
+
+/** Reads `limit`: empty means the default. @throws BAD_REQUEST */
+export function parseLimit(text: string): number {
+  if (text === '') return DEFAULT_LIMIT
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
+  return value
+}
+
+/** Reads `order`: empty means ascending. @throws BAD_REQUEST */
+export function parseOrder(text: string): Order {
+  if (text === '') return 'asc'
+  if (text !== 'asc' && text !== 'desc') throw badRequest('order', 'asc or desc')
+  return text
+}

@@ -1,0 +1,66 @@
+/**
+ * Positions: the total order of ledger history (SEP-35), and the paging tokens that write it as text.
+ *
+ *     total order id = ledger (31 bits) << 32 | transaction (20 bits) << 12 | operation (12 bits)
+ *
+ * Kept as two 32-bit halves, since a 64-bit integer in JavaScript is a slow bigint: `hi` is the ledger, `lo` transaction and operation.
+ * Effects and trades add an `index` inside their operation. Transactions, operations and effects count from 1, so `lo` 0 is the ledger itself.
+ * **Invariant:** a record appended later has a greater position, so "after the cursor" means "newer".
+ */
+import { badRequest, FolioError } from './errors.ts'
+
+export const MAX_LEDGER = 2 ** 31 - 1
+export const MAX_TRANSACTION = 2 ** 20 - 1
+export const MAX_OPERATION = 2 ** 12 - 1
+export const MAX_INDEX = 2 ** 32 - 1
+export const MAX_ID = 2n ** 63n - 1n
+
+export interface Position {
+  readonly hi: number
+  readonly lo: number
+  readonly index: number
+}
+
+/** The low half for the n-th transaction of a ledger and the m-th operation of that. */
+export function low(transaction: number, operation: number, ledger: number): number {
+  if (transaction > MAX_TRANSACTION || operation > MAX_OPERATION) throw new FolioError('ID_OUT_OF_RANGE', { ledger, transaction, operation })
+  return transaction * 4096 + operation
+}
+
+export const comparePositions = (hi: number, lo: number, index: number, to: Position): number => hi - to.hi || lo - to.lo || index - to.index
+
+/** The 64-bit id made of two halves. */
+export const idOf = (hi: number, lo: number): bigint => (BigInt(hi) << 32n) | BigInt(lo)
+
+export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number(id >> 32n), lo: Number(id & 0xffffffffn) })
+
+/** The decimal digits of an id, without a bigint where a number is exact (ledgers below 2,097,152). */
+export const idText = (hi: number, lo: number): string => (hi < 2097152 ? String(hi * 4294967296 + lo) : String(idOf(hi, lo)))
+
+const canonical = /^(?:0|[1-9]\d{0,18})$/
+
+/** Parses decimal digits from 0 to 2^63 - 1; undefined for anything else. */
+export function parseId(text: string): bigint | undefined {
+  if (!/^\d{1,40}$/.test(text)) return undefined
+  const digits = canonical.test(text) ? text : text.replace(/^0+(?=\d)/, '')
+  if (digits.length > 19) return undefined
+  const id = BigInt(digits)
+  return id <= MAX_ID ? id : undefined
+}
+
+/** A place between records: everything at or before it is behind the cursor (ascending), everything at or after it is ahead (descending). */
+export interface Cursor extends Position {
+  /** A bare `<n>` where tokens are `<n>-<m>`: it stands for the whole of operation n. */
+  readonly whole: boolean
+}
+
+/** Reads a paging token. `indexed` resources accept `<n>-<m>` and `<n>`, the others `<n>`. @throws BAD_REQUEST with field `cursor` */
+export function parseCursor(token: string, indexed: boolean): Cursor {
+  const dash = indexed ? token.indexOf('-') : -1
+  const id = parseId(dash < 0 ? token : token.slice(0, dash))
+  const index = dash < 0 ? 0n : parseId(token.slice(dash + 1))
+  if (id === undefined || index === undefined)
+    throw badRequest('cursor', indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now')
+  const { hi, lo } = splitId(id)
+  return { hi, lo, index: index > BigInt(MAX_INDEX) ? MAX_INDEX : Number(index), whole: indexed && dash < 0 }
+}

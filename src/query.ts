@@ -1,0 +1,103 @@
+/**
+ * Queries are values. A catalogue row says what is asked for; the typed API, the HTTP routes, the OpenAPI document, the tables of the
+ * docs and the property tests are read off the rows.
+ *
+ * A {@link Resource} is a kind of record, kept in a log in order of position; an {@link Index} files the records of a log under keys;
+ * {@link One} finds a record, {@link List} a range of an index. **Invariant:** a list is a set of posting lists that all must name a record,
+ * cut to one span of positions; so every list pages by the same code.
+ */
+import type { Names, ParamTypes, PathValues } from './params.ts'
+import type { Element } from './tuple.ts'
+
+/** A record as decoded from its stored text: open members and all. */
+export type OpenRecord = { readonly [member: string]: any }
+
+/** Where a record of the log is being read or filed: its stored side columns, by name. */
+export type Sides = { readonly [column: string]: string }
+
+export interface Resource<R> {
+  readonly name: string
+  /** Part of every key of its log. **Never reused.** */
+  readonly tag: number
+  /** A block holds 2^shift records. Chosen so that a block is near 8 KiB. */
+  readonly shift: number
+  /** Tokens are `<operation id>-<index>` rather than `<id>`. */
+  readonly indexed: boolean
+  /** Columns stored beside the text of each record, a dictionary a block: what links and derived members need without parsing. */
+  readonly sides: readonly string[]
+  /** Gives decoded members their types (64-bit integers as bigint). `text` is the record's JSON text; `id` the number of its token. */
+  decode(members: OpenRecord, id: bigint, text: string): R
+  /** Phantom: the record type. */
+  readonly '~record'?: R
+}
+
+export interface Index<R> {
+  readonly name: string
+  readonly of: Resource<R>
+  /** Part of every key of its posting lists. **Never reused.** */
+  readonly tag: number
+  /** The path parameter whose value picks the posting list; none for a partial index over all records. */
+  readonly column?: keyof ParamTypes
+  /** The keys that a record is filed under. */
+  keys(record: OpenRecord, sides: Sides): Iterable<readonly Element[]>
+}
+
+/** How a single record is found. */
+export type Finder = 'ledger' | 'hash' | 'operation' | 'offer' | 'account'
+
+export interface One<R, V = any> {
+  readonly kind: 'one'
+  readonly path: string
+  readonly of: Resource<R>
+  readonly by: Finder
+  readonly '~values'?: V
+}
+
+/** Query-string filters of a list: `F` is their typed form. */
+export interface Filters<R, F> {
+  /** Wire names in declared order, for links and documentation, each with its schema. */
+  readonly names: Readonly<Record<string, { readonly type: string; readonly description: string; readonly enum?: readonly string[] }>>
+  /** Reads the query string; `text` gives '' for what is absent. @throws BAD_REQUEST */
+  parse(text: (name: string) => string): F
+  /** Writes the filters back, for links. */
+  format(values: F): Readonly<Record<string, string>>
+  /** The posting lists that must all hold a record. @throws BAD_REQUEST for typed values that no text could have given */
+  lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
+  /** The view the filter asks for, if any: records whose side column `column` is not `wanted` are shown turned. */
+  facing(values: F): { readonly column: number; readonly wanted: string } | undefined
+  /** A record turned to its other view, with its side columns in their order. */
+  turn(record: OpenRecord, sides: readonly string[]): { readonly record: OpenRecord; readonly sides: readonly string[] }
+}
+
+/** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */
+export type Missing = 'parent' | 'empty' | 'never'
+
+export interface List<R, V = any, Live extends boolean = boolean> {
+  readonly kind: 'list'
+  readonly path: string
+  readonly of: Resource<R>
+  /** The index that the path's own parameter picks a posting list of; without it, the whole log. */
+  readonly by?: Index<R>
+  readonly filters?: Filters<R, any>
+  readonly missing: Missing
+  /** May be streamed. */
+  readonly live: Live
+  readonly '~values'?: V
+}
+
+export type Query = One<any> | List<any>
+export type RecordOf<Q> = Q extends { readonly of: Resource<infer R> } ? R : never
+export type ValuesOf<Q> = Q extends { readonly '~values'?: infer V } ? NonNullable<V> : never
+
+type CheckedPath<Path extends string> = Names<Path> extends keyof ParamTypes ? Path : `unknown parameter: ${Exclude<Names<Path>, keyof ParamTypes> & string}`
+
+export const one = <R, const Path extends string>(path: CheckedPath<Path> & Path, of: Resource<R>, by: Finder): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
+
+export function list<R, const Path extends string, F = unknown, const Live extends boolean = false>(
+  path: CheckedPath<Path> & Path,
+  of: Resource<R>,
+  spec: { readonly by?: Index<R>; readonly filters?: Filters<R, F>; readonly missing?: Missing; readonly live?: Live } = {},
+): List<R, PathValues<Path> & F, Live> {
+  const missing = path.includes('{') ? 'parent' : 'never'
+  return { kind: 'list', path, of, missing, ...spec, live: (spec.live ?? false) as Live }
+}

@@ -1,0 +1,15 @@
+/** Accounts: a name that records mention. It exists once any record has, and keeps no state here. */
+import type { Resource } from '../query.ts'
+
+export interface Account {
+  readonly id: string
+}
+
+export const accounts: Resource<Account> = {
+  name: 'account',
+  tag: 0,
+  shift: 0,
+  indexed: false,
+  sides: ['id'],
+  decode: (members) => members as Account,
+}

@@ -1,0 +1,57 @@
+/** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
+import type { Index, Resource } from '../query.ts'
+import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { amount, integer, object, optional, text, validator } from './schema.ts'
+
+/** What an operation caused to an account; the members of its type stand beside these. */
+export interface Effect {
+  readonly account: string
+  readonly paging_token: string
+  readonly type: string
+  readonly type_i: number
+  readonly [member: string]: unknown
+}
+
+/** An effect of a ledger close. `index` is given where the network skips numbers; it must rise. */
+export interface EffectInput {
+  readonly account: string
+  readonly type: string
+  readonly type_i: number
+  readonly index?: number
+  readonly [member: string]: unknown
+}
+
+export const effectSchema = object({ account: text, type: text, type_i: integer, index: optional(integer) })
+
+/** What the members of a documented type must be, beyond those of every effect. */
+const checks = Object.entries({
+  account_created: object({ starting_balance: amount }),
+  account_debited: object({ amount, asset_type: text }),
+  signer_created: object({ public_key: text, weight: integer }),
+}).map(([type, schema]) => [type, validator(schema)] as const)
+const checkOf = new Map(checks)
+
+export const effects: Resource<Effect> = {
+  name: 'effect',
+  tag: 4,
+  shift: 6,
+  indexed: true,
+  sides: ['created_at', 'account'],
+  decode: (members) => members as Effect,
+}
+
+export const effectsByAccount: Index<Effect> = {
+  name: 'account',
+  of: effects,
+  tag: 6,
+  column: 'account',
+  keys: (_record, sides) => [[sides['account']!]],
+}
+
+export function encodeEffect(input: EffectInput, place: Place): Encoded {
+  const { account, paging_token, ...rest } = input
+  const token = indexedTokenOf(place)
+  checkIdentities({ ...rest, paging_token }, { paging_token: token }, place)
+  checkOf.get(input.type)?.(input, () => place.ledger, place.path)
+  return compose(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest, [place.closedAt, account])
+}

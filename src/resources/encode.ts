@@ -1,0 +1,86 @@
+/**
+ * From validated input to stored text. The text of a record is its wire form without `_links`: derived members first, then the
+ * members as given, in order. What links and indexes need beside it goes into side columns.
+ */
+import { invalidInput } from '../errors.ts'
+import { stringifyJson } from '../json.ts'
+import { idText } from '../position.ts'
+import type { OpenRecord } from '../query.ts'
+
+/** Where the record being encoded stands. */
+export interface Place {
+  readonly ledger: number
+  readonly lo: number
+  readonly index: number
+  readonly closedAt: string
+  /** The path of a member, for errors. */
+  path(member?: string): string
+}
+
+export interface Encoded {
+  /** JSON members without the braces. */
+  readonly text: string
+  readonly sides: readonly string[]
+  /** Holds numbers that `JSON.parse` would change. */
+  readonly exact: boolean
+}
+
+export const tokenOf = (place: Place): string => idText(place.ledger, place.lo)
+export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, place.lo)}-${place.index}`
+
+/** Refuses reserved members, and identities that differ from the derived ones. */
+export function checkIdentities(input: OpenRecord, derived: Readonly<Record<string, string>>, place: Place): void {
+  for (const reserved of ['_links', '_embedded'])
+    if (input[reserved] !== undefined) throw invalidInput(place.ledger, place.path(reserved), 'nothing: this member is reserved, leave it out')
+  for (const name in derived) {
+    const given = input[name]
+    if (given !== undefined && String(given) !== derived[name])
+      throw invalidInput(place.ledger, place.path(name), `${derived[name]}, as derived from the place of the record, or nothing`)
+  }
+}
+
+/** The derived members' text, then the rest as JSON. */
+export function compose(derived: string, rest: object, sides: readonly string[]): Encoded {
+  const { json, exact } = stringifyJson(rest)
+  return { text: json === '{}' ? derived : `${derived},${json.slice(1, -1)}`, sides, exact }
+}
+
+/** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
+export function utc(time: string, ledger: number, path: () => string): string {
+  const millis = Date.parse(time)
+  if (Number.isNaN(millis)) throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
+  if (time.endsWith('Z')) return time
+  const fraction = /\.\d+/.exec(time)?.[0] ?? ''
+  return `${new Date(millis).toISOString().slice(0, 19)}${fraction}Z`
+}
+
+/** `{ N, D }` is stored as `{ n, d }`. */
+export const priceOf = (price: OpenRecord): OpenRecord => {
+  if (price['N'] === undefined) return price
+  const { N: n, D: d, ...rest } = price
+  return { n, d, ...rest }
+}
+
+/** The first bare integer member of this name in a record's text: exact where the member was written before any open one. */
+export function integerIn(text: string, name: string): bigint | undefined {
+  const label = `,"${name}":`
+  const at = text.indexOf(label)
+  if (at < 0) return undefined
+  const digits = /-?\d+/y
+  digits.lastIndex = at + label.length
+  const found = digits.exec(text)
+  return found ? BigInt(found[0]) : undefined
+}
+
+/** Distinct account ids, in order of first mention. */
+export const distinct = (accounts: Iterable<unknown>): string[] => [
+  ...new Set(Array.from(accounts).filter((account): account is string => typeof account === 'string' && account !== '')),
+]
+
+/** The `participants` side column: only accounts that the record's own members do not name. */
+export const extraText = (accounts: readonly string[], known: readonly string[]): string => {
+  const extra = accounts.filter((account) => !known.includes(account))
+  return extra.length ? JSON.stringify(extra) : ''
+}
+
+export const readExtra = (side: string | undefined): string[] => (side ? JSON.parse(side) : [])

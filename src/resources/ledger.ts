@@ -1,0 +1,91 @@
+/** Ledgers: the record, its input, its text. Token: `(sequence, 0, 0)`. */
+import type { Resource } from '../query.ts'
+import { type Encoded, checkIdentities, compose, type Place, tokenOf } from './encode.ts'
+import { amount, integer, object, optional, text, timestamp } from './schema.ts'
+import Type from 'typebox'
+
+/** A closed ledger. Amounts are decimal strings, fees and reserves in stroops. */
+export interface Ledger {
+  readonly id: string
+  readonly paging_token: string
+  readonly hash: string
+  readonly prev_hash: string
+  readonly sequence: number
+  readonly transaction_count: number
+  readonly successful_transaction_count: number
+  readonly failed_transaction_count: number
+  readonly operation_count: number
+  readonly closed_at: string
+  readonly total_coins: string
+  readonly fee_pool: string
+  readonly base_fee_in_stroops: number
+  readonly base_reserve_in_stroops: number
+  readonly max_tx_set_size: number
+  readonly [open: string]: unknown
+}
+
+/** The `ledger` member of a ledger close. Counts are derived where absent; `prev_hash` may be absent on the first ledger. */
+export interface LedgerInput {
+  readonly sequence: number
+  readonly hash: string
+  readonly prev_hash?: string
+  readonly closed_at: string
+  readonly total_coins: string
+  readonly fee_pool: string
+  readonly base_fee_in_stroops: number
+  readonly base_reserve_in_stroops: number
+  readonly max_tx_set_size: number
+  readonly transaction_count?: number
+  readonly successful_transaction_count?: number
+  readonly failed_transaction_count?: number
+  readonly operation_count?: number
+  readonly [open: string]: unknown
+}
+
+const ledgerHash = Type.String({ pattern: '^[0-9a-fA-F]{1,128}$', expected: 'hexadecimal digits' })
+
+export const ledgerSchema = object({
+  sequence: Type.Integer({ minimum: 1, maximum: 2147483647, expected: 'a ledger sequence from 1 to 2147483647' }),
+  hash: ledgerHash,
+  prev_hash: optional(Type.String({ pattern: '^[0-9a-fA-F]{0,128}$', expected: 'hexadecimal digits' })),
+  closed_at: timestamp,
+  total_coins: amount,
+  fee_pool: amount,
+  base_fee_in_stroops: integer,
+  base_reserve_in_stroops: integer,
+  max_tx_set_size: integer,
+  transaction_count: optional(integer),
+  successful_transaction_count: optional(integer),
+  failed_transaction_count: optional(integer),
+  operation_count: optional(integer),
+  id: optional(text),
+  paging_token: optional(text),
+})
+
+export const ledgers: Resource<Ledger> = {
+  name: 'ledger',
+  tag: 1,
+  shift: 4,
+  indexed: false,
+  sides: ['ends', 'top_offer'],
+  decode: (members) => members as Ledger,
+}
+
+export interface Counts {
+  readonly transaction_count: number
+  readonly successful_transaction_count: number
+  readonly failed_transaction_count: number
+  readonly operation_count: number
+}
+
+/** The text of a ledger; its side columns (where every log ends after it, and the highest offer id) are known only when it is stored. */
+export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
+  const hash = input.hash.toLowerCase()
+  const { id: _id, paging_token: _token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input
+  const token = tokenOf(place)
+  checkIdentities({ ...input, id: (input['id'] as string | undefined)?.toLowerCase() }, { id: hash, paging_token: token }, place)
+  const head = `"id":"${hash}","paging_token":"${token}","hash":"${hash}","prev_hash":"${(previous ?? '').toLowerCase()}","sequence":${sequence},"closed_at":"${place.closedAt}"`
+  const missing: Record<string, number> = {}
+  for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
+  return compose(head, { ...rest, ...missing }, [])
+}

@@ -1,0 +1,117 @@
+/** Offers: the current book, and the log of changes that made it. Token of a book entry: the offer id. */
+import type { TSchema } from 'typebox'
+import { invalidInput } from '../errors.ts'
+import type { Index, OpenRecord, Resource } from '../query.ts'
+import { checkIdentities, compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
+import { amount, array, assetType, type Int64Input, int64, int64Text, object, optional, price, text, timestamp } from './schema.ts'
+
+export interface OfferAsset {
+  readonly asset_type: string
+  readonly asset_code?: string
+  readonly asset_issuer?: string
+  readonly [open: string]: unknown
+}
+
+/** An offer of the current book. */
+export interface Offer {
+  readonly id: bigint
+  readonly paging_token: string
+  readonly seller: string
+  readonly selling: OfferAsset
+  readonly buying: OfferAsset
+  readonly amount: string
+  readonly price_r: { readonly n: number; readonly d: number }
+  readonly price: string
+  readonly last_modified: string
+  readonly [open: string]: unknown
+}
+
+/** The state of an offer after a ledger. `last_modified` is the time of that ledger where absent. */
+export interface OfferInput {
+  readonly id: Int64Input
+  readonly seller: string
+  readonly selling: OfferAsset
+  readonly buying: OfferAsset
+  readonly amount: string
+  readonly price_r: { readonly n: number; readonly d: number } | { readonly N: number; readonly D: number }
+  readonly price: string
+  readonly last_modified?: string
+  readonly [open: string]: unknown
+}
+
+const asset = object({ asset_type: assetType, asset_code: optional(text), asset_issuer: optional(text) })
+
+const offerSchema = object({
+  id: int64,
+  seller: text,
+  selling: asset,
+  buying: asset,
+  amount,
+  price_r: price,
+  price: amount,
+  last_modified: optional(timestamp),
+  paging_token: optional(text),
+})
+
+export const offersSchema: TSchema = object({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
+
+const sides = ['seller', 'id', 'ledger', 'created_at'] as const
+
+/** The current book: one entry a live offer, kept by seller and id. */
+export const offers: Resource<Offer> = {
+  name: 'offer',
+  tag: 0,
+  shift: 0,
+  indexed: false,
+  sides,
+  decode(members: any, id) {
+    members.id = id
+    return members
+  },
+}
+
+/** Every change of an offer, in order: the whole offer as it was after, or nothing where it was removed. */
+export const offerChanges: Resource<Offer> = { ...offers, name: 'offer change', tag: 7, shift: 5 }
+
+export const changesByOffer: Index<Offer> = {
+  name: 'offer',
+  of: offerChanges,
+  tag: 10,
+  column: 'offer',
+  keys: (_record, side) => [[BigInt(side['id']!)]],
+}
+export const changesBySeller: Index<Offer> = {
+  name: 'seller',
+  of: offerChanges,
+  tag: 11,
+  column: 'account',
+  keys: (_record, side) => (side['seller'] ? [[side['seller']]] : []),
+}
+
+const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
+  if (given['asset_type'] === 'native') return
+  for (const member of ['asset_code', 'asset_issuer'])
+    if (given[member] === undefined) throw invalidInput(place.ledger, place.path(`${name}.${member}`), 'a non-empty string; it is missing')
+}
+
+/** The text of an offer's state after a change, with the id it is kept under. */
+export function encodeOffer(input: OfferInput, place: Place): Encoded & { readonly id: bigint } {
+  const { id: given, price_r, last_modified, paging_token, ...rest } = input
+  const id = int64Text(given, place.ledger, () => place.path('id'))
+  checkIdentities({ ...rest, paging_token }, { paging_token: id }, place)
+  checkAsset(input.selling, 'selling', place)
+  checkAsset(input.buying, 'buying', place)
+  const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
+  const encoded = compose(
+    `"id":${id},"paging_token":"${id}"`,
+    { ...rest, price_r: priceOf(price_r), last_modified: modified },
+    [input.seller, id, String(place.ledger), place.closedAt],
+  )
+  return { ...encoded, id: BigInt(id) }
+}
+
+/** The change that removes an offer. */
+export const encodeRemoval = (id: Int64Input, place: Place): Encoded & { readonly id: bigint } => {
+  const text = int64Text(id, place.ledger, () => place.path())
+  return { text: '', sides: ['', text, String(place.ledger), place.closedAt], exact: false, id: BigInt(text) }
+}

@@ -1,0 +1,157 @@
+/** Operations: the record, its input, its text, its indexes. Token and id: `(ledger, transaction, operation)`. */
+import type { TSchema } from 'typebox'
+import { invalidInput } from '../errors.ts'
+import type { Index, OpenRecord, Resource } from '../query.ts'
+import type { EffectInput } from './effect.ts'
+import { checkIdentities, compose, distinct, type Encoded, extraText, integerIn, type Place, readExtra, tokenOf } from './encode.ts'
+import { array, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
+import type { TradeInput } from './trade.ts'
+
+/** An operation of any type; the members of its type stand beside these. */
+export interface Operation {
+  readonly id: bigint
+  readonly paging_token: string
+  readonly type: string
+  readonly type_i: number
+  readonly [member: string]: unknown
+}
+
+/** A payment: `amount` in stroops, `amount_f` in whole units. */
+export interface Payment extends Operation {
+  readonly type: 'payment'
+  readonly sender: string
+  readonly receiver: string
+  readonly asset: { readonly code: string; readonly [open: string]: unknown }
+  readonly amount: bigint
+  readonly amount_f: number
+}
+
+/** The creation of an account by a funder. */
+export interface CreateAccount extends Operation {
+  readonly type: 'create_account'
+  readonly account: string
+  readonly funder: string
+  readonly starting_balance: number
+}
+
+/** An operation of a ledger close. `type_i` may be absent for the types of {@link operationTypes}. */
+export interface OperationInput {
+  readonly type: string
+  readonly type_i?: number
+  readonly source_account?: string
+  readonly participants?: readonly string[]
+  readonly effects?: readonly EffectInput[]
+  readonly trades?: readonly TradeInput[]
+  readonly [member: string]: unknown
+}
+
+/** Type codes of the operations that need not state theirs. */
+export const operationTypes: Readonly<Record<string, number>> = {
+  create_account: 0,
+  payment: 1,
+  path_payment: 2,
+  manage_offer: 3,
+  create_passive_offer: 4,
+  set_options: 5,
+  change_trust: 6,
+  allow_trust: 7,
+  account_merge: 8,
+  inflation: 9,
+  manage_data: 10,
+  bump_sequence: 11,
+}
+
+/** The types that payment listings show. */
+export const paymentTypes: ReadonlySet<string> = new Set(['create_account', 'payment', 'path_payment', 'account_merge'])
+
+/** Members that name an account which the operation affects. */
+const accountMembers = ['account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor'] as const
+
+export const operationSchema = (effect: TSchema, trade: TSchema): TSchema =>
+  object({
+    type: text,
+    type_i: optional(integer),
+    source_account: optional(text),
+    participants: optional(array(text)),
+    effects: optional(array(effect)),
+    trades: optional(array(trade)),
+  })
+
+const assetCode = object({ code: text })
+const withAmount = { sender: optional(text), receiver: optional(text), asset: optional(assetCode), amount: optional(int64), amount_f: optional(number) }
+
+/** What the members of a known type must be, beyond those of every operation. */
+export const operationMembers: Readonly<Record<string, TSchema>> = {
+  create_account: object({ account: text, funder: text, starting_balance: number }),
+  payment: object({ sender: text, receiver: text, asset: assetCode, amount: int64, amount_f: number }),
+  path_payment: object(withAmount),
+  account_merge: object(withAmount),
+}
+const checks = Object.fromEntries(Object.entries(operationMembers).map(([type, schema]) => [type, validator(schema)]))
+
+export const operations: Resource<Operation> = {
+  name: 'operation',
+  tag: 3,
+  shift: 5,
+  indexed: false,
+  sides: ['transaction', 'created_at', 'source', 'participants'],
+  decode(members: any, id, source) {
+    members.id = id
+    if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = integerIn(source, 'amount')
+    return members
+  },
+}
+
+const affects = (record: OpenRecord, sides: { readonly [column: string]: string }): string[] =>
+  distinct([sides['source'], ...accountMembers.map((name) => record[name]), ...readExtra(sides['participants'])])
+
+export const operationsByAccount: Index<Operation> = {
+  name: 'account',
+  of: operations,
+  tag: 3,
+  column: 'account',
+  keys: (record, sides) => affects(record, sides).map((account) => [account]),
+}
+export const payments: Index<Operation> = {
+  name: 'payment',
+  of: operations,
+  tag: 4,
+  keys: (record) => (paymentTypes.has(record['type']) ? [[]] : []),
+}
+export const paymentsByAccount: Index<Operation> = {
+  name: 'payment account',
+  of: operations,
+  tag: 5,
+  column: 'account',
+  keys: (record, sides) => (paymentTypes.has(record['type']) ? affects(record, sides).map((account) => [account]) : []),
+}
+
+/** @param owner the hash and source account of its transaction */
+export function encodeOperation(input: OperationInput, owner: { readonly hash: string; readonly account: string }, place: Place): Encoded {
+  const { participants, effects, trades, type_i, id, paging_token, ...rest } = input
+  const known = Object.hasOwn(operationTypes, input.type) ? operationTypes[input.type] : undefined
+  const code = type_i ?? known
+  if (code === undefined) throw invalidInput(place.ledger, place.path('type_i'), `a type code, since "${input.type}" is not a known operation type; it is missing`)
+  if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
+  const token = tokenOf(place)
+  checkIdentities({ ...rest, id, paging_token }, { id: token, paging_token: token }, place)
+  if (Object.hasOwn(checks, input.type)) checks[input.type]!(input, () => place.ledger, place.path)
+
+  const source = input.source_account ?? owner.account
+  const named = distinct([source, ...accountMembers.map((name) => input[name])])
+  const sides = [owner.hash, place.closedAt, source, extraText(distinct(participants ?? []), named)]
+  let head = `"id":${token},"paging_token":"${token}"`
+  let members: object = rest
+  if (paymentTypes.has(input.type) && rest['amount'] !== undefined) {
+    // Written before any open member, so that reading finds its digits.
+    const { amount, ...others } = rest
+    head += `,"amount":${int64Text(amount as bigint, place.ledger, () => place.path('amount'))}`
+    members = others
+  }
+  return compose(`${head},"type_i":${code}`, members, sides)
+}
+
+/** The accounts that an input operation affects: for the transaction that holds it. */
+export const operationAffects = (input: OperationInput, transactionAccount: string): string[] =>
+  distinct([input.source_account ?? transactionAccount, ...accountMembers.map((name) => input[name]), ...(input.participants ?? [])])
+

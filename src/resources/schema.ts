@@ -1,0 +1,99 @@
+/**
+ * The building blocks of the input schemas: what a member must be, in JSON Schema, with the sentence an error says.
+ * TypeBox compiles a schema to a check function; the same schema documents the record in the OpenAPI document.
+ */
+import Type, { type TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { invalidInput } from '../errors.ts'
+import { Digits } from '../json.ts'
+import { MAX_ID } from '../position.ts'
+
+/** A 64-bit integer on input: a JSON integer, a bigint, or decimal digits in a string. */
+export type Int64Input = number | bigint | string
+
+export const text = Type.String({ minLength: 1, expected: 'a non-empty string' })
+export const anyText = Type.String({ expected: 'a string' })
+export const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, expected: 'a whole number of 0 or more' })
+export const flag = Type.Boolean({ expected: 'true or false' })
+export const amount = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', expected: 'a decimal number in a string, such as "12.5000000"' })
+export const hash = Type.String({ pattern: '^[0-9a-fA-F]{64}$', expected: '64 hexadecimal digits' })
+export const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', expected: 'base64 text' })
+export const timestamp = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$',
+  expected: 'an ISO 8601 time such as "2019-06-01T12:00:00Z"',
+})
+export const int64 = Type.Union(
+  [
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    Type.BigInt({ minimum: 0n, maximum: MAX_ID }),
+    Type.String({ pattern: '^(0|[1-9][0-9]{0,18})$' }),
+  ],
+  { expected: 'an integer from 0 to 2^63-1: a JSON integer, a bigint, or its decimal digits in a string' },
+)
+/** A JSON number whose digits are kept as given. */
+export const number = Type.Union([Type.Number(), Type.BigInt(), Type.Object({ isLosslessNumber: Type.Literal(true) })], { expected: 'a number' })
+
+export const assetType = Type.Union([Type.Literal('native'), Type.Literal('credit_alphanum4'), Type.Literal('credit_alphanum12')], {
+  expected: 'native, credit_alphanum4 or credit_alphanum12',
+})
+const priceWhole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+export const price = Type.Union([Type.Object({ n: priceWhole, d: priceWhole }), Type.Object({ N: priceWhole, D: priceWhole })], {
+  expected: 'a ratio of whole numbers { n, d }',
+})
+export const optional = Type.Optional
+export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
+export const array = (of: TSchema): TSchema => Type.Array(of, { expected: 'an array' })
+
+/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. */
+const memberPath = (pointer: string): string => {
+  let path = ''
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
+  }
+  return path
+}
+
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly schemaPath: string
+  readonly message: string
+  readonly params: { readonly requiredProperties?: readonly string[] }
+}
+
+/** The `expected` sentence nearest above the rule that failed. */
+function expectation(schema: any, schemaPath: string): string | undefined {
+  let found: string | undefined
+  let node = schema
+  for (const step of schemaPath.replace(/^#/, '').split('/').slice(1)) {
+    if (typeof node?.expected === 'string') found = node.expected
+    node = node?.[step]
+  }
+  return typeof node?.expected === 'string' ? node.expected : found
+}
+
+/** Compiles a schema to a function that returns for a good value and throws INVALID_INPUT, naming the first wrong member, for any other. */
+export function validator(schema: TSchema): (value: unknown, ledger?: () => number | undefined, base?: () => string) => void {
+  const compiled = Compile(schema)
+  return (value, ledger, base) => {
+    if (compiled.Check(value)) return
+    const prefix = base?.() ?? ''
+    const error = (compiled.Errors(value) as SchemaError[])[0]
+    const missing = error?.keyword === 'required' ? error.params.requiredProperties?.[0] : undefined
+    const below = memberPath(error?.instancePath ?? '')
+    const at = [below, missing].filter(Boolean).join('.')
+    const path = prefix && at && !at.startsWith('[') ? `${prefix}.${at}` : prefix + at
+    const member = missing === undefined ? error?.schemaPath : `${error!.schemaPath}/properties/${missing}`
+    const sentence = expectation(schema, member ?? '') ?? error?.message ?? 'another value'
+    throw invalidInput(ledger?.(), path || '(the whole close)', missing === undefined ? sentence : `${sentence}; it is missing`)
+  }
+}
+
+/** The digits of a validated 64-bit integer. @throws INVALID_INPUT where a string of digits is past 2^63 - 1 */
+export function int64Text(value: Int64Input, ledger: number, path: () => string): string {
+  if (typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID) throw invalidInput(ledger, path(), 'an integer from 0 to 2^63-1')
+  return String(value)
+}
+
+export { Digits }

@@ -1,0 +1,221 @@
+/** Trades: the record, its input, its text, its indexes, and its two sides turned. Token: `<operation id>-<index>`, the index counting from 0. */
+import { badRequest, invalidInput } from '../errors.ts'
+import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
+import { params } from '../params.ts'
+import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { amount, assetType, flag, int64, integer, object, optional, price, text } from './schema.ts'
+
+/** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
+export interface Trade {
+  readonly id: string
+  readonly paging_token: string
+  readonly ledger_close_time: string
+  readonly offer_id?: string
+  readonly base_offer_id?: string
+  readonly counter_offer_id?: string
+  readonly base_account?: string
+  readonly base_amount: string
+  readonly base_asset_type: string
+  readonly base_asset_code?: string
+  readonly base_asset_issuer?: string
+  readonly counter_account?: string
+  readonly counter_amount: string
+  readonly counter_asset_type: string
+  readonly counter_asset_code?: string
+  readonly counter_asset_issuer?: string
+  readonly base_is_seller: boolean
+  readonly price: { readonly n: number; readonly d: number }
+  readonly [open: string]: unknown
+}
+
+type OfferId = string | number | bigint
+
+/** A trade of a ledger close. `price` may be spelled `{ N, D }`. */
+export interface TradeInput {
+  readonly index?: number
+  readonly offer_id?: OfferId
+  readonly base_offer_id?: OfferId
+  readonly counter_offer_id?: OfferId
+  readonly base_account?: string
+  readonly base_amount: string
+  readonly base_asset_type: string
+  readonly base_asset_code?: string
+  readonly base_asset_issuer?: string
+  readonly counter_account?: string
+  readonly counter_amount: string
+  readonly counter_asset_type: string
+  readonly counter_asset_code?: string
+  readonly counter_asset_issuer?: string
+  readonly base_is_seller: boolean
+  readonly price: { readonly n: number; readonly d: number } | { readonly N: number; readonly D: number }
+  readonly [open: string]: unknown
+}
+
+/** An asset: `native`, or a code and its issuer. */
+export type Asset = { readonly type: 'native' } | { readonly type: 'credit_alphanum4' | 'credit_alphanum12'; readonly code: string; readonly issuer: string }
+
+export const tradeSchema = object({
+  index: optional(integer),
+  offer_id: optional(int64),
+  base_offer_id: optional(int64),
+  counter_offer_id: optional(int64),
+  base_account: optional(text),
+  base_amount: amount,
+  base_asset_type: assetType,
+  base_asset_code: optional(text),
+  base_asset_issuer: optional(text),
+  counter_account: optional(text),
+  counter_amount: amount,
+  counter_asset_type: assetType,
+  counter_asset_code: optional(text),
+  counter_asset_issuer: optional(text),
+  base_is_seller: flag,
+  price,
+})
+
+export const trades: Resource<Trade> = {
+  name: 'trade',
+  tag: 5,
+  shift: 5,
+  indexed: true,
+  sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset'],
+  decode: (members) => members as Trade,
+}
+
+const assetKey = (record: OpenRecord, side: 'base' | 'counter'): string =>
+  record[`${side}_asset_type`] === 'native' ? 'native' : `${record[`${side}_asset_code`]}:${record[`${side}_asset_issuer`]}`
+
+/** One key for both directions of a pair. */
+const pairKey = (a: string, b: string): readonly [string, string] => (a < b ? [a, b] : [b, a])
+
+export const tradesByAccount: Index<Trade> = {
+  name: 'account',
+  of: trades,
+  tag: 7,
+  column: 'account',
+  keys: (_record, sides) => [...new Set([sides['base_account']!, sides['counter_account']!])].filter(Boolean).map((account) => [account]),
+}
+export const tradesByOffer: Index<Trade> = {
+  name: 'offer',
+  of: trades,
+  tag: 8,
+  column: 'offer',
+  keys: (record) => {
+    const ids = [record['offer_id'], record['base_offer_id'], record['counter_offer_id']].filter((id) => id !== undefined)
+    return [...new Set(ids.map(String))].map((id) => [BigInt(id)])
+  },
+}
+export const tradesByPair: Index<Trade> = {
+  name: 'pair',
+  of: trades,
+  tag: 9,
+  keys: (_record, sides) => [pairKey(sides['base_asset']!, sides['counter_asset']!)],
+}
+
+export function encodeTrade(input: TradeInput, place: Place): Encoded {
+  const { id, paging_token, ledger_close_time, price: ratio, ...rest } = input
+  const token = indexedTokenOf(place)
+  const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
+  checkIdentities({ ...rest, id, paging_token, ledger_close_time }, derived, place)
+  if (input.base_account === undefined && input.counter_account === undefined)
+    throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
+  for (const side of ['base', 'counter'] as const) {
+    const problem = assetProblem(input[`${side}_asset_type`], input[`${side}_asset_code`], input[`${side}_asset_issuer`])
+    if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
+  }
+  const members: Record<string, unknown> = { ...rest }
+  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id']) if (members[name] !== undefined) members[name] = String(members[name])
+  members['price'] = priceOf(ratio)
+  const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
+  const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
+  return compose(head, members, sides)
+}
+
+/** What is wrong with an asset, if anything: the part at fault and what it must be. */
+function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 'type' | 'code' | 'issuer'; reason: string } | undefined {
+  if (type === 'native') return undefined
+  if (type !== 'credit_alphanum4' && type !== 'credit_alphanum12') return { member: 'type', reason: 'native, credit_alphanum4 or credit_alphanum12' }
+  const longest = type === 'credit_alphanum4' ? 4 : 12
+  if (typeof code !== 'string' || !/^[A-Za-z0-9]+$/.test(code) || code.length > longest)
+    return { member: 'code', reason: `a code of 1 to ${longest} letters or digits` }
+  if (typeof issuer !== 'string' || issuer === '') return { member: 'issuer', reason: 'the account id of the issuer' }
+  return undefined
+}
+
+/** The trade with base and counter exchanged, and the price inverted; the order of members stays. */
+export function turnTrade(trade: OpenRecord): OpenRecord {
+  const turned: Record<string, unknown> = {}
+  for (const name of Object.keys(trade)) {
+    const other = name.startsWith('base_') ? `counter_${name.slice(5)}` : name.startsWith('counter_') ? `base_${name.slice(8)}` : name
+    if (name === 'base_is_seller') turned[name] = !trade[name]
+    else if (name === 'price') turned[name] = { ...trade[name], n: trade[name].d, d: trade[name].n }
+    else turned[other] = trade[name]
+  }
+  return turned
+}
+
+/** Filters of trade listings; all that are given must match. With both assets, base and counter follow the order of the filter. */
+export interface TradeFilter {
+  readonly base?: Asset
+  readonly counter?: Asset
+  readonly offer_id?: bigint
+}
+
+const assetText = { base: 'Asset of the base side', counter: 'Asset of the counter side' }
+const names = Object.fromEntries(
+  (['base', 'counter'] as const).flatMap((side) => [
+    [`${side}_asset_type`, { type: 'string', description: assetText[side], enum: ['native', 'credit_alphanum4', 'credit_alphanum12'] }],
+    [`${side}_asset_code`, { type: 'string', description: `${assetText[side]}: its code; not for native` }],
+    [`${side}_asset_issuer`, { type: 'string', description: `${assetText[side]}: its issuer; not for native` }],
+  ]),
+)
+
+const isGiven = (filter: TradeFilter, side: 'base' | 'counter'): boolean => filter[side] !== undefined
+
+function checkAsset(filter: TradeFilter, side: 'base' | 'counter'): string {
+  const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
+  const problem = assetProblem(asset.type, asset.code, asset.issuer)
+  if (problem) throw badRequest(`${side}_asset_${problem.member}`, problem.reason)
+  return asset.type === 'native' ? 'native' : `${asset.code}:${asset.issuer}`
+}
+
+const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] | undefined =>
+  isGiven(filter, 'base') || isGiven(filter, 'counter') ? [checkAsset(filter, 'base'), checkAsset(filter, 'counter')] : undefined
+
+export const tradeFilters: Filters<Trade, TradeFilter> = {
+  names: { ...names, offer_id: { type: 'string', description: 'Only trades that consumed this offer' } },
+  parse(text) {
+    const side = (name: 'base' | 'counter'): Asset | undefined => {
+      const [type, code, issuer] = [text(`${name}_asset_type`), text(`${name}_asset_code`), text(`${name}_asset_issuer`)]
+      return type || code || issuer ? ({ type, ...(code && { code }), ...(issuer && { issuer }) } as Asset) : undefined
+    }
+    const [base, counter, offer] = [side('base'), side('counter'), text('offer_id')]
+    const filter: TradeFilter = { ...(base && { base }), ...(counter && { counter }) }
+    pairOf(filter)
+    // A published client always sends offer_id=0, meaning none.
+    const id = offer === '' ? 0n : params.offer.parse(offer, 'offer_id')
+    return id === 0n ? filter : { ...filter, offer_id: id }
+  },
+  format(filter) {
+    const out: Record<string, string> = {}
+    for (const side of ['base', 'counter'] as const) {
+      const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
+      for (const part of ['type', 'code', 'issuer'] as const) if (asset[part] !== undefined) out[`${side}_asset_${part}`] = asset[part]
+    }
+    if (filter.offer_id !== undefined) out['offer_id'] = String(filter.offer_id)
+    return out
+  },
+  *lists(filter) {
+    const pair = pairOf(filter)
+    if (pair) yield [tradesByPair, pairKey(...pair)]
+    if (filter.offer_id !== undefined) yield [tradesByOffer, [params.offer.check(filter.offer_id, 'offer_id')]]
+  },
+  facing(filter) {
+    const pair = pairOf(filter)
+    return pair && pair[0] !== pair[1] ? { column: trades.sides.indexOf('base_asset'), wanted: pair[0] } : undefined
+  },
+  turn: (record, [base, counter, baseAsset, counterAsset]) => ({
+    record: turnTrade(record),
+    sides: [counter!, base!, counterAsset!, baseAsset!],
+  }),
+}

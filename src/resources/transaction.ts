@@ -1,0 +1,102 @@
+/** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
+import type { Index, Resource } from '../query.ts'
+import { checkIdentities, compose, distinct, type Encoded, extraText, integerIn, type Place, readExtra, tokenOf } from './encode.ts'
+import type { OperationInput } from './operation.ts'
+import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
+import type { TSchema } from 'typebox'
+
+/** A transaction. Fees in stroops. */
+export interface Transaction {
+  readonly id: string
+  readonly paging_token: string
+  readonly hash: string
+  readonly ledger: number
+  readonly created_at: string
+  readonly account: string
+  readonly account_sequence: bigint
+  readonly max_fee: number
+  readonly fee_paid: number
+  readonly operation_count: number
+  readonly envelope_xdr: string
+  readonly result_xdr: string
+  readonly result_meta_xdr: string
+  readonly [open: string]: unknown
+}
+
+/** A transaction of a ledger close. `participants` are further accounts that it affects; they are filed, not shown. */
+export interface TransactionInput {
+  readonly hash: string
+  readonly successful?: boolean
+  readonly account: string
+  readonly account_sequence: Int64Input
+  readonly max_fee: number
+  readonly fee_paid: number
+  readonly envelope_xdr: string
+  readonly result_xdr: string
+  readonly result_meta_xdr: string
+  readonly operation_count?: number
+  readonly participants?: readonly string[]
+  readonly operations?: readonly OperationInput[]
+  readonly [open: string]: unknown
+}
+
+export const transactionSchema = (operation: TSchema): TSchema =>
+  object({
+    hash,
+    successful: optional(flag),
+    account: text,
+    account_sequence: int64,
+    max_fee: integer,
+    fee_paid: integer,
+    operation_count: optional(integer),
+    envelope_xdr: base64,
+    result_xdr: base64,
+    result_meta_xdr: base64,
+    participants: optional(array(text)),
+    operations: optional(array(operation)),
+  })
+
+const decode = (members: any, _id: bigint, source: string): Transaction => {
+  members.account_sequence = integerIn(source, 'account_sequence')
+  return members
+}
+
+export const transactions: Resource<Transaction> = {
+  name: 'transaction',
+  tag: 2,
+  shift: 3,
+  indexed: false,
+  sides: ['account', 'participants'],
+  decode,
+}
+
+/** Failed transactions are found by hash and counted, but appear in no listing. */
+export const failedTransactions: Resource<Transaction> = { ...transactions, name: 'failed transaction', tag: 6 }
+
+/** The accounts a transaction affects: its source and those kept in its side column. */
+const affects = (_record: unknown, sides: { readonly [column: string]: string }) =>
+  [sides['account']!, ...readExtra(sides['participants'])].map((account) => [account])
+
+export const transactionsByAccount: Index<Transaction> = { name: 'account', of: transactions, tag: 1, column: 'account', keys: affects }
+export const failedByAccount: Index<Transaction> = { name: 'account', of: failedTransactions, tag: 2, column: 'account', keys: affects }
+
+/** @param affected accounts named by its operations, in order */
+export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, place: Place): Encoded {
+  const { hash: given, account, account_sequence, participants, operations, successful, operation_count, id, paging_token, ledger, created_at, ...rest } = input
+  const token = tokenOf(place)
+  const hash = given.toLowerCase()
+  const lowered = typeof id === 'string' ? id.toLowerCase() : id
+  checkIdentities(
+    { ...rest, id: lowered, paging_token, ledger, created_at },
+    { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt },
+    place,
+  )
+  const sequence = int64Text(account_sequence, place.ledger, () => place.path('account_sequence'))
+  const head =
+    `"id":"${hash}","paging_token":"${token}","hash":"${hash}","ledger":${place.ledger},"created_at":"${place.closedAt}"` +
+    `,"account":${JSON.stringify(account)},"account_sequence":${sequence},"operation_count":${operation_count ?? operations?.length ?? 0}`
+  const all = distinct([account, ...(participants ?? []), ...affected])
+  // `successful` is an open member: shown where given, and where false, since a failed one must say so.
+  const shown = successful === undefined ? rest : { ...rest, successful }
+  return compose(head, shown, [account, extraText(all, [account])])
+}

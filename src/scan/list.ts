@@ -1,0 +1,76 @@
+/**
+ * Sorted lists of ordinals: a whole log, a posting list, or the records that several posting lists have in common.
+ * All are asked the same way: the first or last so many of a span.
+ */
+import { rank, slice } from '../layout/posting.ts'
+import type { Index } from '../query.ts'
+import type { Element } from '../tuple.ts'
+import type { Reader } from './reader.ts'
+
+/** Ordinals from `from` up to, but without, `to`. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export interface OrdinalList {
+  /** Up to `limit` ordinals of the span: its first ones rising, or with `reverse` its last ones falling. */
+  take(span: Span, limit: number, reverse: boolean): number[]
+}
+
+export const wholeLog: OrdinalList = {
+  take({ from, to }, limit, reverse) {
+    const length = Math.max(0, Math.min(limit, to - from))
+    return Array.from({ length }, reverse ? (_, i) => to - 1 - i : (_, i) => from + i)
+  },
+}
+
+export function posting(reader: Reader, index: Index<any>, key: readonly Element[]): OrdinalList {
+  const edge = reader.edge(index, key)
+  const page = reader.pages(index, key)
+  return {
+    take({ from, to }, limit, reverse) {
+      if (from >= to || edge.count === 0) return []
+      if (reverse) {
+        const end = rank(edge, to, page)
+        const ordinals = slice(edge, Math.max(0, end - limit), end, page).reverse()
+        const past = ordinals.findIndex((ordinal) => ordinal < from)
+        return past < 0 ? ordinals : ordinals.slice(0, past)
+      }
+      const start = rank(edge, from, page)
+      const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
+      const past = ordinals.findIndex((ordinal) => ordinal >= to)
+      return past < 0 ? ordinals : ordinals.slice(0, past)
+    },
+  }
+}
+
+/** What all lists have in common: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
+export function common(lists: readonly OrdinalList[]): OrdinalList {
+  if (lists.length === 1) return lists[0]!
+  return {
+    take(span, limit, reverse) {
+      const found: number[] = []
+      let { from, to } = span
+      let agreed = 0
+      let candidate = -1
+      for (let turn = 0; found.length < limit; turn = (turn + 1) % lists.length) {
+        const next = lists[turn]!.take({ from, to }, 1, reverse)[0]
+        if (next === undefined) break
+        agreed = next === candidate ? agreed + 1 : 1
+        candidate = next
+        if (agreed < lists.length) {
+          if (reverse) to = next + 1
+          else from = next
+          continue
+        }
+        found.push(next)
+        agreed = 0
+        candidate = -1
+        if (reverse) to = next
+        else from = next + 1
+      }
+      return found
+    },
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
+ * records are decoded or wire text is sliced.
+ */
+import { badRequest, FolioError } from '../errors.ts'
+import { parseJson, stringifyJson } from '../json.ts'
+import { text } from '../bytes.ts'
+import { Block, encodeBlock } from '../layout/block.ts'
+import { SEAL_BYTES } from '../layout/seal.ts'
+import { MAX_LIMIT, type Order } from '../params.ts'
+import { type Cursor, idOf, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
+import type { Filters, List, Resource } from '../query.ts'
+import { offers } from '../resources/offer.ts'
+import type { OpenRecord } from '../query.ts'
+import { everything, type Place, seek } from './locate.ts'
+import type { Reader } from './reader.ts'
+import { resolve, type Values } from './resolve.ts'
+
+export interface PageOptions {
+  /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end that `order` starts at. */
+  readonly cursor?: string
+  /** Default `asc`, older records first. */
+  readonly order?: Order
+  /** 1 to 200, default 10. */
+  readonly limit?: number
+}
+
+/** Why a page ended: its limit was reached, or the listing's end. */
+export type Ended = 'limit' | 'end'
+
+export interface RawPage<R = any> {
+  readonly records: Place<R>[]
+  /** The cursor that continues in the same order. */
+  readonly next: string
+  /** The cursor that goes back, in the opposite order. */
+  readonly prev: string
+  readonly ended: Ended
+  /** True where no later append can change this page: ascending, full, and ending before the newest ledger. */
+  readonly final: boolean
+}
+
+/** Checked options; `cursor` still as text. @throws BAD_REQUEST */
+export function checkOptions(options: PageOptions, resource: Resource<any>): { cursor: string; order: Order; limit: number } {
+  const { cursor = '', order = 'asc', limit = 10 } = options
+  if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
+  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, resource.indexed)
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
+  if (order !== 'asc' && order !== 'desc') throw badRequest('order', 'asc or desc')
+  return { cursor, order, limit }
+}
+
+/** The token of the newest record of a resource: what `now` means. */
+export function headToken(reader: Reader, resource: Resource<any>): string {
+  if (resource === offers) return reader.head.topOffer
+  const { from, to } = everything(reader, resource)
+  if (from >= to) return '0'
+  const { block, at } = reader.at(resource, to - 1)
+  return block.token(at)
+}
+
+/** @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED */
+export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): RawPage {
+  const { cursor: given, order, limit } = checkOptions(options, query.of)
+  const cursor = given === 'now' ? headToken(reader, query.of) : given
+  const reverse = order === 'desc'
+  const records = query.of === offers ? bookPage(reader, values, cursor, limit, reverse) : logPage(reader, query, values, cursor, limit, reverse)
+  const [first, last] = [records[0], records.at(-1)]
+  const ended = records.length === limit ? 'limit' : 'end'
+  return {
+    records,
+    next: last ? last.block.token(last.at) : cursor,
+    prev: first ? first.block.token(first.at) : cursor,
+    ended,
+    final: ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.at) < reader.head.last,
+  }
+}
+
+function logPage(reader: Reader, query: List<any>, values: Values, cursor: string, limit: number, reverse: boolean): Place[] {
+  const { list, span } = resolve(reader, query, values)
+  const cut = cursor === '' ? span : cutAt(reader, query.of, span, parseCursor(cursor, query.of.indexed), reverse)
+  const ordinals = list.take(cut, limit, reverse)
+  const { shift } = query.of
+  reader.prefetch(
+    query.of,
+    ordinals.map((ordinal) => Math.floor(ordinal / 2 ** shift)),
+  )
+  const places = ordinals.map((ordinal) => reader.at(query.of, ordinal))
+  const facing = query.filters?.facing(values)
+  return facing ? places.map((place) => face(place, facing, query.filters!)) : places
+}
+
+function cutAt(reader: Reader, resource: Resource<any>, span: { from: number; to: number }, cursor: Cursor, reverse: boolean) {
+  const { head } = reader
+  if (!reverse) {
+    const after = seek(reader, resource, cursor.whole ? { ...cursor, index: MAX_INDEX } : cursor, false)
+    return { from: Math.max(span.from, after), to: span.to }
+  }
+  if (head.oldest > 1 && cursor.hi < head.oldest) throw new FolioError('GONE_BEFORE_HISTORY', { cursor: String(idOf(cursor.hi, cursor.lo)), oldest: head.oldest })
+  return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
+}
+
+function bookPage(reader: Reader, values: Values, cursor: string, limit: number, reverse: boolean): Place[] {
+  const at = cursor === '' ? undefined : parseCursor(cursor, false)
+  const id = at && idOf(at.hi, at.lo)
+  const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
+  return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))
+}
+
+/** The record as the filter wants it shown. A turned block is made once and stays with its block in the cache. */
+function face(place: Place, facing: { readonly column: number; readonly wanted: string }, filters: Filters<any, any>): Place {
+  const { block, at } = place
+  if (block.side(at, facing.column) === facing.wanted) return place
+  return { block: block.attach('turned', () => turn(block, filters), (turned) => turned.weight), at }
+}
+
+function turn<R>(block: Block<R>, filters: Filters<any, any>): Block<R> {
+  const rows = Array.from({ length: block.count }, (_, at) => {
+    const row = block.row(at)
+    const turned = filters.turn(parseJson(`{${text(block.text(at))}}`) as OpenRecord, row.sides)
+    return { ...row, text: stringifyJson(turned.record).json.slice(1, -1), sides: turned.sides }
+  })
+  const value = encodeBlock(block.resource, rows)
+  return new Block(block.resource, value.subarray(0, value.length - SEAL_BYTES))
+}

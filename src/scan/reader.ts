@@ -1,0 +1,222 @@
+/**
+ * One read of the store, written as if everything were at hand. What is neither cached nor had synchronously is asked for, and the read is
+ * run again when it has come: reads are pure functions of the store under one head, so running them again changes nothing.
+ * **Invariant:** nothing above the head that the reader was made with is ever returned.
+ */
+import { text } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
+import { Block } from '../layout/block.ts'
+import type { Cache, Weighed } from '../layout/cache.ts'
+import { decodeHash, type HashEntry } from '../layout/hash.ts'
+import type { Head } from '../layout/head.ts'
+import { blockKey, bookKey, bookRange, bookSellerKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
+import { corrupt, unseal } from '../layout/seal.ts'
+import type { Index, Resource } from '../query.ts'
+import { type Offer, offers } from '../resources/offer.ts'
+import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
+import type { Element } from '../tuple.ts'
+
+/** Thrown to suspend a read until what it asked for has come; never leaves {@link run}. */
+const suspended = Symbol('suspended')
+
+/** What a read cost: for `explain` and for tests that hold it to a budget. */
+export interface ReadStats {
+  /** Calls of the store: gets, and scans. */
+  gets: number
+  scans: number
+  /** Value bytes that the store gave. */
+  bytes: number
+  /** Blocks that the read looked into, from the store or the cache. */
+  blocks: number
+  /** Values found in the cache. */
+  hits: number
+}
+
+class Held<T> implements Weighed {
+  readonly value: T
+  readonly weight: number
+  /** The last ledger of the head under which it was read: what another process may have changed since. */
+  readonly asOf: number
+  constructor(value: T, weight: number, asOf: number) {
+    this.value = value
+    this.weight = weight
+    this.asOf = asOf
+  }
+}
+
+export const blockId = (log: number, block: number): number => log * 2 ** 45 + block
+export const edgeId = (index: number, key: readonly Element[]): string => {
+  let id = `${index}`
+  for (const element of key) {
+    const text = String(element)
+    id += ` ${text.length}:${text}`
+  }
+  return id
+}
+export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
+export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
+
+export class Reader {
+  readonly head: Head
+  readonly stats: ReadStats = { gets: 0, scans: 0, bytes: 0, blocks: 0, hits: 0 }
+  private readonly store: Store
+  private readonly cache: Cache
+  /** Values that came for this read alone, so that a small cache cannot lose them before it is run again. */
+  private readonly arrived = new Map<number | string, Uint8Array | Chunk | undefined>()
+  private readonly awaited: Promise<unknown>[] = []
+
+  constructor(store: Store, cache: Cache, head: Head) {
+    this.store = store
+    this.cache = cache
+    this.head = head
+  }
+
+  /** Runs a read to its end; at once where the store answers at once. */
+  run<T>(read: (reader: Reader) => T): MaybePromise<T> {
+    try {
+      return read(this)
+    } catch (error) {
+      if (error !== suspended) throw error
+      return Promise.all(this.awaited.splice(0)).then(() => this.run(read))
+    }
+  }
+
+  private fetch(id: number | string, key: Uint8Array): Uint8Array | undefined {
+    if (this.arrived.has(id)) return this.arrived.get(id) as Uint8Array | undefined
+    this.stats.gets++
+    const answer = this.store.get(key)
+    if (!isPromise(answer)) return this.count(answer)
+    this.awaited.push(answer.then((value) => this.arrived.set(id, this.count(value))))
+    throw suspended
+  }
+
+  private count(value: Uint8Array | undefined): Uint8Array | undefined {
+    this.stats.bytes += value?.length ?? 0
+    return value
+  }
+
+  /** A block, which must hold all the records that the head counts in it. */
+  block<R>(resource: Resource<R>, number: number): Block<R> {
+    this.stats.blocks++
+    const id = blockId(resource.tag, number)
+    const needed = Math.min(1 << resource.shift, this.head.counts[resource.tag]! - number * (1 << resource.shift))
+    const cached = this.cache.get<Block<R>>(id)
+    // A block cached before another process appended to it is the older self of the one in the store.
+    if (cached !== undefined && cached.count >= needed) {
+      this.stats.hits++
+      return cached
+    }
+    const key = blockKey(resource.tag, number)
+    const value = this.fetch(id, key)
+    if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
+    const block = new Block(resource, unseal(key, value), key)
+    if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
+    this.keep(id, block)
+    return block
+  }
+
+  keep(id: number, block: Block): void {
+    block.grew = (bytes) => this.cache.grew(bytes)
+    this.cache.put(id, block)
+  }
+
+  /** Asks for several blocks in one call of the store, so that a store without synchronous reads is asked once. */
+  prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
+    if (this.store.capabilities.sync) return
+    const wanted = Array.from(new Set(numbers), (number) => ({ id: blockId(resource.tag, number), key: blockKey(resource.tag, number) })).filter(
+      ({ id }) => !this.arrived.has(id) && this.cache.get(id) === undefined,
+    )
+    if (wanted.length === 0) return
+    this.stats.gets++
+    const answer = this.store.getMany(wanted.map(({ key }) => key))
+    const arrive = (values: (Uint8Array | undefined)[]): void => {
+      for (const [i, { id }] of wanted.entries()) this.arrived.set(id, this.count(values[i]))
+    }
+    if (!isPromise(answer)) return arrive(answer)
+    this.awaited.push(answer.then(arrive))
+    throw suspended
+  }
+
+  /** The ordinal and block place of a record. */
+  at<R>(resource: Resource<R>, ordinal: number): { block: Block<R>; at: number } {
+    const size = 1 << resource.shift
+    const number = Math.floor(ordinal / size)
+    return { block: this.block(resource, number), at: ordinal - number * size }
+  }
+
+  /** The right edge of a posting list; empty where nothing was ever filed under the key. */
+  edge(index: Index<any>, elements: readonly Element[]): PostingEdge {
+    const id = edgeId(index.tag, elements)
+    const cached = this.cache.get<Held<PostingEdge>>(id)
+    if (cached !== undefined && (!this.store.capabilities.shared || cached.asOf >= this.head.last)) {
+      this.stats.hits++
+      return cached.value
+    }
+    const key = postingKey(index.tag, elements)
+    const value = this.fetch(id, key)
+    if (value === undefined) return PostingEdge.empty
+    const edge = decodeEdge(unseal(key, value), key)
+    this.cache.put(id, heldEdge(edge, this.head.last))
+    return edge
+  }
+
+  /** The sealed pages of a posting list. */
+  pages(index: Index<any>, elements: readonly Element[]): PageSource {
+    const list = edgeId(index.tag, elements)
+    return (level, page) => {
+      const id = `${list}/${level}/${page}`
+      const cached = this.cache.get<Held<readonly number[]>>(id)
+      if (cached !== undefined) {
+        this.stats.hits++
+        return cached.value
+      }
+      const key = postingPageKey(index.tag, elements, level, page)
+      const value = this.fetch(id, key)
+      if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
+      const entries = decodePage(unseal(key, value), key)
+      this.cache.put(id, new Held(entries, 100 + 8 * entries.length, this.head.last))
+      return entries
+    }
+  }
+
+  /** Where the transaction of this hash lies: its ordinal, in the log of successful or of failed ones. */
+  hashed(hash: string): HashEntry | undefined {
+    const key = hashKey(hash)
+    const value = this.fetch(`hash ${hash}`, key)
+    return value && decodeHash(unseal(key, value), key)
+  }
+
+  /** An offer of the current book, as a block of one; undefined where it never was or was removed. */
+  offer(id: bigint): Block<Offer> | undefined {
+    const sellerKey = bookSellerKey(id)
+    const seller = this.fetch(`seller ${id}`, sellerKey)
+    if (seller === undefined) return undefined
+    const key = bookKey(text(unseal(sellerKey, seller)), id)
+    const value = this.fetch(`offer ${id}`, key)
+    if (value === undefined) throw corrupt(key, 'an offer of the book is missing')
+    return new Block(offers, unseal(key, value), key)
+  }
+
+  scan(range: KeyRange, options: ScanOptions): Chunk {
+    const id = `scan ${range.gte.join()} ${range.lt.join()} ${options.limit} ${options.reverse}`
+    if (this.arrived.has(id)) return this.arrived.get(id) as Chunk
+    this.stats.scans++
+    const answer = this.store.scan(range, options)
+    const arrive = (chunk: Chunk): Chunk => {
+      for (const [, value] of chunk.entries) this.count(value)
+      return chunk
+    }
+    if (!isPromise(answer)) return arrive(answer)
+    this.awaited.push(answer.then((chunk) => this.arrived.set(id, arrive(chunk))))
+    throw suspended
+  }
+
+  /** The book entries of a seller, by offer id, from `from` up to but without `to`. */
+  book(seller: string, from: bigint, to: bigint, limit: number, reverse: boolean): Block<Offer>[] {
+    if (from >= to) return []
+    const chunk = this.scan(bookRange(seller, from, to), { limit, reverse })
+    if (chunk.more && chunk.entries.length < limit) throw new FolioError('STORE_FAILED', { reason: 'a scan ended before its limit' })
+    return chunk.entries.map(([key, value]) => new Block(offers, unseal(key, value), key))
+  }
+}

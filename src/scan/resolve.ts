@@ -1,0 +1,106 @@
+/**
+ * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
+ */
+import { FolioError } from '../errors.ts'
+import { params, pathNames } from '../params.ts'
+import { MAX_OPERATION, splitId } from '../position.ts'
+import type { List, One } from '../query.ts'
+import { accounts } from '../resources/account.ts'
+import { encodeBlock, Block } from '../layout/block.ts'
+import { SEAL_BYTES } from '../layout/seal.ts'
+import { common, type OrdinalList, posting, type Span, wholeLog } from './list.ts'
+import {
+  accountExists,
+  everything,
+  findLedger,
+  findOperation,
+  findTransaction,
+  offerExists,
+  type Place,
+  spanOfIds,
+  spanOfLedger,
+} from './locate.ts'
+import type { Reader } from './reader.ts'
+
+export type Values = { readonly [name: string]: any }
+
+/** The path values, checked. @throws BAD_REQUEST for values that text could not have given */
+export function checkValues(query: One<any> | List<any>, values: Values): Values {
+  const checked: Record<string, unknown> = { ...values }
+  for (const name of pathNames(query.path)) checked[name] = params[name].check(values[name] as never, name)
+  return checked
+}
+
+export interface Resolved {
+  readonly list: OrdinalList
+  readonly span: Span
+}
+
+const notFound = (what: string, value: unknown): FolioError => new FolioError('NOT_FOUND', { what, value: String(value) })
+
+/** @throws NOT_FOUND, GONE_BEFORE_HISTORY, BAD_REQUEST */
+export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
+  const lists: OrdinalList[] = []
+  let span = everything(reader, query.of)
+  let parent: { what: string; value: unknown; exists: () => boolean } | undefined
+  for (const name of pathNames(query.path)) {
+    const value = values[name]
+    if (query.by?.column === name) {
+      lists.push(posting(reader, query.by, [value]))
+      parent = { what: name, value, exists: () => (name === 'offer' ? offerExists(reader, value) : accountExists(reader, value)) }
+    } else {
+      const found = spanOf(reader, query, name, value)
+      span = found.span
+      parent = { what: name, value, exists: () => found.exists }
+    }
+  }
+  if (query.by && query.by.column === undefined) lists.push(posting(reader, query.by, []))
+  for (const [index, key] of query.filters?.lists(values) ?? []) lists.push(posting(reader, index, key))
+  const list = lists.length === 0 ? wholeLog : common(lists)
+
+  if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
+  if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0) throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
+  return { list, span }
+}
+
+/** The span of a parent that holds the records, and whether that parent exists. */
+function spanOf(reader: Reader, query: List<any>, name: string, value: any): { span: Span; exists: boolean } {
+  if (name === 'ledger') return { exists: findLedger(reader, value) !== undefined, span: spanOfLedger(reader, query.of, value) }
+  if (name === 'operation') {
+    const { hi, lo } = splitId(value)
+    const exists = findOperation(reader, value) !== undefined
+    return { exists, span: exists ? spanOfIds(reader, query.of, hi, lo, lo + 1) : nothing }
+  }
+  const place = findTransaction(reader, value)
+  if (!place) return { exists: false, span: nothing }
+  const [hi, lo] = [place.block.hi(place.at), place.block.lo(place.at)]
+  return { exists: true, span: spanOfIds(reader, query.of, hi, lo, lo + MAX_OPERATION + 1) }
+}
+
+const nothing: Span = { from: 0, to: 0 }
+
+/** One record. @throws NOT_FOUND, GONE_BEFORE_HISTORY */
+export function resolveOne(reader: Reader, query: One<any>, values: Values): Place {
+  const name = pathNames(query.path)[0]!
+  const value = values[name]
+  const place = finders[query.by](reader, value)
+  if (!place) throw notFound(name, value)
+  return place
+}
+
+const finders: Record<One<any>['by'], (reader: Reader, value: any) => Place | undefined> = {
+  ledger: findLedger,
+  hash: findTransaction,
+  operation: findOperation,
+  offer: (reader, id: bigint) => {
+    const block = reader.offer(id)
+    return block && { block, at: 0 }
+  },
+  account: (reader, id: string) => (accountExists(reader, id) ? { block: accountBlock(id), at: 0 } : undefined),
+}
+
+/** An account has no stored record: its id is all there is. */
+function accountBlock(id: string): Block {
+  const value = encodeBlock(accounts, [{ hi: 0, lo: 0, index: 0, text: `"id":${JSON.stringify(id)}`, sides: [id], exact: false }])
+  return new Block(accounts, value.subarray(0, value.length - SEAL_BYTES))
+}

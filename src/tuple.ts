@@ -1,0 +1,50 @@
+/**
+ * Order-preserving key codec, after FoundationDB's tuple layer: a type code before each element, encodings prefix-free,
+ * so that tuples compare as their elements do and no tuple is a prefix of a different one of the same shape.
+ *
+ * | code | element | bytes |
+ * |---|---|---|
+ * | 02 | string | UTF-8, each 00 as 00 FF, ended by 00 |
+ * | 15 | unsigned integer to 2^63 - 1 | eight bytes, most significant first |
+ *
+ * **Invariant:** a type code is never given a second meaning. Golden vectors: `test/tuple.test.ts`.
+ */
+import { utf8, Writer } from './bytes.ts'
+import { splitId } from './position.ts'
+
+export type Element = string | bigint
+
+const STRING = 0x02
+const UNSIGNED = 0x15
+
+export function writeU32BE(out: Writer, value: number): void {
+  out.u8(value >>> 24)
+  out.u8((value >>> 16) & 255)
+  out.u8((value >>> 8) & 255)
+  out.u8(value & 255)
+}
+
+/** Appends the elements to a key. */
+export function writeTuple(out: Writer, elements: readonly Element[]): void {
+  for (const element of elements) {
+    if (typeof element === 'string') {
+      out.u8(STRING)
+      for (const byte of utf8(element)) {
+        out.u8(byte)
+        if (byte === 0) out.u8(0xff)
+      }
+      out.u8(0)
+    } else {
+      const { hi, lo } = splitId(element)
+      out.u8(UNSIGNED)
+      writeU32BE(out, hi)
+      writeU32BE(out, lo)
+    }
+  }
+}
+
+export function tuple(elements: readonly Element[]): Uint8Array {
+  const out = new Writer(64)
+  writeTuple(out, elements)
+  return out.finish()
+}
