@@ -2,7 +2,7 @@
  * The catalogue: one row a query. A new endpoint is one row; routes, typed API, OpenAPI, docs and property tests follow from it.
  * Numbers on the right are the rows of the service document's endpoint table.
  */
-import { list, one, type List, type One } from './query.ts'
+import { type List, list, type One, one } from './query.ts'
 import { accounts } from './resources/account.ts'
 import { effects, effectsByAccount } from './resources/effect.ts'
 import { ledgers } from './resources/ledger.ts'

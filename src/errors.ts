@@ -16,13 +16,19 @@ export const errorTable = {
 
   MALFORMED_JSON: { status: 400, sentence: 'The input is not well-formed JSON. Mend or remove the line; nothing of it was stored.' },
   INVALID_INPUT: { status: 400, sentence: 'A member of the ledger close is missing or wrong. Nothing of that ledger was stored.' },
-  ID_OUT_OF_RANGE: { status: 400, sentence: 'An id does not fit its bits: ledger 31, transaction 20, operation 12. Nothing of that ledger was stored.' },
+  ID_OUT_OF_RANGE: {
+    status: 400,
+    sentence: 'An id does not fit its bits: ledger 31, transaction 20, operation 12. Nothing of that ledger was stored.',
+  },
   LEDGER_GAP: { status: 409, sentence: 'The ledger does not follow the newest one held. Append the ledgers between first.' },
   LEDGER_FORK: {
     status: 409,
     sentence: 'Another ledger is held under this sequence. If the held history is the wrong one, roll back below it and append again.',
   },
-  PREV_HASH_MISMATCH: { status: 409, sentence: 'prev_hash is not the hash of the newest ledger held. This close belongs to another chain.' },
+  PREV_HASH_MISMATCH: {
+    status: 409,
+    sentence: 'prev_hash is not the hash of the newest ledger held. This close belongs to another chain.',
+  },
   DUPLICATE_TRANSACTION: { status: 409, sentence: 'A transaction with this hash is already held. Nothing of the ledger was stored.' },
 
   CLOSED: { status: 503, sentence: 'The ledger is closed. Open it again to go on.' },

@@ -10,9 +10,16 @@ export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, params, parseLimit, p
 export type { Filters, Index, List, One, OpenRecord, Query, RecordOf, Resource, ValuesOf } from './query.ts'
 export type { Account } from './resources/account.ts'
 export type { Effect, EffectInput } from './resources/effect.ts'
-export { type Ledger as LedgerRecord, type LedgerInput } from './resources/ledger.ts'
+export type { Ledger as LedgerRecord, LedgerInput } from './resources/ledger.ts'
 export type { Offer, OfferAsset, OfferInput } from './resources/offer.ts'
-export { type CreateAccount, type Operation, type OperationInput, operationTypes, type Payment, paymentTypes } from './resources/operation.ts'
+export {
+  type CreateAccount,
+  type Operation,
+  type OperationInput,
+  operationTypes,
+  type Payment,
+  paymentTypes,
+} from './resources/operation.ts'
 export type { Int64Input } from './resources/schema.ts'
 export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
 export type { Transaction, TransactionInput } from './resources/transaction.ts'

@@ -7,10 +7,10 @@ import { indexes } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import type { Block } from './layout/block.ts'
 import { Cache } from './layout/cache.ts'
-import { checkFormat, decodeHead, emptyHead, encodeFormat, fingerprint } from './layout/head.ts'
-import { FORMAT, HEAD } from './layout/keys.ts'
+import { checkFormat, decodeHead, decodeIntent, emptyHead, encodeFormat, fingerprint } from './layout/head.ts'
+import { FORMAT, HEAD, INTENT } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
-import { MAX_LIMIT } from './params.ts'
+import { MAX_LIMIT, params } from './params.ts'
 import type { List, One, Resource } from './query.ts'
 import { effects } from './resources/effect.ts'
 import { ledgers } from './resources/ledger.ts'
@@ -107,9 +107,11 @@ export class Ledger {
     })
   }
 
-  /** @internal */
-  load(): Promise<void> {
-    return this.writer.loadTails()
+  /** @internal Takes up what an earlier process left: the last blocks, and a rollback it did not finish. */
+  async load(): Promise<void> {
+    await this.writer.loadTails()
+    const intent = await this.store.get(INTENT)
+    if (intent) await this.writer.rollback(decodeIntent(intent).rollback, () => this.reader())
   }
 
   /** How far history reaches; undefined before the first ledger. */
@@ -169,6 +171,17 @@ export class Ledger {
     }
     await flush()
     return { ...total, last: this.head?.last }
+  }
+
+  /**
+   * Removes every ledger after `sequence`, the offers restored, as if they had never been appended. Returns how many that were.
+   * A crash on the way is finished by the next open.
+   * @throws GONE_BEFORE_HISTORY where pruned ledgers would have to come back; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   */
+  async rollback(sequence: number): Promise<number> {
+    this.checkOpen()
+    const checked = params.ledger.check(sequence, 'sequence')
+    return this.writer.exclusive(() => this.writer.rollback(checked, () => this.reader()))
   }
 
   /** A reader under the head as of now. */

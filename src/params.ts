@@ -84,7 +84,8 @@ export type Names<Path extends string> = Path extends `${string}{${infer N}}${in
 /** The parameter values that a path template asks for. */
 export type PathValues<Path extends string> = { readonly [N in Names<Path> & keyof ParamTypes]: ParamTypes[N] }
 
-export const pathNames = (path: string): (keyof ParamTypes)[] => Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] as keyof ParamTypes)
+export const pathNames = (path: string): (keyof ParamTypes)[] =>
+  Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] as keyof ParamTypes)
 
 export type Order = 'asc' | 'desc'
 export const DEFAULT_LIMIT = 10

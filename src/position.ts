@@ -23,11 +23,13 @@ export interface Position {
 
 /** The low half for the n-th transaction of a ledger and the m-th operation of that. */
 export function low(transaction: number, operation: number, ledger: number): number {
-  if (transaction > MAX_TRANSACTION || operation > MAX_OPERATION) throw new FolioError('ID_OUT_OF_RANGE', { ledger, transaction, operation })
+  if (transaction > MAX_TRANSACTION || operation > MAX_OPERATION)
+    throw new FolioError('ID_OUT_OF_RANGE', { ledger, transaction, operation })
   return transaction * 4096 + operation
 }
 
-export const comparePositions = (hi: number, lo: number, index: number, to: Position): number => hi - to.hi || lo - to.lo || index - to.index
+export const comparePositions = (hi: number, lo: number, index: number, to: Position): number =>
+  hi - to.hi || lo - to.lo || index - to.index
 
 /** The 64-bit id made of two halves. */
 export const idOf = (hi: number, lo: number): bigint => (BigInt(hi) << 32n) | BigInt(lo)
@@ -60,7 +62,10 @@ export function parseCursor(token: string, indexed: boolean): Cursor {
   const id = parseId(dash < 0 ? token : token.slice(0, dash))
   const index = dash < 0 ? 0n : parseId(token.slice(dash + 1))
   if (id === undefined || index === undefined)
-    throw badRequest('cursor', indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now')
+    throw badRequest(
+      'cursor',
+      indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now',
+    )
   const { hi, lo } = splitId(id)
   return { hi, lo, index: index > BigInt(MAX_INDEX) ? MAX_INDEX : Number(index), whole: indexed && dash < 0 }
 }

@@ -89,9 +89,14 @@ export type Query = One<any> | List<any>
 export type RecordOf<Q> = Q extends { readonly of: Resource<infer R> } ? R : never
 export type ValuesOf<Q> = Q extends { readonly '~values'?: infer V } ? NonNullable<V> : never
 
-type CheckedPath<Path extends string> = Names<Path> extends keyof ParamTypes ? Path : `unknown parameter: ${Exclude<Names<Path>, keyof ParamTypes> & string}`
+type CheckedPath<Path extends string> =
+  Names<Path> extends keyof ParamTypes ? Path : `unknown parameter: ${Exclude<Names<Path>, keyof ParamTypes> & string}`
 
-export const one = <R, const Path extends string>(path: CheckedPath<Path> & Path, of: Resource<R>, by: Finder): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
+export const one = <R, const Path extends string>(
+  path: CheckedPath<Path> & Path,
+  of: Resource<R>,
+  by: Finder,
+): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
 
 export function list<R, const Path extends string, F = unknown, const Live extends boolean = false>(
   path: CheckedPath<Path> & Path,

@@ -3,10 +3,10 @@ import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'
 import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
-import type { Int64Input } from '../resources/schema.ts'
-import { array, object, optional, validator } from '../resources/schema.ts'
 import { type OfferInput, offersSchema } from '../resources/offer.ts'
 import { operationSchema } from '../resources/operation.ts'
+import type { Int64Input } from '../resources/schema.ts'
+import { array, object, optional, validator } from '../resources/schema.ts'
 import { tradeSchema } from '../resources/trade.ts'
 import { type TransactionInput, transactionSchema } from '../resources/transaction.ts'
 
@@ -46,7 +46,8 @@ export function follows(head: Head, ledger: LedgerInput, heldHash: (sequence: nu
   if (sequence <= head.last) {
     const held = sequence === head.last ? head.hash : heldHash(sequence)
     if (held === hash) return false
-    if (held === undefined) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, reason: 'it lies below the oldest ledger held' })
+    if (held === undefined)
+      throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, reason: 'it lies below the oldest ledger held' })
     throw new FolioError('LEDGER_FORK', { sequence, held, given: hash })
   }
   if (sequence !== head.last + 1) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1 })

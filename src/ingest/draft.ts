@@ -81,7 +81,8 @@ export class Draft {
         want(at, (value) => this.edges.set(id, { index, key, edge: value ? decodeEdge(unseal(at, value), at) : PostingEdge.empty }))
       }
     }
-    for (const { hash } of close.hashes) if (!this.seenHashes.has(hash)) want(hashKey(hash), (value) => this.seenHashes.set(hash, value !== undefined))
+    for (const { hash } of close.hashes)
+      if (!this.seenHashes.has(hash)) want(hashKey(hash), (value) => this.seenHashes.set(hash, value !== undefined))
     for (const { id } of close.book) {
       const at = bookSellerKey(id)
       if (!this.sellers.has(id)) want(at, (value) => this.sellers.set(id, value && text(unseal(at, value))))
@@ -151,10 +152,10 @@ export class Draft {
 
   private push(resource: Resource<any>, row: Row): void {
     const { tag, shift } = resource
-    let tail = this.tails.get(tag)
-    if (!tail) this.tails.set(tag, (tail = { resource, rows: [], touched: true }))
+    const tail = this.tails.get(tag) ?? { resource, rows: [], touched: true }
     tail.rows.push(row)
     tail.touched = true
+    this.tails.set(tag, tail)
     const count = ++this.counts[tag]!
     if (tail.rows.length < 1 << shift) return
     this.writeBlock(resource, count / (1 << shift) - 1, tail.rows)

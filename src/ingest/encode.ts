@@ -31,7 +31,11 @@ const indexesOf = new Map<Resource<any>, Index<any>[]>()
 for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
 
 /** The keys that a record is filed under, in every index of its log. */
-export function* filingsOf(resource: Resource<any>, record: object, sides: readonly string[]): Generator<readonly [Index<any>, readonly Element[]]> {
+export function* filingsOf(
+  resource: Resource<any>,
+  record: object,
+  sides: readonly string[],
+): Generator<readonly [Index<any>, readonly Element[]]> {
   const found = indexesOf.get(resource)
   if (!found) return
   const named: Record<string, string> = {}
@@ -96,7 +100,8 @@ export function encodeClose(close: LedgerClose): EncodedClose {
     let next = first
     for (const [i, input] of inputs.entries()) {
       const index = input.index ?? next
-      if (index < next || index > MAX_INDEX) throw invalidInput(sequence, `${path}[${i}].index`, `a number from ${next} on, since indexes rise`)
+      if (index < next || index > MAX_INDEX)
+        throw invalidInput(sequence, `${path}[${i}].index`, `a number from ${next} on, since indexes rise`)
       const at = place(lo, index, `${path}[${i}]`)
       add(resource, input, encode(input, at), at)
       next = index + 1
@@ -131,12 +136,17 @@ export function encodeClose(close: LedgerClose): EncodedClose {
     const at = place(number, 0, path)
     add(offerChanges, input, encoded, at)
     const id = encoded.id
-    const row = encoded.text === '' ? undefined : { hi: Number(id >> 32n), lo: Number(id & 0xffffffffn), index: 0, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
+    const row =
+      encoded.text === ''
+        ? undefined
+        : { hi: Number(id >> 32n), lo: Number(id & 0xffffffffn), index: 0, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
     book.push({ id, seller: encoded.sides[0]!, row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
-  for (const [i, offer] of changed.entries()) addChange(encodeOffer(offer, place(i, 0, `offers.changed[${i}]`)), offer, i, `offers.changed[${i}]`)
-  for (const [i, id] of removed.entries()) addChange(encodeRemoval(id, place(changed.length + i, 0, `offers.removed[${i}]`)), {}, changed.length + i, `offers.removed[${i}]`)
+  for (const [i, offer] of changed.entries())
+    addChange(encodeOffer(offer, place(i, 0, `offers.changed[${i}]`)), offer, i, `offers.changed[${i}]`)
+  for (const [i, id] of removed.entries())
+    addChange(encodeRemoval(id, place(changed.length + i, 0, `offers.removed[${i}]`)), {}, changed.length + i, `offers.removed[${i}]`)
 
   const successful = hashes.length - failedCount
   const counts: Counts = {

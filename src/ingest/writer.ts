@@ -3,11 +3,12 @@
  * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
+import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
-import { encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, HEAD } from '../layout/keys.ts'
+import { encodeHead, encodeIntent, type Head } from '../layout/head.ts'
+import { blockKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
@@ -17,7 +18,7 @@ import type { Store, Write } from '../store.ts'
 import { checkClose, follows, type LedgerClose } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import { encodeClose } from './encode.ts'
-import { text } from '../bytes.ts'
+import { undoNewest } from './rollback.ts'
 
 export interface AppendResult {
   readonly sequence: number
@@ -43,7 +44,14 @@ export class LedgerWriter {
   private failure: unknown
 
   /** @param committed called after each commit, when readers can see it */
-  constructor(store: Store, cache: Cache, logs: readonly Resource<any>[], head: Head, headBytes: Uint8Array | undefined, committed: () => void) {
+  constructor(
+    store: Store,
+    cache: Cache,
+    logs: readonly Resource<any>[],
+    head: Head,
+    headBytes: Uint8Array | undefined,
+    committed: () => void,
+  ) {
     this.store = store
     this.cache = cache
     this.logs = logs
@@ -127,6 +135,31 @@ export class LedgerWriter {
     for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
     this.tails = draft.nextTails()
     this.committed()
+  }
+
+  /**
+   * Removes every ledger after `sequence`, newest first, a batch each; the intent is kept until the last, so that an open can finish it.
+   * @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back
+   */
+  async rollback(sequence: number, reader: () => Reader): Promise<number> {
+    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
+    const { oldest, first } = this.head
+    if (sequence < oldest - 1 && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
+    let removed = 0
+    for (; this.head.last > sequence && this.head.last > 0; removed++) {
+      const { writes, head } = await reader().run((read) => undoNewest(read, this.logs))
+      const done = head.last <= sequence || head.last === 0
+      const intent: Write = [INTENT, done ? undefined : encodeIntent({ rollback: sequence })]
+      this.cache.clear()
+      await this.write([intent, ...writes], head, true)
+      this.cache.clear()
+    }
+    if (removed === 0) await this.store.write([[INTENT, undefined]], { durable: true })
+    else {
+      await this.loadTails()
+      this.committed()
+    }
+    return removed
   }
 
   /** Writes a batch that ends in a new head, and takes that head on. */

@@ -8,7 +8,7 @@
 import { text, utf8 } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
-import { FORMAT, HEAD } from './keys.ts'
+import { FORMAT, HEAD, INTENT } from './keys.ts'
 import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
@@ -54,8 +54,18 @@ const sealJson = (key: Uint8Array, value: object): Uint8Array => seal(key, encod
 
 const openJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(text(unseal(key, value))) as T
 
-export const encodeHead = (head: Head): Uint8Array => sealJson(HEAD, head)
+/** The stored head; nothing for a store that holds no ledger. */
+export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : sealJson(HEAD, head))
 export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
+
+/** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
+export interface Intent {
+  /** Remove every ledger after this one. */
+  readonly rollback: number
+}
+
+export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, intent)
+export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)
 
 interface Format {
   readonly format: number
@@ -63,7 +73,10 @@ interface Format {
 }
 
 /** What a store must have been written with, spelled out: logs with their block sizes and columns, indexes with their tags. */
-export function fingerprint(logs: readonly Resource<any>[], indexes: readonly { readonly name: string; readonly tag: number; readonly of: Resource<any> }[]): string {
+export function fingerprint(
+  logs: readonly Resource<any>[],
+  indexes: readonly { readonly name: string; readonly tag: number; readonly of: Resource<any> }[],
+): string {
   const log = logs.map(({ name, tag, shift, sides }) => `${tag}=${name}/${shift}(${sides.join(' ')})`)
   const index = indexes.map(({ name, tag, of }) => `${tag}=${name} of ${of.name}`)
   return [...log, ...index].join('; ')

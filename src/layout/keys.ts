@@ -3,6 +3,7 @@
  *
  *     00                                    head: how far history reaches, and the counts of every log
  *     01                                    format: version, catalogue, settings
+ *     02                                    intent: a change over several batches that an open has to finish
  *     10 log:1 block:6                      block of a log
  *     20 index:1 tuple                      posting list: its right edge
  *     21 index:1 tuple level:1 page:6       posting list: a sealed page
@@ -17,6 +18,7 @@ import { type Element, writeTuple } from '../tuple.ts'
 
 export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
+export const INTENT = Uint8Array.of(0x02)
 
 function writeU48(out: Writer, value: number): void {
   const high = Math.floor(value / 4294967296)

@@ -157,3 +157,21 @@ export function slice(edge: PostingEdge, from: number, to: number, page: PageSou
   }
   return out
 }
+
+/** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page a level. */
+export function truncate(
+  edge: PostingEdge,
+  count: number,
+  page: PageSource,
+): { edge: PostingEdge; dropped: { level: number; page: number }[] } {
+  const levels: number[][] = []
+  const dropped: { level: number; page: number }[] = []
+  for (const [level, tail] of edge.levels.entries()) {
+    const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+    const kept = Math.floor(count / FANOUT ** level)
+    const keptPages = Math.floor(kept / FANOUT)
+    if (kept > 0) levels.push((keptPages < sealed ? page(level, keptPages) : tail).slice(0, kept % FANOUT))
+    for (let number = keptPages; number < sealed; number++) dropped.push({ level, page: number })
+  }
+  return { edge: new PostingEdge(count, levels), dropped }
+}

@@ -31,7 +31,8 @@ export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, 
 /** Refuses reserved members, and identities that differ from the derived ones. */
 export function checkIdentities(input: OpenRecord, derived: Readonly<Record<string, string>>, place: Place): void {
   for (const reserved of ['_links', '_embedded'])
-    if (input[reserved] !== undefined) throw invalidInput(place.ledger, place.path(reserved), 'nothing: this member is reserved, leave it out')
+    if (input[reserved] !== undefined)
+      throw invalidInput(place.ledger, place.path(reserved), 'nothing: this member is reserved, leave it out')
   for (const name in derived) {
     const given = input[name]
     if (given !== undefined && String(given) !== derived[name])

@@ -1,8 +1,9 @@
 /** Ledgers: the record, its input, its text. Token: `(sequence, 0, 0)`. */
-import type { Resource } from '../query.ts'
-import { type Encoded, checkIdentities, compose, type Place, tokenOf } from './encode.ts'
-import { amount, integer, object, optional, text, timestamp } from './schema.ts'
+
 import Type from 'typebox'
+import type { Resource } from '../query.ts'
+import { checkIdentities, compose, type Encoded, type Place, tokenOf } from './encode.ts'
+import { amount, integer, object, optional, text, timestamp } from './schema.ts'
 
 /** A closed ledger. Amounts are decimal strings, fees and reserves in stroops. */
 export interface Ledger {

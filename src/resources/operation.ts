@@ -78,7 +78,13 @@ export const operationSchema = (effect: TSchema, trade: TSchema): TSchema =>
   })
 
 const assetCode = object({ code: text })
-const withAmount = { sender: optional(text), receiver: optional(text), asset: optional(assetCode), amount: optional(int64), amount_f: optional(number) }
+const withAmount = {
+  sender: optional(text),
+  receiver: optional(text),
+  asset: optional(assetCode),
+  amount: optional(int64),
+  amount_f: optional(number),
+}
 
 /** What the members of a known type must be, beyond those of every operation. */
 export const operationMembers: Readonly<Record<string, TSchema>> = {
@@ -131,7 +137,12 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   const { participants, effects, trades, type_i, id, paging_token, ...rest } = input
   const known = Object.hasOwn(operationTypes, input.type) ? operationTypes[input.type] : undefined
   const code = type_i ?? known
-  if (code === undefined) throw invalidInput(place.ledger, place.path('type_i'), `a type code, since "${input.type}" is not a known operation type; it is missing`)
+  if (code === undefined)
+    throw invalidInput(
+      place.ledger,
+      place.path('type_i'),
+      `a type code, since "${input.type}" is not a known operation type; it is missing`,
+    )
   if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
   const token = tokenOf(place)
   checkIdentities({ ...rest, id, paging_token }, { id: token, paging_token: token }, place)
@@ -154,4 +165,3 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
 /** The accounts that an input operation affects: for the transaction that holds it. */
 export const operationAffects = (input: OperationInput, transactionAccount: string): string[] =>
   distinct([input.source_account ?? transactionAccount, ...accountMembers.map((name) => input[name]), ...(input.participants ?? [])])
-

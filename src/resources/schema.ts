@@ -31,7 +31,9 @@ export const int64 = Type.Union(
   { expected: 'an integer from 0 to 2^63-1: a JSON integer, a bigint, or its decimal digits in a string' },
 )
 /** A JSON number whose digits are kept as given. */
-export const number = Type.Union([Type.Number(), Type.BigInt(), Type.Object({ isLosslessNumber: Type.Literal(true) })], { expected: 'a number' })
+export const number = Type.Union([Type.Number(), Type.BigInt(), Type.Object({ isLosslessNumber: Type.Literal(true) })], {
+  expected: 'a number',
+})
 
 export const assetType = Type.Union([Type.Literal('native'), Type.Literal('credit_alphanum4'), Type.Literal('credit_alphanum12')], {
   expected: 'native, credit_alphanum4 or credit_alphanum12',
@@ -92,7 +94,8 @@ export function validator(schema: TSchema): (value: unknown, ledger?: () => numb
 
 /** The digits of a validated 64-bit integer. @throws INVALID_INPUT where a string of digits is past 2^63 - 1 */
 export function int64Text(value: Int64Input, ledger: number, path: () => string): string {
-  if (typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID) throw invalidInput(ledger, path(), 'an integer from 0 to 2^63-1')
+  if (typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID)
+    throw invalidInput(ledger, path(), 'an integer from 0 to 2^63-1')
   return String(value)
 }
 

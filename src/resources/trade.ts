@@ -1,7 +1,7 @@
 /** Trades: the record, its input, its text, its indexes, and its two sides turned. Token: `<operation id>-<index>`, the index counting from 0. */
 import { badRequest, invalidInput } from '../errors.ts'
-import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
 import { params } from '../params.ts'
+import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
 import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, integer, object, optional, price, text } from './schema.ts'
 
@@ -52,7 +52,9 @@ export interface TradeInput {
 }
 
 /** An asset: `native`, or a code and its issuer. */
-export type Asset = { readonly type: 'native' } | { readonly type: 'credit_alphanum4' | 'credit_alphanum12'; readonly code: string; readonly issuer: string }
+export type Asset =
+  | { readonly type: 'native' }
+  | { readonly type: 'credit_alphanum4' | 'credit_alphanum12'; readonly code: string; readonly issuer: string }
 
 export const tradeSchema = object({
   index: optional(integer),
@@ -124,7 +126,8 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
     if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
   }
   const members: Record<string, unknown> = { ...rest }
-  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id']) if (members[name] !== undefined) members[name] = String(members[name])
+  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id'])
+    if (members[name] !== undefined) members[name] = String(members[name])
   members['price'] = priceOf(ratio)
   const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
   const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
@@ -134,7 +137,8 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */
 function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 'type' | 'code' | 'issuer'; reason: string } | undefined {
   if (type === 'native') return undefined
-  if (type !== 'credit_alphanum4' && type !== 'credit_alphanum12') return { member: 'type', reason: 'native, credit_alphanum4 or credit_alphanum12' }
+  if (type !== 'credit_alphanum4' && type !== 'credit_alphanum12')
+    return { member: 'type', reason: 'native, credit_alphanum4 or credit_alphanum12' }
   const longest = type === 'credit_alphanum4' ? 4 : 12
   if (typeof code !== 'string' || !/^[A-Za-z0-9]+$/.test(code) || code.length > longest)
     return { member: 'code', reason: `a code of 1 to ${longest} letters or digits` }

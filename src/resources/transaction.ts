@@ -1,9 +1,10 @@
 /** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
+
+import type { TSchema } from 'typebox'
 import type { Index, Resource } from '../query.ts'
 import { checkIdentities, compose, distinct, type Encoded, extraText, integerIn, type Place, readExtra, tokenOf } from './encode.ts'
 import type { OperationInput } from './operation.ts'
 import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
-import type { TSchema } from 'typebox'
 
 /** A transaction. Fees in stroops. */
 export interface Transaction {
@@ -82,7 +83,20 @@ export const failedByAccount: Index<Transaction> = { name: 'account', of: failed
 
 /** @param affected accounts named by its operations, in order */
 export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, place: Place): Encoded {
-  const { hash: given, account, account_sequence, participants, operations, successful, operation_count, id, paging_token, ledger, created_at, ...rest } = input
+  const {
+    hash: given,
+    account,
+    account_sequence,
+    participants,
+    operations,
+    successful,
+    operation_count,
+    id,
+    paging_token,
+    ledger,
+    created_at,
+    ...rest
+  } = input
   const token = tokenOf(place)
   const hash = given.toLowerCase()
   const lowered = typeof id === 'string' ? id.toLowerCase() : id

@@ -33,9 +33,8 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
       if (from >= to || edge.count === 0) return []
       if (reverse) {
         const end = rank(edge, to, page)
-        const ordinals = slice(edge, Math.max(0, end - limit), end, page).reverse()
-        const past = ordinals.findIndex((ordinal) => ordinal < from)
-        return past < 0 ? ordinals : ordinals.slice(0, past)
+        const start = from === 0 ? 0 : rank(edge, from, page)
+        return slice(edge, Math.max(start, end - limit), end, page).reverse()
       }
       const start = rank(edge, from, page)
       const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)

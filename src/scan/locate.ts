@@ -25,13 +25,18 @@ export const everything = (reader: Reader, resource: Resource<any>): Span => ({
   to: reader.head.counts[resource.tag]!,
 })
 
-const held = (reader: Reader, sequence: number): boolean => reader.head.last > 0 && sequence >= reader.head.oldest && sequence <= reader.head.last
+const held = (reader: Reader, sequence: number): boolean =>
+  reader.head.last > 0 && sequence >= reader.head.oldest && sequence <= reader.head.last
 
 /** The ordinal at which a log ended after a ledger that is held. */
 function endOf(reader: Reader, resource: Resource<any>, sequence: number): number {
   if (resource === ledgers) return sequence - reader.head.first + 1
   const { block, at } = reader.at(ledgers, sequence - reader.head.first)
-  const ends = block.attach(`ends ${at}`, () => block.side(at, 0).split(',').map(Number), (list) => 100 + 8 * list.length)
+  const ends = block.attach(
+    `ends ${at}`,
+    () => block.side(at, 0).split(',').map(Number),
+    (list) => 100 + 8 * list.length,
+  )
   return ends[resource.tag]!
 }
 
@@ -81,7 +86,8 @@ export function findOperation(reader: Reader, id: bigint): Place | undefined {
 /** @throws GONE_BEFORE_HISTORY below the oldest ledger held */
 export function findLedger(reader: Reader, sequence: number): Place | undefined {
   const { head } = reader
-  if (head.last > 0 && sequence < head.oldest && head.oldest > 1) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest: head.oldest })
+  if (head.last > 0 && sequence < head.oldest && head.oldest > 1)
+    throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest: head.oldest })
   return held(reader, sequence) ? reader.at(ledgers, sequence - head.first) : undefined
 }
 

@@ -2,16 +2,16 @@
  * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
  * records are decoded or wire text is sliced.
  */
+
+import { text } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import { parseJson, stringifyJson } from '../json.ts'
-import { text } from '../bytes.ts'
 import { Block, encodeBlock } from '../layout/block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { MAX_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
-import type { Filters, List, Resource } from '../query.ts'
+import type { Filters, List, OpenRecord, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
-import type { OpenRecord } from '../query.ts'
 import { everything, type Place, seek } from './locate.ts'
 import type { Reader } from './reader.ts'
 import { resolve, type Values } from './resolve.ts'
@@ -63,7 +63,8 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   const { cursor: given, order, limit } = checkOptions(options, query.of)
   const cursor = given === 'now' ? headToken(reader, query.of) : given
   const reverse = order === 'desc'
-  const records = query.of === offers ? bookPage(reader, values, cursor, limit, reverse) : logPage(reader, query, values, cursor, limit, reverse)
+  const records =
+    query.of === offers ? bookPage(reader, values, cursor, limit, reverse) : logPage(reader, query, values, cursor, limit, reverse)
   const [first, last] = [records[0], records.at(-1)]
   const ended = records.length === limit ? 'limit' : 'end'
   return {
@@ -95,7 +96,8 @@ function cutAt(reader: Reader, resource: Resource<any>, span: { from: number; to
     const after = seek(reader, resource, cursor.whole ? { ...cursor, index: MAX_INDEX } : cursor, false)
     return { from: Math.max(span.from, after), to: span.to }
   }
-  if (head.oldest > 1 && cursor.hi < head.oldest) throw new FolioError('GONE_BEFORE_HISTORY', { cursor: String(idOf(cursor.hi, cursor.lo)), oldest: head.oldest })
+  if (head.oldest > 1 && cursor.hi < head.oldest)
+    throw new FolioError('GONE_BEFORE_HISTORY', { cursor: String(idOf(cursor.hi, cursor.lo)), oldest: head.oldest })
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 
@@ -110,7 +112,14 @@ function bookPage(reader: Reader, values: Values, cursor: string, limit: number,
 function face(place: Place, facing: { readonly column: number; readonly wanted: string }, filters: Filters<any, any>): Place {
   const { block, at } = place
   if (block.side(at, facing.column) === facing.wanted) return place
-  return { block: block.attach('turned', () => turn(block, filters), (turned) => turned.weight), at }
+  return {
+    block: block.attach(
+      'turned',
+      () => turn(block, filters),
+      (turned) => turned.weight,
+    ),
+    at,
+  }
 }
 
 function turn<R>(block: Block<R>, filters: Filters<any, any>): Block<R> {

@@ -124,18 +124,21 @@ export class Reader {
   /** Asks for several blocks in one call of the store, so that a store without synchronous reads is asked once. */
   prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
     if (this.store.capabilities.sync) return
-    const wanted = Array.from(new Set(numbers), (number) => ({ id: blockId(resource.tag, number), key: blockKey(resource.tag, number) })).filter(
-      ({ id }) => !this.arrived.has(id) && this.cache.get(id) === undefined,
-    )
+    const wanted = Array.from(new Set(numbers), (number) => ({
+      id: blockId(resource.tag, number),
+      key: blockKey(resource.tag, number),
+    })).filter(({ id }) => !this.arrived.has(id) && this.cache.get(id) === undefined)
     if (wanted.length === 0) return
     this.stats.gets++
     const answer = this.store.getMany(wanted.map(({ key }) => key))
     const arrive = (values: (Uint8Array | undefined)[]): void => {
       for (const [i, { id }] of wanted.entries()) this.arrived.set(id, this.count(values[i]))
     }
-    if (!isPromise(answer)) return arrive(answer)
-    this.awaited.push(answer.then(arrive))
-    throw suspended
+    if (isPromise(answer)) {
+      this.awaited.push(answer.then(arrive))
+      throw suspended
+    }
+    arrive(answer)
   }
 
   /** The ordinal and block place of a record. */

@@ -2,12 +2,12 @@
  * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
  */
 import { FolioError } from '../errors.ts'
+import { Block, encodeBlock } from '../layout/block.ts'
+import { SEAL_BYTES } from '../layout/seal.ts'
 import { params, pathNames } from '../params.ts'
 import { MAX_OPERATION, splitId } from '../position.ts'
 import type { List, One } from '../query.ts'
 import { accounts } from '../resources/account.ts'
-import { encodeBlock, Block } from '../layout/block.ts'
-import { SEAL_BYTES } from '../layout/seal.ts'
 import { common, type OrdinalList, posting, type Span, wholeLog } from './list.ts'
 import {
   accountExists,
@@ -59,7 +59,8 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   const list = lists.length === 0 ? wholeLog : common(lists)
 
   if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
-  if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0) throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
+  if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0)
+    throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
   return { list, span }
 }
 
