@@ -1,0 +1,118 @@
+/**
+ * What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures.
+ */
+import fc from 'fast-check'
+import { crc32, hex } from '../../src/bytes.ts'
+import { FolioError } from '../../src/errors.ts'
+import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store } from '../../src/store.ts'
+import { everything, filled, following, Model, numbered, order } from './store-model.ts'
+
+/** Runs a property over a store that is emptied before each case. */
+export async function property<T>(store: Store, arbitrary: fc.Arbitrary<T>, check: (value: T) => Promise<void>): Promise<void> {
+  const cases = fc.asyncProperty(arbitrary, async (value) => {
+    await wipe(store)
+    await check(value)
+  })
+  const given = seed()
+  await fc.assert(cases, { numRuns: Number(env('FC_RUNS') ?? 40), ...(given === undefined ? {} : { seed: given }) })
+}
+
+const env = (name: string): string | undefined => globalThis.process?.env[name]
+export const seed = (): number | undefined => (env('FC_SEED') === undefined ? undefined : Number(env('FC_SEED')))
+export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+export const count = (size: number): Entry[] => Array.from({ length: size }, (_, n) => [numbered(n * 256), filled(n % 50, n)])
+
+export function modelOf(entries: readonly Entry[]): Model {
+  const model = new Model()
+  model.entries = [...entries].sort((a, b) => order(a[0], b[0]))
+  return model
+}
+
+/** Writes the entries, whose keys differ, in one batch. */
+export async function fill(store: Store, entries: readonly Entry[]): Promise<Model> {
+  await store.write(entries, { durable: false })
+  return modelOf(entries)
+}
+
+export async function wipe(store: Store): Promise<void> {
+  const left = await inChunks(store, everything, { limit: 1000 })
+  if (left.length > 0)
+    await store.write(
+      left.map(([key]) => [key, undefined] as const),
+      { durable: false },
+    )
+}
+
+/** All of a range, read chunk by chunk, each taken up after the last key of the one before. */
+export async function inChunks(store: Store, range: KeyRange, options: ScanOptions): Promise<Entry[]> {
+  const all: Entry[] = []
+  for (let { gte, lt } = range; ; ) {
+    const { entries, more }: Chunk = await store.scan({ gte, lt }, options)
+    all.push(...entries)
+    const last = entries.at(-1)?.[0]
+    if (!more) return all
+    if (!last || order(last, gte) < 0 || order(last, lt) >= 0) throw new Error(`more is left, but the chunk ends at ${show(last)}`)
+    if (options.reverse) lt = Uint8Array.from(last)
+    else gte = following(last)
+  }
+}
+
+/** One scan gives what the model gives. */
+export async function agrees(store: Store, model: Model, range: KeyRange, options: ScanOptions): Promise<void> {
+  const inside = model.range(range, options.reverse)
+  let size = 0
+  const beyond = inside.findIndex(([key, value], n) => {
+    size += key.length + value.length
+    return n >= options.limit || (n > 0 && size > (options.maxBytes ?? Number.POSITIVE_INFINITY))
+  })
+  const expected: Chunk = { entries: beyond < 0 ? inside : inside.slice(0, beyond), more: beyond >= 0 }
+  const chunk = await store.scan(range, options)
+  same(
+    [chunk.entries, chunk.more],
+    [expected.entries, expected.more],
+    `scan from ${show(range.gte)} to ${show(range.lt)}, ${JSON.stringify(options)}`,
+  )
+}
+
+/** The store holds what the model holds, seen in every way. */
+export async function holds(store: Store, model: Model): Promise<void> {
+  for (const reverse of [false, true]) await agrees(store, model, everything, { limit: model.entries.length + 1, reverse })
+  const keys = model.entries.map(([key]) => key)
+  same(
+    await store.getMany(keys),
+    model.entries.map(([, value]) => value),
+    'getMany',
+  )
+  for (const [key, value] of model.entries) same(await store.get(key), value, `get of ${show(key)}`)
+}
+
+export async function refused(code: string, call: () => MaybePromise<unknown>): Promise<void> {
+  let answer: unknown
+  try {
+    answer = await call()
+  } catch (error) {
+    same(error instanceof FolioError ? error.code : error, code, 'error')
+    return
+  }
+  throw new Error(`expected ${code}, got the answer ${show(answer)}`)
+}
+
+export function same(actual: unknown, expected: unknown, what: string): void {
+  const [came, wanted] = [show(actual), show(expected)]
+  if (came === wanted) return
+  let at = 0
+  while (came[at] === wanted[at]) at++
+  throw new Error(`${what}: expected ${around(wanted, at)}, got ${around(came, at)}`)
+}
+
+/** Long lists are shown from a little before the first difference. */
+const around = (text: string, at: number): string => {
+  const from = text.length < 400 ? 0 : Math.max(0, at - 150)
+  return (from > 0 ? '…' : '') + text.slice(from, from + 400) + (text.length > from + 400 ? '…' : '')
+}
+
+export function show(value: unknown): string {
+  if (value instanceof Uint8Array)
+    return value.length > 500 ? `<${hex(value.subarray(0, 8))}… ${value.length} bytes, CRC ${crc32(value)}>` : `<${hex(value)}>`
+  return Array.isArray(value) ? `[${value.map(show).join(' ')}]` : String(value)
+}

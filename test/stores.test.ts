@@ -1,0 +1,241 @@
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
+import { MemoryLevel } from 'memory-level'
+import { afterAll, describe, expect, test } from 'vitest'
+import { level } from '../adapters/level/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
+import { type StoreSubject, storeConformance } from '../adapters/testing/store-conformance.ts'
+import type { Store } from '../src/store.ts'
+
+const places: string[] = []
+async function directory(): Promise<string> {
+  const place = await mkdtemp(join(tmpdir(), 'folio-store-'))
+  places.push(place)
+  return place
+}
+afterAll(() => Promise.all(places.map((place) => rm(place, { recursive: true, force: true }))))
+
+const disks = new WeakMap<Store, MemoryDisk>()
+const onDisk = (disk: MemoryDisk): Store => {
+  const store = memory(disk)
+  disks.set(store, disk)
+  return store
+}
+
+const homes = new WeakMap<Store, string>()
+const inDirectory = async (place: string, open: (place: string) => Promise<Store>): Promise<Store> => {
+  const store = await open(place)
+  homes.set(store, place)
+  return store
+}
+const levelSubject = (open: (place: string) => Promise<Store>): StoreSubject => ({
+  capabilities: { name: 'level', sync: true, persistent: true, shared: false },
+  open: async () => inDirectory(await directory(), open),
+  reopen: (store) => inDirectory(homes.get(store)!, open),
+})
+
+/** A database without `getSync`, as in browsers. */
+class AsyncLevel extends MemoryLevel<any, any> {
+  constructor() {
+    super()
+    Object.assign(this.supports, { getSync: false })
+  }
+}
+
+const subjects: Record<string, StoreSubject> = {
+  memory: {
+    capabilities: { name: 'memory', sync: true, persistent: false, shared: false },
+    open: () => onDisk(memoryDisk()),
+    reopen: (store) => onDisk(disks.get(store)!),
+  },
+  'level in a directory': levelSubject((place) => level(place)),
+  'level over classic-level': levelSubject((place) => level(new ClassicLevel(place))),
+  'level over memory-level': {
+    capabilities: { sync: true, persistent: false },
+    open: () => level(new MemoryLevel()),
+  },
+  'level over a database without synchronous reads': { capabilities: { sync: false }, open: () => level(new AsyncLevel()) },
+  'level over a sublevel of strings': { open: () => level(new MemoryLevel<string, string>().sublevel('folio')) },
+}
+
+for (const [name, subject] of Object.entries(subjects))
+  describe(name, () => {
+    for (const law of storeConformance(subject)) test.skipIf(law.skip)(law.skip ? `${law.name} (skipped: ${law.skip})` : law.name, law.run)
+  })
+
+const key = (n: number): Uint8Array => Uint8Array.of(1, n >> 8, n & 255)
+const all = { gte: Uint8Array.of(0), lt: Uint8Array.of(255) }
+const code = (wanted: string, location?: string) =>
+  expect.objectContaining({ code: wanted, ...(location ? { fields: expect.objectContaining({ location }) } : {}) })
+
+describe('level, opening', () => {
+  test('a store that is open already is STORE_LOCKED, until it is closed', async () => {
+    const place = await directory()
+    const first = await level(place)
+    await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
+    await first.close()
+    await (await level(place)).close()
+  })
+
+  test('a file in the place of the directory, or of one above it, is STORE_DENIED', async () => {
+    const file = join(await directory(), 'file')
+    await writeFile(file, '')
+    await expect(level(file)).rejects.toEqual(code('STORE_DENIED', file))
+    await expect(level(join(file, 'a', 'b'))).rejects.toEqual(code('STORE_DENIED', join(file, 'a', 'b')))
+  })
+
+  test.skipIf(process.getuid?.() === 0)('a directory without permissions is STORE_DENIED (skipped for root, who may enter)', async () => {
+    const place = await directory()
+    await chmod(place, 0o500)
+    await expect(level(place)).rejects.toEqual(code('STORE_DENIED', place))
+  })
+
+  test.runIf(process.platform === 'linux')('a parent that takes no directories is STORE_DENIED at once, where it could hang', async () => {
+    await expect(level('/proc/folio/a/b')).rejects.toEqual(code('STORE_DENIED', '/proc/folio/a/b'))
+  })
+
+  test('directories on the way are made; with mustExist a place without a store is STORE_MISSING, and stays as it was', async () => {
+    const above = await directory()
+    const place = join(above, 'a', 'b')
+    await expect(level(place, { mustExist: true })).rejects.toEqual(code('STORE_MISSING', place))
+    await expect(level(above, { mustExist: true })).rejects.toEqual(code('STORE_MISSING', above))
+    expect(await readdir(above)).toEqual([])
+    await (await level(place)).close()
+    await (await level(place, { mustExist: true })).close()
+  })
+
+  test('where CURRENT is lost beside data, the store is CORRUPT and the data stays', async () => {
+    const place = await directory()
+    const store = await level(place)
+    await store.write([[key(1), key(1)]], { durable: true })
+    await store.close()
+    await (await level(place)).close()
+    await rm(join(place, 'CURRENT'))
+    const before = await readdir(place)
+    await expect(level(place)).rejects.toEqual(code('CORRUPT', place))
+    expect(await readdir(place)).toEqual(before)
+  })
+
+  test.for(['MANIFEST', '.ldb'])('without its %s file the store is CORRUPT', async (part) => {
+    const place = await tables()
+    for (const name of await readdir(place)) if (name.includes(part)) await rm(join(place, name))
+    await expect(level(place)).rejects.toEqual(code('CORRUPT', place))
+  })
+})
+
+/** A directory whose 2,000 entries are sorted into tables. */
+async function tables(): Promise<string> {
+  const place = await directory()
+  const store = await level(place)
+  await store.write(
+    Array.from({ length: 2000 }, (_, n) => [key(n), new TextEncoder().encode(`entry ${n} `.repeat(20))] as const),
+    { durable: true },
+  )
+  await store.close()
+  await (await level(place)).close()
+  return place
+}
+
+describe('level, damaged', () => {
+  const owned = (place: string) => level(place)
+  const handed = (place: string) => level(new ClassicLevel(place))
+  test.for([
+    ['its own', owned],
+    ['one handed in', handed],
+  ] as const)('no chunk hides a block that LevelDB had to skip: %s', async ([, open]) => {
+    const place = await tables()
+    for (const name of await readdir(place)) {
+      if (!name.endsWith('.ldb')) continue
+      // Blocks in the middle are overwritten; the index at the end of the file stays whole.
+      const bytes = await readFile(join(place, name))
+      await writeFile(join(place, name), bytes.fill(0xff, bytes.length >> 2, bytes.length >> 1))
+    }
+    const store = await open(place)
+    const whole = [{ limit: 2000 }, { limit: 1999 }, { limit: 1500, reverse: true }, { limit: 2000, maxBytes: 400_000 }]
+    for (const options of whole) await expect(store.scan(all, options), JSON.stringify(options)).rejects.toEqual(code('CORRUPT', place))
+    for (const options of [{ limit: 1 }, { limit: 15 }, { limit: 100, maxBytes: 5000 }]) {
+      const read = async () => {
+        let gte = all.gte
+        let count = 0
+        for (;;) {
+          const { entries, more } = await store.scan({ gte, lt: all.lt }, options)
+          count += entries.length
+          if (!more) return count
+          gte = Uint8Array.of(...entries.at(-1)![0], 0)
+        }
+      }
+      await expect(read(), JSON.stringify(options)).rejects.toEqual(code('CORRUPT', place))
+    }
+    await store.close()
+  })
+})
+
+/** A database whose batches can be made to fail. */
+class FailingLevel extends MemoryLevel<any, any> {
+  failure: Error | undefined
+  batches = 0
+  override batch(...given: any[]): any {
+    this.batches++
+    return this.failure ? Promise.reject(this.failure) : super.batch(...(given as [any]))
+  }
+}
+
+describe('level, writing', () => {
+  test('after a write that failed the store is POISONED for writes and reads on, until it is opened again', async () => {
+    const db = new FailingLevel()
+    const store = await level(db)
+    await store.write([[key(1), key(1)]], { durable: true })
+    db.failure = Object.assign(new Error('IO error: 000003.log: No space left on device'), { code: 'LEVEL_IO_ERROR' })
+    const failed = store.write([[key(1), key(2)]], { durable: true })
+    const queued = store.write([[key(1), key(3)]], { durable: true })
+    await expect(failed).rejects.toEqual(expect.objectContaining({ code: 'STORE_FAILED', cause: db.failure }))
+    await expect(queued).rejects.toEqual(
+      expect.objectContaining({ code: 'POISONED', cause: await Promise.resolve(failed).catch((error) => error) }),
+    )
+    const tried = db.batches
+    db.failure = undefined
+    await expect(store.write([[key(1), key(4)]], { durable: false })).rejects.toEqual(code('POISONED', 'FailingLevel'))
+    expect(db.batches).toBe(tried)
+    expect(await store.get(key(1))).toEqual(key(1))
+    expect((await store.scan(all, { limit: 1 })).entries).toHaveLength(1)
+    await store.close()
+    await expect(store.write([[key(1), key(4)]], { durable: false })).rejects.toEqual(code('CLOSED'))
+    const again = await level(db)
+    await again.write([[key(1), key(5)]], { durable: true })
+    await again.close()
+  })
+
+  test('a CONFLICT poisons nothing', async () => {
+    const store = await level(new MemoryLevel())
+    await expect(store.write([], { durable: true, expect: { key: key(1), value: key(1) } })).rejects.toEqual(
+      code('CONFLICT', 'MemoryLevel'),
+    )
+    await store.write([[key(1), key(1)]], { durable: true })
+    await store.close()
+  })
+
+  test.for([
+    ['IO error: 000003.log: Permission denied', 'LEVEL_IO_ERROR', 'STORE_DENIED'],
+    ['IO error: MANIFEST-000004: No space left on device', 'LEVEL_IO_ERROR', 'STORE_FAILED'],
+    ['Corruption: bad block', 'LEVEL_CORRUPTION', 'CORRUPT'],
+  ] as const)('"%s" is given as what it is', async ([message, given, wanted]) => {
+    const db = new FailingLevel()
+    const store = await level(db)
+    db.failure = Object.assign(new Error(message), { code: given })
+    await expect(store.write([[key(1), key(1)]], { durable: false })).rejects.toEqual(code(wanted, 'FailingLevel'))
+    await store.close()
+  })
+
+  test('a database handed in is closed with the store, and closed by another it gives CLOSED', async () => {
+    const [mine, theirs] = [new MemoryLevel(), new MemoryLevel()]
+    const store = await level(mine)
+    await store.close()
+    expect(mine.status).toBe('closed')
+    const other = await level(theirs)
+    await theirs.close()
+    expect(() => other.get(key(1))).toThrow(code('CLOSED', 'MemoryLevel'))
+    await expect(other.scan(all, { limit: 1 })).rejects.toEqual(code('CLOSED', 'MemoryLevel'))
+  })
+})
