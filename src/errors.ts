@@ -31,6 +31,10 @@ export const errorTable = {
   },
   DUPLICATE_TRANSACTION: { status: 409, sentence: 'A transaction with this hash is already held. Nothing of the ledger was stored.' },
 
+  ROLLED_BACK: {
+    status: 503,
+    sentence: 'History was taken back below what this stream has delivered. Drop what came after the ledger named, and stream again.',
+  },
   CLOSED: { status: 503, sentence: 'The ledger is closed. Open it again to go on.' },
   POISONED: {
     status: 503,

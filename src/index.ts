@@ -40,3 +40,4 @@ export {
   type Write,
   type WriteOptions,
 } from './store.ts'
+export type { Stream, TailOptions } from './stream/tail.ts'

@@ -19,10 +19,12 @@ import { operations } from './resources/operation.ts'
 import { trades } from './resources/trade.ts'
 import { failedTransactions, transactions } from './resources/transaction.ts'
 import type { Place } from './scan/locate.ts'
-import { type Ended, type PageOptions, type RawPage, readPage } from './scan/page.ts'
+import { checkOptions, type Ended, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import { Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
 import type { MaybePromise, Store } from './store.ts'
+import { Bell } from './stream/bell.ts'
+import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
 
 /** Every log that a store keeps. */
 export const logs: readonly Resource<any>[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
@@ -89,21 +91,21 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
   }
 }
 
-type Bell = () => void
-
 export class Ledger {
   private readonly store: Store
   private readonly cache: Cache
   private readonly writer: LedgerWriter
-  private readonly bells = new Set<Bell>()
+  private readonly bell = new Bell()
+  private readonly sharedReads = new SharedReads()
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
   constructor(store: Store, headBytes: Uint8Array | undefined, cache: Cache) {
     this.store = store
     this.cache = cache
-    this.writer = new LedgerWriter(store, cache, logs, headBytes ? decodeHead(headBytes) : emptyHead, headBytes, () => {
-      for (const ring of this.bells) ring()
+    this.writer = new LedgerWriter(store, cache, logs, headBytes ? decodeHead(headBytes) : emptyHead, headBytes, {
+      committed: () => this.bell.ring(),
+      rolledBack: (last) => this.bell.rolledBack(last),
     })
   }
 
@@ -123,12 +125,6 @@ export class Ledger {
   /** True once {@link close} was called. */
   get closed(): boolean {
     return this.closing !== undefined
-  }
-
-  /** Calls `ring` after every commit; returns the function that stops it. */
-  onCommit(ring: () => void): () => void {
-    this.bells.add(ring)
-    return () => this.bells.delete(ring)
   }
 
   /**
@@ -246,9 +242,56 @@ export class Ledger {
     for await (const page of this.pages(query, values, options)) yield* page.records
   }
 
+  /**
+   * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end.
+   * Pull at your own pace, nothing is queued. Ends quietly by `break`, `return()`, its signal, or when the ledger is closed.
+   * @throws as {@link read}; ROLLED_BACK where history was taken back below what was delivered
+   */
+  stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
+    const pages = this.streamPages(query, values, options)
+    async function* unroll(): AsyncGenerator<R, void, undefined> {
+      for await (const records of pages) yield* records
+    }
+    return stoppable(unroll(), () => void pages.return())
+  }
+
+  /** As {@link stream}, in batches of up to 200 records: for throughput. */
+  streamPages<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<readonly R[]> {
+    const pages = this.tail(query, values, options)
+    async function* decode(): AsyncGenerator<readonly R[], void, undefined> {
+      for await (const { records } of pages) yield records.map(typed)
+    }
+    return stoppable(decode(), () => void pages.return())
+  }
+
+  /** As {@link stream}, in raw pages, for adapters. Tails of one list that have caught up share one page object. */
+  tail<R, V>(query: List<R, V, true>, values: V, { cursor = '', signal }: TailOptions = {}): Stream<RawPage<R>> {
+    const checked = checkValues(query, values as never)
+    checkOptions({ cursor }, query.of)
+    const reader = this.reader()
+    const start = cursor === 'now' ? reader.run((read) => headToken(read, query.of)) : cursor
+    const source: TailSource = {
+      bell: this.bell,
+      head: reader.head,
+      read: (...asked) => this.read(...(asked as [typeof query, V, PageOptions])),
+    }
+    return tail(source, this.sharedReads, query, checked, start, MAX_LIMIT, signal)
+  }
+
+  /** The paging token that `now` stands for in a listing. */
+  now(query: List<any>): MaybePromise<string> {
+    return this.reader().run((reader) => headToken(reader, query.of))
+  }
+
+  /** Streams that have caught up and wait for the next ledger. */
+  get waitingStreams(): number {
+    return this.bell.waiting
+  }
+
   /** Waits for what is under way, then closes the store. Later calls give CLOSED. */
   close(): Promise<void> {
     this.closing ??= (async () => {
+      this.bell.silence()
       await this.writer.idle()
       await this.store.close()
     })()

@@ -32,32 +32,30 @@ export interface AppendOptions {
   readonly durable?: boolean
 }
 
+/** Who is told when history has moved, each time readers can see it. */
+export interface Told {
+  committed(): void
+  rolledBack(last: number): void
+}
+
 export class LedgerWriter {
   head: Head
   private readonly store: Store
   private readonly cache: Cache
   private readonly logs: readonly Resource<any>[]
-  private readonly committed: () => void
+  private readonly told: Told
   private tails: Tails = new Map()
   private headBytes: Uint8Array | undefined
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
 
-  /** @param committed called after each commit, when readers can see it */
-  constructor(
-    store: Store,
-    cache: Cache,
-    logs: readonly Resource<any>[],
-    head: Head,
-    headBytes: Uint8Array | undefined,
-    committed: () => void,
-  ) {
+  constructor(store: Store, cache: Cache, logs: readonly Resource<any>[], head: Head, headBytes: Uint8Array | undefined, told: Told) {
     this.store = store
     this.cache = cache
     this.logs = logs
     this.head = head
     this.headBytes = headBytes
-    this.committed = committed
+    this.told = told
   }
 
   /** Reads the rows that the next blocks start with. */
@@ -134,7 +132,7 @@ export class LedgerWriter {
     }
     for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
     this.tails = draft.nextTails()
-    this.committed()
+    this.told.committed()
   }
 
   /**
@@ -157,7 +155,7 @@ export class LedgerWriter {
     if (removed === 0) await this.store.write([[INTENT, undefined]], { durable: true })
     else {
       await this.loadTails()
-      this.committed()
+      this.told.rolledBack(this.head.last)
     }
     return removed
   }
