@@ -1,0 +1,78 @@
+/**
+ * The bytes of a source: a file or a stream, unpacked where they are gzip.
+ * **Invariant:** a source is read no faster than its bytes are taken; leaving it early closes the file.
+ */
+import { createReadStream } from 'node:fs'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { FolioError } from '../../src/index.ts'
+
+/** A path, or bytes as they come (such as `process.stdin`), which errors call `-`. */
+export type Source = string | AsyncIterable<Uint8Array>
+
+export interface ByteOptions {
+  /** Whether to unpack: always, never, or (the default) where the first two bytes are those of gzip. */
+  readonly gunzip?: boolean | 'auto'
+  /** Told how many more bytes were taken from the source, packed as they are. */
+  readonly onBytes?: (count: number) => void
+}
+
+export const nameOf = (source: Source): string => (typeof source === 'string' ? source : '-')
+
+/** Large reads: a thread hop costs more than copying. */
+const READ_BYTES = 1 << 18
+
+/** @throws MALFORMED_JSON naming the file, where its gzip is cut off or damaged; what the file system says, as it is */
+export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: ByteOptions): AsyncGenerator<Uint8Array, void, undefined> {
+  const given = typeof source === 'string' ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
+  const chunks = counted(given, onBytes)[Symbol.asyncIterator]()
+  try {
+    const { start, ended } = await firstTwo(chunks)
+    const packed = gunzip === 'auto' ? start[0] === 0x1f && start[1] === 0x8b : gunzip
+    const whole = joined(start, ended ? undefined : chunks)
+    if (packed) yield* unpacked(whole, nameOf(source))
+    else yield* whole
+  } finally {
+    await chunks.return?.(undefined)
+  }
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, onBytes?: (count: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    onBytes?.(chunk.length)
+    yield chunk
+  }
+}
+
+/** The first chunks, until they hold two bytes: a pipe may well hand over one byte. */
+async function firstTwo(chunks: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array; ended: boolean }> {
+  let start: Uint8Array = new Uint8Array(0)
+  while (start.length < 2) {
+    const { done, value } = await chunks.next()
+    if (done) return { start, ended: true }
+    start = start.length === 0 ? value : Buffer.concat([start, value])
+  }
+  return { start, ended: false }
+}
+
+async function* joined(start: Uint8Array, rest: AsyncIterator<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
+  yield start
+  for (let next = await rest?.next(); next && !next.done; next = await rest?.next()) yield next.value
+}
+
+/** What zlib reports of the data, unlike what reading the file may report. */
+const damage: Record<string, string> = {
+  Z_BUF_ERROR: 'the gzip data is cut off; the lines before that were read',
+  Z_DATA_ERROR: 'the gzip data is damaged',
+}
+
+async function* unpacked(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  // The pipeline's own report is not needed: the iteration below meets the same error.
+  const gunzip = pipeline(Readable.from(chunks), createGunzip({ chunkSize: READ_BYTES }), () => {})
+  try {
+    yield* gunzip
+  } catch (error) {
+    const reason = damage[(error as NodeJS.ErrnoException).code ?? '']
+    throw reason ? new FolioError('MALFORMED_JSON', { file, reason }, error) : error
+  }
+}

@@ -1,0 +1,18 @@
+/** How tests run: one seed for all properties, printed, so that a failure can be had again with `FOLIO_SEED=… npm test`. */
+import { defineConfig } from 'vitest/config'
+
+const seed = Number(process.env.FOLIO_SEED ?? Math.floor(Math.random() * 2 ** 31))
+// Read again by workers, and by this file when it is loaded twice.
+if (process.env.FOLIO_SEED === undefined) console.log(`seed of the properties: FOLIO_SEED=${seed}`)
+process.env.FOLIO_SEED = String(seed)
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    setupFiles: ['test/setup.ts'],
+    env: { FOLIO_SEED: String(seed) },
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    coverage: { include: ['src/**', 'adapters/**'] },
+  },
+})
