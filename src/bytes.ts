@@ -45,10 +45,12 @@ export function hex(bytes: Uint8Array): string {
   return out
 }
 
+const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
+
 /** The bytes of an even number of hex digits, in either case. */
 export function unhex(digits: string): Uint8Array {
   const bytes = new Uint8Array(digits.length >> 1)
-  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = (nibble(digits.charCodeAt(2 * i)) << 4) | nibble(digits.charCodeAt(2 * i + 1))
   return bytes
 }
 
@@ -138,9 +140,21 @@ export class Writer {
     return written
   }
 
-  /** What was written, in a buffer of its own. */
+  /** What was written, as a view: the writer is done with. */
   finish(): Uint8Array {
-    return this.bytes.slice(0, this.length)
+    return this.bytes.subarray(0, this.length)
+  }
+
+  /** What was written, copied, and the writer made ready for the next value: small values share one writer. */
+  take(): Uint8Array {
+    const { length } = this
+    this.length = 0
+    if (node) {
+      const copy = node.allocUnsafe(length)
+      for (let i = 0; i < length; i++) copy[i] = this.bytes[i]!
+      return copy
+    }
+    return this.bytes.slice(0, length)
   }
 }
 

@@ -20,7 +20,10 @@ export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
 export const INTENT = Uint8Array.of(0x02)
 
-function writeU48(out: Writer, value: number): void {
+/** Every key is written here and copied out: keys are short, and made by the hundred a ledger. */
+const out = new Writer(256)
+
+function writeU48(value: number): void {
   const high = Math.floor(value / 4294967296)
   out.u8(high >>> 8)
   out.u8(high & 255)
@@ -32,29 +35,26 @@ function writeU48(out: Writer, value: number): void {
 }
 
 export function blockKey(log: number, block: number): Uint8Array {
-  const out = new Writer(8)
   out.u8(0x10)
   out.u8(log)
-  writeU48(out, block)
-  return out.bytes
+  writeU48(block)
+  return out.take()
 }
 
 export function postingKey(index: number, key: readonly Element[]): Uint8Array {
-  const out = new Writer(64)
   out.u8(0x20)
   out.u8(index)
   writeTuple(out, key)
-  return out.finish()
+  return out.take()
 }
 
 export function postingPageKey(index: number, key: readonly Element[], level: number, page: number): Uint8Array {
-  const out = new Writer(72)
   out.u8(0x21)
   out.u8(index)
   writeTuple(out, key)
   out.u8(level)
-  writeU48(out, page)
-  return out.finish()
+  writeU48(page)
+  return out.take()
 }
 
 /** @param hash 64 hexadecimal digits */
@@ -66,17 +66,15 @@ export function hashKey(hash: string): Uint8Array {
 }
 
 export function bookKey(seller: string, offer: bigint): Uint8Array {
-  const out = new Writer(80)
   out.u8(0x40)
   writeTuple(out, [seller, offer])
-  return out.finish()
+  return out.take()
 }
 
 export function bookSellerKey(offer: bigint): Uint8Array {
-  const out = new Writer(10)
   out.u8(0x41)
   writeTuple(out, [offer])
-  return out.finish()
+  return out.take()
 }
 
 /** The book entries of a seller with offer ids from `from` up to, but without, `to`. */

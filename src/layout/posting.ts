@@ -53,7 +53,10 @@ export class PostingEdge {
   }
 }
 
-const writeDeltas = (out: Writer, entries: readonly number[]): void => {
+/** Edges and pages are small and many: they are written here and copied out. */
+const out = new Writer(1024)
+
+const writeDeltas = (entries: readonly number[]): void => {
   let previous = 0
   for (const entry of entries) {
     out.varint(entry - previous)
@@ -77,15 +80,14 @@ function readDeltas(input: VarintReader, count: number, key: Uint8Array): number
 
 /** The value of an edge, with room for its seal. */
 export function encodeEdge(edge: PostingEdge): Uint8Array {
-  const out = new Writer(64)
   out.varint(edge.count)
   for (const level of edge.levels) {
     out.varint(level.length)
-    writeDeltas(out, level)
+    writeDeltas(level)
   }
   out.reserve(SEAL_BYTES)
   out.length += SEAL_BYTES
-  return out.finish()
+  return out.take()
 }
 
 /** @throws CORRUPT where the levels do not fit the count */
@@ -103,11 +105,10 @@ export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
 
 /** The value of a sealed page, with room for its seal. */
 export function encodePage(entries: readonly number[]): Uint8Array {
-  const out = new Writer(FANOUT * 3)
-  writeDeltas(out, entries)
+  writeDeltas(entries)
   out.reserve(SEAL_BYTES)
   out.length += SEAL_BYTES
-  return out.finish()
+  return out.take()
 }
 
 export function decodePage(payload: Uint8Array, key: Uint8Array): readonly number[] {
