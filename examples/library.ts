@@ -1,0 +1,24 @@
+import { catalogue, openLedger } from 'ledger-folio'
+import { generate } from 'ledger-folio/generate'
+import { level } from 'ledger-folio/level'
+
+// A ledger is opened over a store. `await using` closes it; so does `await ledger.close()`.
+const ledger = await openLedger(level('./data/example'))
+
+// Each append is one atomic, durable batch. Appending the newest ledger again is a no-op.
+for (const close of generate({ ledgers: 20, seed: 7 })) await ledger.append(close)
+
+// Queries give pages of typed records; 64-bit integers are bigints.
+const page = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 3 })
+for (const { ledger: sequence, account, account_sequence } of page.records) console.log(sequence, account, account_sequence)
+
+// The cursor of a page continues it, today or in a year.
+const older = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 3, cursor: page.next })
+console.log(older.records.length, 'more, then', older.ended)
+
+// Path parameters and filters are typed by the row of the catalogue.
+const { account } = page.records[0]!
+for await (const payment of ledger.records(catalogue.paymentsOfAccount, { account })) console.log(payment.type, payment.id)
+
+console.log(await ledger.get(catalogue.ledger, { ledger: ledger.head!.last }))
+await ledger.close()

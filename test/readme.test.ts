@@ -1,0 +1,38 @@
+/** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { catalogue, errorTable } from '../src/index.ts'
+
+const root = new URL('..', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+
+/** The text of a file between two marks, replaced. */
+const between = (text: string, open: string, close: string, inner: string): string => {
+  const [from, to] = [text.indexOf(open), text.indexOf(close)]
+  expect(from, open).toBeGreaterThanOrEqual(0)
+  return `${text.slice(0, from + open.length)}\n${inner}\n${text.slice(to)}`
+}
+
+function same(path: string, wanted: string): void {
+  if (process.env['UPDATE_DOCS']) writeFileSync(new URL(path, root), wanted)
+  expect(read(path)).toBe(wanted)
+}
+
+const queries = (): string => {
+  const rows = Object.entries(catalogue).map(([name, query]) => {
+    const what = query.kind === 'one' ? `one ${query.of.name}` : `page of ${query.of.name}s${query.live ? ', stream' : ''}`
+    return `| \`${name}\` | \`${query.path}\` | ${what} |`
+  })
+  return ['', '| query | path | gives |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+test('the README shows the example files and the rows of the catalogue', () => {
+  const blocks = read('README.md').replace(/```ts\n\/\/ (examples\/\S+)\n[\s\S]*?```/g, (_, path: string) => `\`\`\`ts\n// ${path}\n${read(path)}\`\`\``)
+  same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
+})
+
+test('docs/errors.md has a heading for every error code', () => {
+  const sections = Object.entries(errorTable).map(([code, { status, sentence }]) => `## ${code}\n\n${sentence} HTTP status ${status}.\n`)
+  const head = '# Errors\n\nEverything thrown is a `FolioError`: `code`, `fields`, `message`, and `cause` where a store or a library threw first.\nThis page is read off `src/errors.ts`.\n'
+  same('docs/errors.md', [head, ...sections].join('\n'))
+})
