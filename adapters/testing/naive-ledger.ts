@@ -1,0 +1,252 @@
+/**
+ * The reference model of the engine: all records in plain arrays, every query answered by filtering and sorting them.
+ * Written from the specification, for clarity and not for speed; of the catalogue it knows only the paths.
+ */
+import { catalogue, type LedgerClose, type PageOptions, type QueryName } from '../../src/index.ts'
+import { changesOf, type Entry, entriesOf, isPayment, type Kind, type Members, type OfferChange, orderId, turned } from './naive-records.ts'
+
+/** The code that the engine must refuse with; `field` where a parameter is at fault. */
+export interface Refusal {
+  readonly code: 'BAD_REQUEST' | 'NOT_FOUND' | 'GONE_BEFORE_HISTORY'
+  readonly field?: string
+}
+
+export interface NaivePage {
+  readonly records: Members[]
+  readonly next: string
+  readonly prev: string
+  readonly ended: 'limit' | 'end'
+}
+
+export interface NaiveLedger {
+  /** Takes a valid close that follows; refusals of closes are no matter of the model. */
+  append(close: LedgerClose): void
+  /** Forgets every ledger after `sequence`. */
+  rollback(sequence: number): void
+  page(query: QueryName, values: Members, options?: PageOptions): NaivePage | Refusal
+  get(query: QueryName, values: Members): Members | undefined | Refusal
+  /** All records of a listing, in ascending order. */
+  list(query: QueryName, values: Members): Listed[] | Refusal
+  /** Everything held, in order of position within a kind. */
+  readonly entries: readonly Entry[]
+  readonly changes: readonly OfferChange[]
+}
+
+/** A record of a listing, as the listing shows it. */
+export type Listed = Pick<Entry, 'record' | 'token' | 'id' | 'index'>
+
+export const isRefusal = (answer: unknown): answer is Refusal => typeof (answer as Refusal | undefined)?.code === 'string'
+
+const MAX_ID = 2n ** 63n - 1n
+const bad = (field: string): Refusal => ({ code: 'BAD_REQUEST', field })
+const NOT_FOUND: Refusal = { code: 'NOT_FOUND' }
+const GONE: Refusal = { code: 'GONE_BEFORE_HISTORY' }
+
+/** What each path value must be. */
+const isGood: Record<string, (value: any) => boolean> = {
+  account: (value) => typeof value === 'string' && value !== '',
+  hash: (value) => typeof value === 'string' && /^[0-9a-f]{64}$/i.test(value),
+  ledger: (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31,
+  operation: (value) => typeof value === 'bigint' && value >= 0n && value <= MAX_ID,
+  offer: (value) => typeof value === 'bigint' && value >= 0n && value <= MAX_ID,
+}
+
+const kinds: Record<string, Kind> = {
+  ledgers: 'ledger',
+  transactions: 'transaction',
+  operations: 'operation',
+  payments: 'operation',
+  effects: 'effect',
+  trades: 'trade',
+}
+
+/** `/accounts/{account}/trades` asks for `trades` below `accounts`, named by `account`. */
+function pathOf(query: QueryName): { parent?: string; name?: string; asked: string } {
+  const [, first, second, third] = catalogue[query].path.split('/')
+  return third === undefined && second === undefined
+    ? { asked: first! }
+    : { parent: first!, name: second!.slice(1, -1), asked: third ?? '' }
+}
+
+/** An asset of a trade or of a filter, as text; undefined where the filter's asset is not well-formed. */
+const assetOf = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}/${code}/${issuer}`)
+
+function badAsset(asset: Members): string | undefined {
+  if (asset['type'] === 'native') return undefined
+  if (asset['type'] !== 'credit_alphanum4' && asset['type'] !== 'credit_alphanum12') return 'type'
+  const longest = asset['type'] === 'credit_alphanum4' ? 4 : 12
+  if (typeof asset['code'] !== 'string' || asset['code'] === '' || asset['code'].length > longest) return 'code'
+  return typeof asset['issuer'] === 'string' && asset['issuer'] !== '' ? undefined : 'issuer'
+}
+
+/** A paging token as numbers; a bare one on a list of effects or trades has no index. */
+function cursorOf(text: string, indexed: boolean): { id: bigint; index?: bigint } | undefined {
+  const match = (indexed ? /^(\d+)(?:-(\d+))?$/ : /^(\d+)$/).exec(text)
+  if (!match) return undefined
+  const id = BigInt(match[1]!)
+  const index = match[2] === undefined ? undefined : BigInt(match[2])
+  if (id > MAX_ID || (index ?? 0n) > MAX_ID) return undefined
+  return index === undefined ? { id } : { id, index }
+}
+
+const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
+const byPosition = (a: Listed, b: Listed): number => compare(a.id, b.id) || a.index - b.index
+
+export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
+  let entries: Entry[] = []
+  let changes: OfferChange[] = []
+
+  const isBelowHistory = (sequence: number): boolean => {
+    const oldest = entries[0]?.ledger ?? 0
+    return oldest > 1 && sequence < oldest
+  }
+
+  /** The offers that rest in the book. */
+  const book = (): Listed[] => {
+    const live = new Map<bigint, Listed>()
+    for (const { id, record } of changes) {
+      if (record) live.set(id, { record, id, index: 0, token: String(id) })
+      else live.delete(id)
+    }
+    return [...live.values()]
+  }
+
+  const exists: Record<string, (value: any) => boolean> = {
+    accounts: (account) =>
+      entries.some(({ accounts }) => accounts.includes(account)) || changes.some(({ record }) => record?.['seller'] === account),
+    offers: (offer) => changes.some(({ id }) => id === offer) || entries.some(({ offers }) => offers.includes(offer)),
+    ledgers: (sequence) => entries.some(({ kind, ledger }) => kind === 'ledger' && ledger === sequence),
+    transactions: (hash) => entries.some((entry) => entry.kind === 'transaction' && entry.hash === hash.toLowerCase()),
+    operations: (id) => entries.some((entry) => entry.kind === 'operation' && entry.id === id),
+  }
+
+  const belongs: Record<string, (entry: Entry, value: any) => boolean> = {
+    accounts: (entry, account) => entry.accounts.includes(account),
+    offers: (entry, offer) => entry.offers.includes(offer),
+    ledgers: (entry, sequence) => entry.ledger === sequence,
+    transactions: (entry, hash) => entry.hash === hash.toLowerCase(),
+    operations: (entry, id) => entry.id === id,
+  }
+
+  const badValue = (query: QueryName, values: Members): Refusal | undefined => {
+    const { name } = pathOf(query)
+    return name !== undefined && !isGood[name]!(values[name]) ? bad(name) : undefined
+  }
+
+  const badFilter = ({ base, counter, offer_id }: Members): Refusal | undefined => {
+    if (base !== undefined || counter !== undefined)
+      for (const [side, asset] of Object.entries({ base: base ?? {}, counter: counter ?? {} })) {
+        const part = badAsset(asset)
+        if (part) return bad(`${side}_asset_${part}`)
+      }
+    return offer_id === undefined || isGood['offer']!(offer_id) ? undefined : bad('offer_id')
+  }
+
+  /** A trade as a pair filter shows it; nothing where it is of another pair. */
+  const throughPair = (entry: Entry, { base, counter }: Members): Listed[] => {
+    if (base === undefined) return [entry]
+    const { record } = entry
+    const pair = [assetOf(base.type, base.code, base.issuer), assetOf(counter.type, counter.code, counter.issuer)].join()
+    const side = (name: string) => assetOf(record[`${name}_asset_type`], record[`${name}_asset_code`], record[`${name}_asset_issuer`])
+    if (pair === [side('base'), side('counter')].join()) return [entry]
+    return pair === [side('counter'), side('base')].join() ? [{ ...entry, record: turned(record) }] : []
+  }
+
+  function list(query: QueryName, values: Members): Listed[] | Refusal {
+    const { parent, name, asked } = pathOf(query)
+    const wrong = badValue(query, values) ?? (asked === 'trades' ? badFilter(values) : undefined)
+    if (wrong) return wrong
+    const value = name === undefined ? undefined : values[name]
+    if (asked === 'offers')
+      return book()
+        .filter(({ record }) => record['seller'] === value)
+        .sort(byPosition)
+    if (parent === 'ledgers' && isBelowHistory(value)) return GONE
+
+    const own = entries.filter(
+      (entry) => entry.kind === kinds[asked] && entry.listed && (parent === undefined || belongs[parent]!(entry, value)),
+    )
+    const matching = own
+      .filter((entry) => asked !== 'payments' || isPayment(entry))
+      .filter((entry) => asked !== 'trades' || values['offer_id'] === undefined || entry.offers.includes(values['offer_id']))
+      .flatMap((entry) => (asked === 'trades' ? throughPair(entry, values) : [entry]))
+      .sort(byPosition)
+    const emptyIsMissing = query === 'effectsOfTransaction' || query === 'effectsOfOperation'
+    if (parent !== undefined && (emptyIsMissing ? matching.length === 0 : !exists[parent]!(value))) return NOT_FOUND
+    return matching
+  }
+
+  /** What `now` stands for: the newest record of the kind, or the newest ledger where there is none; of offers the highest id seen. */
+  const now = (asked: string): string => {
+    if (asked === 'offers')
+      return String(
+        changes
+          .map(({ id }) => id)
+          .sort(compare)
+          .at(-1) ?? 0,
+      )
+    const newest = entries.findLast((entry) => entry.kind === kinds[asked] && entry.listed)
+    return newest?.token ?? String(orderId(entries.at(-1)?.ledger ?? 0, 0, 0))
+  }
+
+  function page(query: QueryName, values: Members, options: PageOptions = {}): NaivePage | Refusal {
+    const { asked } = pathOf(query)
+    const { cursor: given = '', limit = 10, order = 'asc' } = options
+    const indexed = asked === 'effects' || asked === 'trades'
+    const wrong = badValue(query, values)
+    if (wrong) return wrong
+    if (given !== '' && given !== 'now' && !cursorOf(given, indexed)) return bad('cursor')
+    if (!Number.isInteger(limit) || limit < 1 || limit > 200) return bad('limit')
+    if (order !== 'asc' && order !== 'desc') return bad('order')
+    const whole = list(query, values)
+    if (isRefusal(whole)) return whole
+
+    const text = given === 'now' ? now(asked) : given
+    const cursor = text === '' ? undefined : cursorOf(text, indexed)!
+    if (cursor && order === 'desc' && asked !== 'offers' && isBelowHistory(Number(cursor.id >> 32n))) return GONE
+    const side = (one: Listed): number =>
+      cursor === undefined ? 0 : compare(one.id, cursor.id) || (cursor.index === undefined ? 0 : compare(BigInt(one.index), cursor.index))
+    const ahead = whole.filter((one) => cursor === undefined || (order === 'asc' ? side(one) > 0 : side(one) < 0))
+    if (order === 'desc') ahead.reverse()
+    const records = ahead.slice(0, limit)
+    return {
+      records: records.map(({ record }) => record),
+      next: records.at(-1)?.token ?? text,
+      prev: records[0]?.token ?? text,
+      ended: records.length === limit ? 'limit' : 'end',
+    }
+  }
+
+  function get(query: QueryName, values: Members): Members | undefined | Refusal {
+    const wrong = badValue(query, values)
+    if (wrong) return wrong
+    const { parent, name } = pathOf(query)
+    const value = values[name!]
+    if (parent === 'accounts') return exists['accounts']!(value) ? { id: value } : undefined
+    if (parent === 'offers') return book().find(({ id }) => id === value)?.record
+    if (parent === 'ledgers' && isBelowHistory(value)) return GONE
+    return entries.find((entry) => entry.kind === kinds[parent!] && belongs[parent!]!(entry, value))?.record
+  }
+
+  const append = (close: LedgerClose): void => {
+    entries.push(...entriesOf(close))
+    changes.push(...changesOf(close))
+  }
+  for (const close of closes) append(close)
+  return {
+    append,
+    rollback(sequence) {
+      entries = entries.filter(({ ledger }) => ledger <= sequence)
+      changes = changes.filter(({ ledger }) => ledger <= sequence)
+    },
+    page,
+    get,
+    list,
+    get entries() {
+      return entries
+    },
+    get changes() {
+      return changes
+    },
+  }
+}

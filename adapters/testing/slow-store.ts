@@ -1,0 +1,24 @@
+/**
+ * A store that answers everything late: it makes any store one without synchronous reads, as databases over a network are.
+ */
+import type { MaybePromise, Store } from '../../src/index.ts'
+
+/**
+ * @param store who answers; asked at once, so that what was asked first is answered as of then
+ * @param later what an answer waits for; by default one turn of the microtask queue
+ */
+export function slow(store: Store, later: () => Promise<void> = () => Promise.resolve()): Store {
+  const late = async <T>(ask: () => MaybePromise<T>): Promise<T> => {
+    const answer = await ask()
+    await later()
+    return answer
+  }
+  return {
+    capabilities: { ...store.capabilities, name: `slow ${store.capabilities.name}`, sync: false },
+    get: (key) => late(() => store.get(key)),
+    getMany: (keys) => late(() => store.getMany(keys)),
+    scan: (range, options) => late(() => store.scan(range, options)),
+    write: (batch, options) => late(() => store.write(batch, options)),
+    close: () => late(() => store.close()),
+  }
+}
