@@ -14,8 +14,8 @@ export class Digits extends LosslessNumber {
   }
 }
 
-/** Number tokens that may not survive a round trip: long, with a trailing zero behind the point, with an exponent, or minus zero. */
-const suspicious = /(?<=[[:,\s])-?(?:[\d.]{16,}|\d+\.\d*0(?![\d])|[\d.]+[eE]|0(?![.\d]))[\d.eE+-]*|(?<=[[:,\s])\d+\.\d*0(?=[\s,\]}])/g
+/** Number tokens that may not survive a round trip: long, with a trailing zero behind the point, tiny, with an exponent, or minus zero. */
+const suspicious = /(?<=^|[[:,\s])(?:-?(?:[\d.]{16,}|\d+\.\d*0(?!\d)|0\.0{6}|[\d.]+[eE])|-0(?![.\d]))[\d.eE+-]*/g
 
 const exactInJs = (token: string): boolean => String(Number(token)) === token
 

@@ -67,5 +67,5 @@ export function parseCursor(token: string, indexed: boolean): Cursor {
       indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now',
     )
   const { hi, lo } = splitId(id)
-  return { hi, lo, index: index > BigInt(MAX_INDEX) ? MAX_INDEX : Number(index), whole: indexed && dash < 0 }
+  return { hi, lo, index: Number(index), whole: indexed && dash < 0 }
 }

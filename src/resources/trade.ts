@@ -3,7 +3,7 @@ import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
 import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
-import { amount, assetType, flag, int64, integer, object, optional, price, text } from './schema.ts'
+import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
 export interface Trade {
@@ -84,8 +84,10 @@ export const trades: Resource<Trade> = {
   decode: (members) => members as Trade,
 }
 
+/** The type is part of it: `USD` as credit_alphanum12 is another asset than as credit_alphanum4. */
+const assetText = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}:${code}:${issuer}`)
 const assetKey = (record: OpenRecord, side: 'base' | 'counter'): string =>
-  record[`${side}_asset_type`] === 'native' ? 'native' : `${record[`${side}_asset_code`]}:${record[`${side}_asset_issuer`]}`
+  assetText(record[`${side}_asset_type`], record[`${side}_asset_code`], record[`${side}_asset_issuer`])
 
 /** One key for both directions of a pair. */
 const pairKey = (a: string, b: string): readonly [string, string] => (a < b ? [a, b] : [b, a])
@@ -126,8 +128,10 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
     if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
   }
   const members: Record<string, unknown> = { ...rest }
-  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id'])
-    if (members[name] !== undefined) members[name] = String(members[name])
+  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id'] as const) {
+    const given = input[name]
+    if (given !== undefined) members[name] = int64Text(given, place.ledger, () => place.path(name))
+  }
   members['price'] = priceOf(ratio)
   const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
   const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
@@ -148,14 +152,12 @@ function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 
 
 /** The trade with base and counter exchanged, and the price inverted; the order of members stays. */
 export function turnTrade(trade: OpenRecord): OpenRecord {
-  const turned: Record<string, unknown> = {}
-  for (const name of Object.keys(trade)) {
-    const other = name.startsWith('base_') ? `counter_${name.slice(5)}` : name.startsWith('counter_') ? `base_${name.slice(8)}` : name
-    if (name === 'base_is_seller') turned[name] = !trade[name]
-    else if (name === 'price') turned[name] = { ...trade[name], n: trade[name].d, d: trade[name].n }
-    else turned[other] = trade[name]
-  }
-  return turned
+  const turned = Object.entries(trade).map(([name, value]) => {
+    if (name === 'base_is_seller') return [name, !value]
+    if (name === 'price') return [name, { ...value, n: value.d, d: value.n }]
+    return [name.startsWith('base_') ? `counter_${name.slice(5)}` : name.startsWith('counter_') ? `base_${name.slice(8)}` : name, value]
+  })
+  return Object.fromEntries(turned)
 }
 
 /** Filters of trade listings; all that are given must match. With both assets, base and counter follow the order of the filter. */
@@ -165,12 +167,12 @@ export interface TradeFilter {
   readonly offer_id?: bigint
 }
 
-const assetText = { base: 'Asset of the base side', counter: 'Asset of the counter side' }
+const sideText = { base: 'Asset of the base side', counter: 'Asset of the counter side' }
 const names = Object.fromEntries(
   (['base', 'counter'] as const).flatMap((side) => [
-    [`${side}_asset_type`, { type: 'string', description: assetText[side], enum: ['native', 'credit_alphanum4', 'credit_alphanum12'] }],
-    [`${side}_asset_code`, { type: 'string', description: `${assetText[side]}: its code; not for native` }],
-    [`${side}_asset_issuer`, { type: 'string', description: `${assetText[side]}: its issuer; not for native` }],
+    [`${side}_asset_type`, { type: 'string', description: sideText[side], enum: ['native', 'credit_alphanum4', 'credit_alphanum12'] }],
+    [`${side}_asset_code`, { type: 'string', description: `${sideText[side]}: its code; not for native` }],
+    [`${side}_asset_issuer`, { type: 'string', description: `${sideText[side]}: its issuer; not for native` }],
   ]),
 )
 
@@ -180,7 +182,7 @@ function checkAsset(filter: TradeFilter, side: 'base' | 'counter'): string {
   const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
   const problem = assetProblem(asset.type, asset.code, asset.issuer)
   if (problem) throw badRequest(`${side}_asset_${problem.member}`, problem.reason)
-  return asset.type === 'native' ? 'native' : `${asset.code}:${asset.issuer}`
+  return assetText(asset.type, asset.code, asset.issuer)
 }
 
 const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] | undefined =>

@@ -9,7 +9,7 @@ import { parseJson, stringifyJson } from '../json.ts'
 import { Block, encodeBlock } from '../layout/block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { MAX_LIMIT, type Order } from '../params.ts'
-import { type Cursor, idOf, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
+import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { Filters, List, OpenRecord, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
 import { everything, type Place, seek } from './locate.ts'
@@ -49,11 +49,11 @@ export function checkOptions(options: PageOptions, resource: Resource<any>): { c
   return { cursor, order, limit }
 }
 
-/** The token of the newest record of a resource: what `now` means. */
+/** The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either. */
 export function headToken(reader: Reader, resource: Resource<any>): string {
   if (resource === offers) return reader.head.topOffer
   const { from, to } = everything(reader, resource)
-  if (from >= to) return '0'
+  if (from >= to) return idText(reader.head.last, 0)
   const { block, at } = reader.at(resource, to - 1)
   return block.token(at)
 }

@@ -40,6 +40,8 @@ const notFound = (what: string, value: unknown): FolioError => new FolioError('N
 
 /** @throws NOT_FOUND, GONE_BEFORE_HISTORY, BAD_REQUEST */
 export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
+  // Filters are checked before anything is looked up: a malformed request is that, whatever its path names.
+  const filters = [...(query.filters?.lists(values) ?? [])]
   const lists: OrdinalList[] = []
   let span = everything(reader, query.of)
   let parent: { what: string; value: unknown; exists: () => boolean } | undefined
@@ -55,7 +57,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
     }
   }
   if (query.by && query.by.column === undefined) lists.push(posting(reader, query.by, []))
-  for (const [index, key] of query.filters?.lists(values) ?? []) lists.push(posting(reader, index, key))
+  for (const [index, key] of filters) lists.push(posting(reader, index, key))
   const list = lists.length === 0 ? wholeLog : common(lists)
 
   if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)

@@ -1,0 +1,139 @@
+/** What the engine's tests share: answers of the engine and of the model in one form, and stores to try them on. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import type { Request } from '../../adapters/testing/arbitrary-requests.ts'
+import { isRefusal, type NaiveLedger } from '../../adapters/testing/naive-ledger.ts'
+import { documented, type Members } from '../../adapters/testing/naive-records.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+
+/** Runs a property; `FC_SEED` in the environment repeats one that failed, `FC_RUNS` sets how many cases are tried. */
+export async function holds<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, check: (value: T) => Promise<void> | void): Promise<void> {
+  const { FC_SEED, FC_RUNS } = process.env
+  const property = fc.asyncProperty(arbitrary, async (value) => {
+    await check(value)
+  })
+  await fc.assert(property, { numRuns: Number(FC_RUNS ?? numRuns), ...(FC_SEED !== undefined && { seed: Number(FC_SEED) }) })
+}
+
+/** The code of what a call threw, with the parameter at fault. */
+export async function codeOf(call: () => unknown): Promise<string> {
+  try {
+    await call()
+  } catch (error) {
+    if (!(error instanceof FolioError)) throw error
+    return error.code === 'BAD_REQUEST' ? `${error.code} ${error.fields['field']}` : error.code
+  }
+  return 'no error'
+}
+
+/** The error of a call that must fail. */
+export async function errorOf(call: () => unknown): Promise<FolioError> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof FolioError) return error
+    throw error
+  }
+  throw new Error('the call did not fail')
+}
+
+const fixed = new Set(Object.values(documented).flat())
+
+/** A record as text that differs where types, values, or the order of open members do; documented members may come in any order. */
+export const written = (record: Members | undefined, ordered = true): string => {
+  if (record === undefined) return 'nothing'
+  const names = Object.keys(record)
+  const first = names.filter((name) => !ordered || fixed.has(name)).sort()
+  const rest = names.filter((name) => ordered && !fixed.has(name))
+  return JSON.stringify(
+    [...first, ...rest].map((name) => [name, record[name]]),
+    (_, value) =>
+      typeof value === 'bigint'
+        ? `${value}n`
+        : typeof value === 'number' && !Number.isFinite(value)
+          ? String(value)
+          : Object.is(value, -0)
+            ? 0
+            : value,
+  )
+}
+
+const pageOf = ({ records, ...rest }: { records: readonly Members[] }, ordered: boolean): unknown => ({
+  ...rest,
+  records: records.map((record) => written(record, ordered)),
+})
+
+/** Asks the engine and the model the same, and expects the same. */
+export async function agree(ledger: Ledger, model: NaiveLedger, { query, values, options }: Request): Promise<void> {
+  const row = catalogue[query]
+  // The order in which a turned trade has its open members is nobody's promise.
+  const ordered = values['base'] === undefined
+  let actual: unknown
+  try {
+    actual =
+      row.kind === 'one'
+        ? written((await ledger.get(row as never, values as never)) as Members | undefined)
+        : pageOf(await ledger.page(row as never, values as never, options), ordered)
+  } catch (error) {
+    if (!(error instanceof FolioError)) throw error
+    actual = error.code === 'BAD_REQUEST' ? { code: error.code, field: error.fields['field'] } : { code: error.code }
+  }
+  const answer = row.kind === 'one' ? model.get(query, values) : model.page(query, values, options)
+  const wanted = isRefusal(answer)
+    ? answer
+    : row.kind === 'one'
+      ? written(answer as Members | undefined)
+      : pageOf(answer as { records: Members[] }, ordered)
+  try {
+    expect(actual).toEqual(wanted)
+  } catch (error) {
+    const asked = JSON.stringify({ query, values, options }, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    throw new Error(`engine and model differ on ${asked}\n${(error as Error).message}`)
+  }
+}
+
+/** A kind of store to run on: `open` again and again gives the same store. */
+export interface Bench {
+  readonly name: string
+  readonly options: LedgerOptions
+  fresh(): Promise<{ open(): Promise<Store>; remove(): Promise<void> }>
+}
+
+const onMemory = (name: string, options: LedgerOptions, wrap: (store: Store) => Store = (store) => store): Bench => ({
+  name,
+  options,
+  async fresh() {
+    const disk = memoryDisk()
+    return { open: async () => wrap(memory(disk)), remove: async () => {} }
+  },
+})
+
+export const memoryBenches: readonly Bench[] = [
+  onMemory('memory', {}),
+  onMemory('memory without a cache', { cacheBytes: 0 }),
+  onMemory('memory with a cache of 10 KB', { cacheBytes: 10_000 }),
+  onMemory('a store that answers late', {}, slow),
+  onMemory('a store that answers late, without a cache', { cacheBytes: 0 }, slow),
+]
+
+export const levelBench = (options: LedgerOptions = {}): Bench => ({
+  name: `LevelDB ${JSON.stringify(options)}`,
+  options,
+  async fresh() {
+    const directory = await mkdtemp(join(tmpdir(), 'folio-engine-'))
+    return { open: () => level(join(directory, 'db')), remove: () => rm(directory, { recursive: true, force: true }) }
+  },
+})
+
+/** A ledger in memory that holds the closes. */
+export async function ledgerOf(closes: Iterable<LedgerClose>, options: LedgerOptions = {}): Promise<Ledger> {
+  const ledger = await openLedger(memory(), options)
+  await ledger.ingest(closes)
+  return ledger
+}
