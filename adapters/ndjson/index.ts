@@ -1,25 +1,18 @@
 /**
  * NDJSON of ledger closes, one a line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line.
  */
-import { parse } from 'lossless-json'
-import { FolioError, type LedgerClose, parseJson } from '../../src/index.ts'
+import { FolioError, type LedgerClose } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
+import { type Origin, parseLine } from './parse.ts'
 import { type ByteOptions, nameOf, readBytes, type Source } from './source.ts'
 
 export { type IngestClosesOptions, ingestCloses } from './ingest.ts'
+export type { Origin } from './parse.ts'
 export type { ByteOptions, Source } from './source.ts'
 
 export interface ReadClosesOptions extends ByteOptions {
   /** The longest line that is read. Default 256 MiB; a string of Node holds less than 512 MiB. */
   readonly maxLineBytes?: number
-}
-
-/** Where a close was read. */
-export interface Origin {
-  /** The path as given; `-` for a stream. */
-  readonly file: string
-  /** Counts from 1. */
-  readonly line: number
 }
 
 const origins = new WeakMap<object, Origin>()
@@ -57,27 +50,3 @@ export async function* readCloses(
 }
 
 const isList = (sources: Source | readonly Source[]): sources is readonly Source[] => Array.isArray(sources)
-
-function parseLine(text: string, origin: Origin): LedgerClose {
-  let value: unknown
-  try {
-    value = parseJson(text)
-  } catch (error) {
-    throw new FolioError('MALFORMED_JSON', { ...origin, ...whereInLine(text, error) }, error)
-  }
-  if (typeof value === 'object' && value !== null) return value as LedgerClose
-  throw new FolioError('INVALID_INPUT', { ...origin, path: '(the whole close)', expected: 'an object' })
-}
-
-/** `JSON.parse` often does not say where it stopped, so the line is read again by a parser that does. */
-function whereInLine(text: string, error: unknown): { column?: number; reason: string } {
-  if (error instanceof RangeError) return { reason: 'it is nested too deeply' }
-  let { message } = error as Error
-  try {
-    parse(text)
-  } catch (second) {
-    ;({ message } = second as Error)
-  }
-  const [, reason = message, position] = /^(.*?)(?: encountered)? at position (\d+)$/s.exec(message) ?? []
-  return { ...(position !== undefined && { column: Number(position) + 1 }), reason }
-}

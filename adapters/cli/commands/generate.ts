@@ -1,0 +1,56 @@
+/** `folio generate`: a made-up network as NDJSON. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { type GenerateOptions, generateLines } from '../../generate/index.ts'
+import { exitOf, exits, UsageError } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { wholeNumber } from '../options.ts'
+import type { Run } from '../run.ts'
+
+const help = `
+The same options give the same bytes, on every platform.
+
+Examples:
+  folio generate --ledgers 1000 --seed 7 > closes.ndjson
+  folio generate --ledgers 1000000 --seed 7 | folio ingest --data ./ledgers --batch 100 -`
+
+export const generate = (program: Command, run: Run): Command =>
+  program
+    .command('generate')
+    .description('write the ledger closes of a made-up, lifelike network as NDJSON')
+    .requiredOption('--ledgers <count>', 'how many ledgers to close', wholeNumber(0, 2 ** 31 - 1))
+    .requiredOption('--seed <text>', 'what the network is made up from')
+    .option('--first-ledger <sequence>', 'sequence of the first ledger (default: 2100000)', wholeNumber(1, 2 ** 31 - 1))
+    .option('--accounts <count>', 'accounts at the start (default: 10000)', wholeNumber(16, 2 ** 24))
+    .option('--transactions-per-ledger <mean>', 'mean transactions a ledger (default: 20)', wholeNumber(0, 1000))
+    .addHelpText('after', help)
+    .action((options: GenerateOptions) => run((io) => writeLines(io, options)))
+
+async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
+  try {
+    // `end: false`, since standard output is not ours to close.
+    await pipeline(Readable.from(chunks(io, options)), io.stdout, { end: false })
+    return exitOf(io.signal)
+  } catch (error) {
+    // A reader that has seen enough, as head has, is no failure.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return exits.ok
+    if (error instanceof RangeError) throw new UsageError(error.message)
+    throw error
+  }
+}
+
+/** A few lines a write. Between them signals are heard, which writes to a file or a pipe leave no room for. */
+async function* chunks(io: Io, options: GenerateOptions): AsyncGenerator<string, void, undefined> {
+  let chunk = ''
+  for (const line of generateLines(options)) {
+    chunk += `${line}\n`
+    if (chunk.length < 1 << 16) continue
+    yield chunk
+    chunk = ''
+    await setImmediate()
+    if (io.signal.aborted) return
+  }
+  yield chunk
+}

@@ -1,0 +1,61 @@
+/** `folio ingest`: ledger closes go into a store. */
+import type { Command } from 'commander'
+import type { IngestResult } from '../../../src/index.ts'
+import { exitOf } from '../exit.ts'
+import { feed } from '../feed.ts'
+import { digits, type Io, note, print } from '../io.ts'
+import { wholeNumber } from '../options.ts'
+import { showProgress, totalBytes } from '../progress.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions {
+  readonly batch: number
+  readonly json?: boolean
+}
+
+const help = `
+Each line is one ledger close. A ledger is stored whole or not at all; one that is held already is passed over.
+Where a close is refused, the error names its file and line, and the ledgers before it stay.
+
+With --json, standard output has one line {"ledger":N} for each ledger, written when it is durable and visible,
+and the summary on standard error is one JSON object.
+
+Examples:
+  folio ingest --data ./ledgers closes.ndjson more.ndjson.gz
+  zcat closes.ndjson.gz | folio ingest --data ./ledgers --batch 100 -
+  folio generate --ledgers 1000 --seed 7 | folio ingest --data ./ledgers --json -`
+
+export const ingest = (program: Command, run: Run): Command =>
+  program
+    .command('ingest')
+    .description('read ledger closes (NDJSON, one a line; plain or gzip) into a store')
+    .argument('<file...>', 'files of closes; - is standard input')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .option('--batch <ledgers>', 'ledgers a durable batch: more is faster, and a crash loses whole batches', wholeNumber(1, 100_000), 1)
+    .option('--json', 'print an acknowledgement line for each ledger')
+    .addHelpText('after', help)
+    .action((files: string[], options: Options) => run((io) => ingestFiles(io, files, options)))
+
+async function ingestFiles(io: Io, files: readonly string[], { batch, json = false, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, false)
+  const progress = showProgress(io, await totalBytes(files))
+  const started = performance.now()
+  let result: IngestResult
+  try {
+    result = await feed(io, ledger, files, { batch, json, onBytes: progress.bytes, onLedger: progress.ledger })
+  } finally {
+    progress.stop()
+  }
+  const seconds = (performance.now() - started) / 1000
+  if (json) await print(io.stderr, `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`)
+  else await note(io, summary(result, seconds))
+  return exitOf(io.signal)
+}
+
+function summary({ appended, known, last }: IngestResult, seconds: number): string {
+  const held = known > 0 ? `, ${digits(known)} held already` : ''
+  const newest = last === undefined ? 'the store is empty' : `newest ${last}`
+  return `ingested ${digits(appended)} ledgers${held}; ${newest}; ${seconds.toFixed(1)} s, ${digits(Math.round(appended / seconds))} ledgers/s`
+}

@@ -1,0 +1,66 @@
+/** The exit codes, and the one line that an error says. */
+import { CommanderError } from 'commander'
+import { FolioError } from '../../src/index.ts'
+
+export const exits = {
+  ok: 0,
+  refused: 1,
+  usage: 2,
+  store: 3,
+  answer4xx: 4,
+  answer5xx: 5,
+  listen: 6,
+  defect: 70,
+  interrupted: 130,
+  terminated: 143,
+  unread: 141,
+} as const
+
+export const exitHelp = `
+Exit codes:
+  0    done
+  1    the input was refused or cannot be read; ledgers before it stay
+  2    wrong usage
+  3    the store cannot be opened, or failed
+  4    get: the answer is a 4xx problem
+  5    get: the answer is a 5xx problem
+  6    serve: the address cannot be listened on
+  70   a defect of folio
+  130  stopped by SIGINT (143 by SIGTERM) before the end; serve then ends with 0
+  141  nobody reads the output any more
+
+FOLIO_DEBUG=1 shows where an error came from.`
+
+/** The options do not make sense together. */
+export class UsageError extends Error {}
+
+/** The exit code of a command that came to its end, or was stopped by a signal. */
+export function exitOf(signal: AbortSignal): number {
+  if (!signal.aborted) return exits.ok
+  return signal.reason === 'SIGTERM' ? exits.terminated : exits.interrupted
+}
+
+interface Explained {
+  readonly exit: number
+  /** Nothing is said where everything was said already. */
+  readonly line?: string
+}
+
+/** The exit code of an error, and what to say: code, sentence, fields. */
+export function explain(error: unknown): Explained {
+  // Commander has written its sentence, and help that was asked for is no error.
+  if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? exits.ok : exits.usage }
+  if (error instanceof FolioError) {
+    return { exit: error.status < 500 ? exits.refused : exits.store, line: oneLine(`${error.code}: ${error.message}`) }
+  }
+  if (error instanceof UsageError) return { exit: exits.usage, line: oneLine(error.message) }
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  if (code === 'EPIPE') return { exit: exits.unread }
+  if (syscall === 'listen' || syscall === 'getaddrinfo') return { exit: exits.listen, line: oneLine(`cannot listen: ${message}`) }
+  if (syscall !== undefined) return { exit: exits.refused, line: oneLine(`cannot be read: ${message}`) }
+  return { exit: exits.defect, line: oneLine(`DEFECT: ${message ?? String(error)}`) }
+}
+
+/** A message may quote input: it must neither break the line nor steer the terminal. */
+const oneLine = (text: string): string =>
+  text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/[\x00-\x1f\x7f-\x9f]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)

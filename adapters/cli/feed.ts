@@ -1,0 +1,34 @@
+/** Feeds the files of a command line to a ledger, and acknowledges each ledger. */
+import type { IngestResult, Ledger } from '../../src/index.ts'
+import { ingestCloses, readCloses } from '../ndjson/index.ts'
+import { type Io, print } from './io.ts'
+
+export interface FeedOptions {
+  readonly batch?: number
+  /** Print one line `{"ledger":N}` for each ledger, with one write, when it is durable and visible (also one that was held already). */
+  readonly json?: boolean
+  readonly onBytes?: (count: number) => void
+  readonly onLedger?: () => void
+}
+
+/** @param files paths; `-` is standard input, plain or gzip */
+export async function feed(io: Io, ledger: Ledger, files: readonly string[], options: FeedOptions): Promise<IngestResult> {
+  const { batch = 1, json = false, onBytes, onLedger } = options
+  const closes = readCloses(
+    files.map((file) => (file === '-' ? io.stdin : file)),
+    onBytes && { onBytes },
+  )
+  try {
+    return await ingestCloses(ledger, closes, {
+      batch,
+      signal: io.signal,
+      onLedger: async ({ sequence }) => {
+        onLedger?.()
+        if (json) await print(io.stdout, `{"ledger":${sequence}}\n`)
+      },
+    })
+  } finally {
+    // What waits for more input would keep the process from its end.
+    if (files.includes('-')) io.stdin.destroy()
+  }
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+/** The program `folio`: the process handed to the command line. */
+import { run } from './run.ts'
+
+const stop = new AbortController()
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second time nobody wants to wait; what is stored is whole in any case.
+    if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
+    stop.abort(signal)
+  })
+}
+// A reader that went away shows where the write is awaited; without a listener it would end the process here.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+
+process.exitCode = await run(process.argv.slice(2), {
+  get stdin() {
+    return process.stdin
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  signal: stop.signal,
+})

@@ -1,0 +1,32 @@
+/** What a command reads and writes, handed in so that commands run in a test as they do in a shell. */
+import type { Readable, Writable } from 'node:stream'
+
+export interface Io {
+  readonly stdin: Readable
+  /** Answers only: records, acknowledgements, help that was asked for. */
+  readonly stdout: Writable
+  /** Everything meant for people: notes, progress, errors. */
+  readonly stderr: Writable & { readonly isTTY?: boolean }
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborted when the command is to come to an end; the reason is the name of the signal. */
+  readonly signal: AbortSignal
+}
+
+/** One write, done when the text has left; rejects with EPIPE where nobody reads any more. */
+export const print = (stream: Writable, text: string | Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+
+/** A line for people. */
+export const note = (io: Io, line: string): Promise<void> => print(io.stderr, `folio: ${line}\n`)
+
+/** `1234567` as `1,234,567`. */
+export const digits = (count: number): string => count.toLocaleString('en-US')
+
+/** Resolves when the command is to come to an end. */
+export const stopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -1,0 +1,56 @@
+/** The progress bar of an ingest, on a terminal only. */
+import { stat } from 'node:fs/promises'
+import yoctoSpinner from 'yocto-spinner'
+import { digits, type Io } from './io.ts'
+
+export interface Progress {
+  bytes(count: number): void
+  ledger(): void
+  stop(): void
+}
+
+const silent: Progress = { bytes: () => {}, ledger: () => {}, stop: () => {} }
+const WIDTH = 24
+
+/** @param total bytes of all sources together; undefined where a stream is among them */
+export function showProgress({ stderr, env }: Io, total: number | undefined): Progress {
+  if (!stderr.isTTY || env.TERM === 'dumb' || env.CI !== undefined) return silent
+  const started = performance.now()
+  let bytes = 0
+  let ledgers = 0
+  const text = (): string => {
+    const rate = `${digits(ledgers)} ledgers, ${digits(Math.round(ledgers / ((performance.now() - started) / 1000)))}/s`
+    if (!total) return rate
+    const share = Math.min(1, bytes / total)
+    const full = Math.floor(share * WIDTH)
+    return `${'█'.repeat(full)}${'░'.repeat(WIDTH - full)} ${Math.floor(share * 100)} %  ${rate}`
+  }
+  // Signals are ours: the batch under way is to be finished first.
+  const spinner = yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+  const timer = setInterval(() => {
+    spinner.text = text()
+  }, 100)
+  return {
+    bytes(count) {
+      bytes += count
+    },
+    ledger() {
+      ledgers++
+    },
+    stop() {
+      clearInterval(timer)
+      spinner.stop()
+    },
+  }
+}
+
+/** The bytes of the files together; undefined where one is a stream, or cannot be told. */
+export async function totalBytes(files: readonly string[]): Promise<number | undefined> {
+  let total = 0
+  for (const file of files) {
+    const found = file === '-' ? undefined : await stat(file).catch(() => undefined)
+    if (!found?.isFile()) return undefined
+    total += found.size
+  }
+  return total
+}

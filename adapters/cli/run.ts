@@ -1,0 +1,65 @@
+/** The command line `folio`: the commands put together, and what becomes of their errors. */
+import { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { generate } from './commands/generate.ts'
+import { ingest } from './commands/ingest.ts'
+import { exitHelp, exits, explain } from './exit.ts'
+import { type Io, note, print } from './io.ts'
+
+/** Runs the work of a command; what it resolves to is the exit code. */
+export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
+
+/** The commands, in the order of the help. */
+const commands = [ingest, generate]
+
+const help = `
+Examples:
+  folio generate --ledgers 1000 --seed 7 | folio ingest --data ./ledgers -
+  folio serve --data ./ledgers
+  folio get '/transactions?order=desc&limit=1' --data ./ledgers
+${exitHelp}`
+
+/**
+ * Runs one command line.
+ * @param argv what follows the name of the program
+ * @returns the exit code; errors were written to `io.stderr`, a line each
+ */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  let exit: number = exits.ok
+  const program = new Command('folio')
+    .description(manifest.description)
+    .version(manifest.version, '--version', 'print the version')
+    .helpOption('--help', 'show help')
+    .helpCommand(false)
+    .addHelpText('after', help)
+    .showHelpAfterError('(folio --help and folio <command> --help show what there is)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'folio: ')),
+      getOutHelpWidth: () => 100,
+      getErrHelpWidth: () => 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+  for (const command of commands) {
+    command(program, async (work) => {
+      exit = await work(io)
+    }).helpOption('--help', 'show help')
+  }
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return exit
+  } catch (error) {
+    const { exit: failed, line } = explain(error)
+    if (line !== undefined) await note(io, line)
+    if (line !== undefined && io.env.FOLIO_DEBUG) await print(io.stderr, `${inspected(error)}\n`)
+    return failed
+  }
+}
+
+const inspected = (error: unknown): string => {
+  const { stack, cause } = error as Error
+  return (stack ?? String(error)) + (cause === undefined ? '' : `\ncaused by ${inspected(cause)}`)
+}

@@ -1,0 +1,41 @@
+/** The stores that the command line knows: a new one is one row. */
+import { Option } from 'commander'
+import { type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { level } from '../level/index.ts'
+import { memory } from '../memory/index.ts'
+import { UsageError } from './exit.ts'
+
+interface StoreRow {
+  /** False where nothing is left when the process ends, and no `--data` is needed. */
+  readonly persistent: boolean
+  readonly open: (data: string, options: { readonly mustExist: boolean }) => Store | Promise<Store>
+}
+
+export const stores = {
+  level: { persistent: true, open: (data, options) => level(data, options) },
+  memory: { persistent: false, open: () => memory() },
+} satisfies Record<string, StoreRow>
+
+export type StoreName = keyof typeof stores
+
+const names = Object.keys(stores) as StoreName[]
+
+/** `--store`; `lasting` leaves out the stores that would forget at once. */
+export const storeOption = (lasting = true): Option =>
+  new Option('--store <name>', 'what the data is kept in')
+    .choices(names.filter((name) => !lasting || stores[name].persistent))
+    .default('level')
+
+export const dataOption = (): Option => new Option('--data <dir>', 'the directory of the data')
+
+export interface StoreOptions {
+  readonly store: StoreName
+  readonly data?: string
+}
+
+/** Opens the ledger that `--store` and `--data` name. @throws what opening throws, and UsageError without a directory */
+export async function openNamed({ store, data }: StoreOptions, mustExist: boolean): Promise<Ledger> {
+  const { persistent, open }: StoreRow = stores[store]
+  if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
+  return openLedger(await open(data ?? '', { mustExist }))
+}
