@@ -105,6 +105,8 @@ function cursorOf(model: NaiveLedger, listed: readonly { token: string }[], form
   return pick(forms, form)()
 }
 
+const goodLimits = [undefined, 1, 2, 3, 7, 10, 200, 200]
+
 /** Makes a draw out against what the model holds. */
 export function requestOf(model: NaiveLedger, drawn: Draw): Request {
   const query = pick(queryNames, drawn.query)
@@ -116,7 +118,7 @@ export function requestOf(model: NaiveLedger, drawn: Draw): Request {
   if (kind === 'one') return { query, values, options: {} }
   const whole = model.list(query, values)
   const cursor = cursorOf(model, isRefusal(whole) ? [] : whole, drawn.form, drawn.cursor)
-  const limit = pick([undefined, 1, 2, 3, 7, 10, 200, 1, 2, 3, 7, 10, 200, 0, 201, 1.5, Number.NaN, -1], drawn.limit)
+  const limit = pick([...goodLimits, ...goodLimits, ...goodLimits, 0, 201, pick([1.5, Number.NaN, -1], drawn.cursor)], drawn.limit)
   return {
     query,
     values,

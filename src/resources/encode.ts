@@ -49,7 +49,10 @@ export function compose(derived: string, rest: object, sides: readonly string[])
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {
   const millis = Date.parse(time)
-  if (Number.isNaN(millis)) throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
+  // `Date.parse` takes the 30th of February for the 2nd of March.
+  const day = time.slice(0, 10)
+  if (Number.isNaN(millis) || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
+    throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
   if (time.endsWith('Z')) return time
   const fraction = /\.\d+/.exec(time)?.[0] ?? ''
   return `${new Date(millis).toISOString().slice(0, 19)}${fraction}Z`

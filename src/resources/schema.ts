@@ -92,9 +92,10 @@ export function validator(schema: TSchema): (value: unknown, ledger?: () => numb
   }
 }
 
-/** The digits of a validated 64-bit integer. @throws INVALID_INPUT where a string of digits is past 2^63 - 1 */
+/** The digits of a validated 64-bit integer. @throws INVALID_INPUT where it is past 2^63 - 1 */
 export function int64Text(value: Int64Input, ledger: number, path: () => string): string {
-  if (typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID)
+  // The schema compares bigints as rounded numbers, and cannot compare digits at all.
+  if (typeof value === 'bigint' ? value > MAX_ID : typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID)
     throw invalidInput(ledger, path(), 'an integer from 0 to 2^63-1')
   return String(value)
 }

@@ -65,7 +65,7 @@ async function tell(bench: Bench, { first, steps }: { first: number; steps: read
 }
 
 describe('the engine answers as the model does', () => {
-  test.each(memoryBenches)('over $name', (bench) => holds(story, 60, (told) => tell(bench, told)))
-  test('over LevelDB', () => holds(story, 20, (told) => tell(levelBench(), told)))
+  test.each(memoryBenches)('over $name', (bench) => holds(story, 80, (told) => tell(bench, told)))
+  test('over LevelDB', () => holds(story, 40, (told) => tell(levelBench(), told)))
   test('over LevelDB, without a cache', () => holds(story, 20, (told) => tell(levelBench({ cacheBytes: 0 }), told)))
 })

@@ -1,0 +1,92 @@
+/** Closes that are refused: each with its code, the path of the member at fault and what was expected there; and nothing is changed by them. */
+import { describe, expect, test } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { type Flaw, flaws, MISSING, richClose, spoiled } from '../../adapters/testing/invalid-closes.ts'
+import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { errorOf, ledgerOf } from './support.ts'
+
+const FIRST = 2_097_152
+const first = richClose(FIRST, '')
+const next = richClose(FIRST + 1, first.ledger.hash)
+const label = ({ path, value }: Flaw): string =>
+  `${path || 'the close'} = ${value === MISSING ? 'nothing' : typeof value === 'bigint' ? `${value}n` : JSON.stringify(value)}`
+
+async function dump(store: Store): Promise<string> {
+  const { entries } = await store.scan({ gte: new Uint8Array(0), lt: Uint8Array.of(255) }, { limit: 1e6 })
+  return entries.map((entry) => entry.map((bytes) => Buffer.from(bytes).toString('base64')).join('=')).join('\n')
+}
+
+describe('a close with one wrong member is refused, named by its path, and changes nothing', () => {
+  test.each(flaws(FIRST + 1).map((flaw) => [label(flaw), flaw] as const))('%s', async (_, { path, value, code, fields }) => {
+    const store = memory()
+    const ledger = await openLedger(store)
+    await ledger.append(first)
+    const before = await dump(store)
+    const error = await errorOf(() => ledger.append(spoiled(next, path, value) as LedgerClose))
+    expect({ code: error.code, path: error.fields['path'], expected: error.fields['expected'] }).toEqual({ code, ...fields })
+    const known = path !== '' && !path.startsWith('ledger.sequence') && path !== 'ledger'
+    if (known) expect(error.fields['ledger']).toBe(FIRST + 1)
+    expect(ledger.head?.last).toBe(FIRST)
+    expect(await dump(store)).toBe(before)
+  })
+})
+
+describe('a close whose members are each fine, but not together', () => {
+  const [one, failed] = next.transactions!
+  const refusal = async (transactions: object[]) =>
+    errorOf(async () => (await ledgerOf([first])).append({ ...next, transactions } as LedgerClose))
+
+  test('two of its transactions have the same hash, in whatever case', async () => {
+    const error = await refusal([one!, failed!, { ...failed, hash: one!.hash.toUpperCase() }])
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path: 'transactions[2].hash' } })
+  })
+
+  test('a transaction is already held, successful or failed', async () => {
+    for (const held of first.transactions!) {
+      const error = await refusal([one!, { ...failed, hash: held.hash }])
+      expect(error).toMatchObject({
+        code: 'DUPLICATE_TRANSACTION',
+        fields: { ledger: FIRST + 1, path: 'transactions[1].hash', hash: held.hash },
+      })
+    }
+  })
+
+  test('a transaction has more operations than ids have bits for', async () => {
+    const error = await refusal([{ ...one, operations: Array(4096).fill({ type: 'inflation' }) }])
+    expect(error).toMatchObject({ code: 'ID_OUT_OF_RANGE', fields: { ledger: FIRST + 1, transaction: 1, operation: 4096 } })
+    const ledger = await ledgerOf([first])
+    const most = { ...next, transactions: [{ ...one!, operations: Array(4095).fill({ type: 'inflation' }) }] }
+    expect(await ledger.append(most)).toMatchObject({ appended: true })
+  })
+
+  test('a trade has an account on neither side', async () => {
+    const { base_account: _, counter_account: __, ...trade } = (one!.operations![2]!.trades as any)[0]
+    const error = await refusal([{ ...one, operations: [{ type: 'manage_offer', trades: [trade] }] }])
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[0].trades[0].base_account' } })
+  })
+
+  test('an operation of an unknown type states no code', async () => {
+    const error = await refusal([{ ...one, operations: [{ type: 'toString' }] }])
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[0].type_i' } })
+  })
+
+  test('an index is past 32 bits', async () => {
+    const effects = [{ account: 'G', type: 'x', type_i: 1, index: 2 ** 32 }]
+    const error = await refusal([{ ...one, operations: [{ type: 'inflation', effects }] }])
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[0].effects[0].index' } })
+  })
+})
+
+test('identities that equal the derived ones are accepted, in each form they may have', async () => {
+  const close = structuredClone(next) as any
+  close.ledger.id = close.ledger.hash.toUpperCase()
+  close.ledger.paging_token = String(BigInt(FIRST + 1) << 32n)
+  const [transaction] = close.transactions
+  Object.assign(transaction, { id: transaction.hash.toUpperCase(), ledger: FIRST + 1, created_at: '2019-06-01T12:00:00Z' })
+  transaction.operations[0].id = (BigInt(FIRST + 1) << 32n) + 4097n
+  transaction.operations[1].id = String((BigInt(FIRST + 1) << 32n) + 4098n)
+  transaction.operations[2].trades[0].paging_token = `${(BigInt(FIRST + 1) << 32n) + 4099n}-0`
+  close.offers.changed[0].paging_token = '7'
+  expect(await (await ledgerOf([first])).append(close)).toEqual({ sequence: FIRST + 1, hash: hashOf(FIRST + 1, 99), appended: true })
+})
