@@ -1,0 +1,51 @@
+/** `folio generate`: the same bytes for the same options, as fast as they are read and no faster. */
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { expect, test } from 'vitest'
+import { run } from '../../adapters/cli/run.ts'
+import { directory, folio } from './support.ts'
+
+const small = ['generate', '--accounts', '32', '--transactions-per-ledger', '4']
+
+test('the same seed gives the same bytes, another seed others', async () => {
+  const [a, b, c] = await Promise.all(['7', '7', '8'].map((seed) => folio([...small, '--ledgers', '20', '--seed', seed])))
+  expect(a).toMatchObject({ code: 0, err: '' })
+  expect(a!.out.trimEnd().split('\n')).toHaveLength(20)
+  expect(b!.out).toBe(a!.out)
+  expect(c!.out).not.toBe(a!.out)
+})
+
+test('what it writes goes in whole, ids past 2^53 too', async () => {
+  const { out } = await folio([...small, '--ledgers', '40', '--seed', 'pipeline', '--first-ledger', '3000000'])
+  const { code, err } = await folio(['ingest', '--data', join(directory(), 'data'), '--batch', '7', '-'], { stdin: out })
+  expect(err).toMatch(/ingested 40 ledgers; newest 3000039/)
+  expect(code).toBe(0)
+})
+
+const io = (stdout: Writable, signal = new AbortController().signal) => ({
+  ...{ stdin: process.stdin, stdout, stderr: new Writable({ write: (_chunk, _encoding, done) => done() }), env: {}, signal },
+})
+
+test('a reader that goes away is no failure', async () => {
+  let written = 0
+  const stdout = new Writable({
+    write(chunk, _encoding, done) {
+      written += chunk.length
+      done(written > 200_000 ? Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }) : null)
+    },
+  })
+  expect(await run(['generate', '--ledgers', '1000000', '--seed', '1'], io(stdout))).toBe(0)
+})
+
+test('a slow reader is waited for, and a signal ends it', async () => {
+  const stop = new AbortController()
+  let chunks = 0
+  const stdout = new Writable({
+    write(_chunk, _encoding, done) {
+      if (++chunks === 20) stop.abort('SIGINT')
+      setTimeout(done, 1)
+    },
+  })
+  expect(await run(['generate', '--ledgers', '1000000', '--seed', '1'], io(stdout, stop.signal))).toBe(130)
+  expect(chunks).toBeLessThan(60)
+})

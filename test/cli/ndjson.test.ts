@@ -1,0 +1,152 @@
+/** Reading NDJSON: what is taken, what is refused, and where an error says it is. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
+import { FolioError } from '../../src/index.ts'
+import { directory } from './support.ts'
+
+async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+const bytes = (text: string, size = 7): AsyncIterable<Uint8Array> => pieces(Buffer.from(text), size)
+
+async function read(source: Source | readonly Source[], options?: ReadClosesOptions): Promise<{ values: unknown[]; error?: FolioError }> {
+  const values: unknown[] = []
+  try {
+    for await (const close of readCloses(source, options)) values.push(close)
+    return { values }
+  } catch (error) {
+    if (!(error instanceof FolioError)) throw error
+    return { values, error }
+  }
+}
+
+const fieldsOf = async (source: Source, options?: ReadClosesOptions) => {
+  const { error } = await read(source, options)
+  return { code: error?.code, ...error?.fields }
+}
+
+test('CRLF, blank lines, a byte order mark and a last line without its end are read', async () => {
+  const { values } = await read(bytes('\uFEFF{"a":1}\r\n\r\n  \n{"b":"é"}\n\n{"c":3}'))
+  expect(values).toEqual([{ a: 1 }, { b: 'é' }, { c: 3 }])
+})
+
+test('each close knows its file and line, blank lines counted', async () => {
+  const path = join(directory(), 'closes.ndjson')
+  writeFileSync(path, '{}\n\n{}')
+  const origins = []
+  for await (const close of readCloses([path, bytes('\n{}')])) origins.push(originOf(close))
+  expect(origins).toEqual([
+    { file: path, line: 1 },
+    { file: path, line: 3 },
+    { file: '-', line: 2 },
+  ])
+})
+
+test('integers past 2^53 are bigints, even ones too; other numbers keep their digits', async () => {
+  const { values } = await read(
+    bytes('{"a":9007199254740994,"b":9007199254740993,"c":12,"d":1.50,"e":"9007199254740994","f":[9223372036854775807]}'),
+  )
+  const { d, ...rest } = values[0] as { d: unknown }
+  expect(rest).toEqual({ a: 9007199254740994n, b: 9007199254740993n, c: 12, e: '9007199254740994', f: [9223372036854775807n] })
+  expect(String(d)).toBe('1.50')
+})
+
+test('an empty source has no closes', async () => {
+  expect(await read(bytes(''))).toEqual({ values: [] })
+  expect(await read(pieces(gzipSync(''), 3))).toEqual({ values: [] })
+})
+
+test('however bytes are cut, packed or not, the same closes are read', async () => {
+  const text = fc.array(fc.record({ s: fc.string({ unit: 'binary' }), n: fc.integer() }), { maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(text, fc.integer({ min: 1, max: 40 }), fc.boolean(), async (values, size, packed) => {
+      const plain = Buffer.from(values.map((value) => JSON.stringify(value)).join('\n'))
+      const source = pieces(packed ? gzipSync(plain) : plain, size)
+      expect((await read(source)).values).toEqual(JSON.parse(JSON.stringify(values)))
+    }),
+  )
+})
+
+test('gzip of several members is one text', async () => {
+  const { values } = await read(pieces(Buffer.concat([gzipSync('{"a":1}\n{"b"'), gzipSync(':2}\n')]), 5))
+  expect(values).toEqual([{ a: 1 }, { b: 2 }])
+})
+
+test('a malformed line is named with its line and column, and what is before it is read', async () => {
+  const { values, error } = await read(bytes('{"a":1}\n\n{"a":1,}\n{"b":2}\n'))
+  expect(values).toHaveLength(1)
+  expect(error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: '-', line: 3, column: 8 } })
+  expect(await fieldsOf(bytes('{"a":9007199254740993,"b":tru}'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 27 })
+  expect(await fieldsOf(bytes('{"a":"b'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 8 })
+})
+
+test('a line that is JSON but no object is refused', async () => {
+  for (const line of ['5', 'null', '"close"']) {
+    expect(await fieldsOf(bytes(line))).toMatchObject({ code: 'INVALID_INPUT', line: 1, expected: 'an object' })
+  }
+})
+
+test('a line nested deeper than the exact parser can go is refused', async () => {
+  const deep = `{"a":9007199254740993,"b":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  expect(await fieldsOf(bytes(deep, 65_536))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, reason: 'it is nested too deeply' })
+})
+
+test('a line that is not UTF-8 is refused', async () => {
+  const source = pieces(Buffer.concat([Buffer.from('{}\n{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n')]), 4)
+  expect(await fieldsOf(source)).toEqual({ code: 'MALFORMED_JSON', file: '-', line: 2, reason: 'the line is not UTF-8 text' })
+})
+
+test('a line past the limit is refused before it is held whole', async () => {
+  let given = 0
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      given += 1000
+      yield Buffer.alloc(1000, 'a')
+    }
+  }
+  expect(await fieldsOf(endless(), { maxLineBytes: 10_000 })).toMatchObject({ code: 'MALFORMED_JSON', line: 1 })
+  expect(given).toBeLessThan(20_000)
+  expect(await fieldsOf(bytes('{"a":1}\n{"abc":1}'), { maxLineBytes: 8 })).toMatchObject({
+    line: 2,
+    reason: 'the line is longer than 8 bytes',
+  })
+  expect(await fieldsOf(bytes('{"a":1}\n'), { maxLineBytes: 7 })).toEqual({ code: undefined })
+})
+
+test('gzip that is cut off or damaged is named with its file, after the lines before', async () => {
+  const path = join(directory(), 'cut.ndjson.gz')
+  const noise = Array.from({ length: 20_000 }, (_, at) => JSON.stringify({ at, noise: (at * 7919) ** 2 }))
+  const packed = gzipSync(noise.join('\n'))
+  writeFileSync(path, packed.subarray(0, packed.length - 1000))
+  const { values, error } = await read(path)
+  expect(values.length).toBeGreaterThan(1000)
+  expect(error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: path } })
+  expect(error?.fields['reason']).toMatch(/cut off/)
+  packed.fill(0, 1000, 1100)
+  expect((await fieldsOf(pieces(packed, 999)))['reason']).toMatch(/damaged/)
+})
+
+test('leaving early closes the source', async () => {
+  let closed = false
+  async function* source(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) yield Buffer.from('{}\n')
+    } finally {
+      closed = true
+    }
+  }
+  for await (const _ of readCloses(source())) break
+  expect(closed).toBe(true)
+})
+
+test('progress counts the bytes of the source, packed as they are', async () => {
+  const packed = gzipSync('{}\n'.repeat(1000))
+  let count = 0
+  await read(pieces(packed, 10), { onBytes: (more) => (count += more) })
+  expect(count).toBe(packed.length)
+})

@@ -1,0 +1,73 @@
+/** Runs a command line in this process, its streams caught. */
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import { run } from '../../adapters/cli/run.ts'
+import { generateLines } from '../../adapters/generate/index.ts'
+
+export interface Answer {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+interface Given {
+  readonly stdin?: Readable | Uint8Array | string
+  readonly env?: Record<string, string>
+}
+
+/** A command that is running. */
+export interface Running {
+  readonly stdin: Readable
+  readonly stop: (signal?: string) => void
+  readonly done: Promise<Answer>
+  /** What it wrote to a stream so far, once that matches. */
+  readonly until: (stream: 'out' | 'err', pattern: RegExp) => Promise<RegExpExecArray>
+}
+
+export function start(argv: readonly string[], { stdin = '', env = {} }: Given = {}): Running {
+  const stop = new AbortController()
+  const caught = { out: '', err: '' }
+  const bell = new EventTarget()
+  const sink = (name: 'out' | 'err'): PassThrough => {
+    const stream = new PassThrough()
+    stream.setEncoding('utf8').on('data', (text) => {
+      caught[name] += text
+      bell.dispatchEvent(new Event('data'))
+    })
+    return stream
+  }
+  const input = stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)])
+  const io = { stdin: input, stdout: sink('out'), stderr: sink('err'), env, signal: stop.signal }
+  const done = run(argv, io).then((code) => ({ code, ...caught }))
+  const until = (name: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(caught[name])
+        if (found) resolve(found)
+      }
+      bell.addEventListener('data', look)
+      look()
+      done.then((answer) => reject(new Error(`it ended before ${pattern}: ${JSON.stringify(answer)}`)), reject)
+    })
+  return { stdin: input, stop: (signal = 'SIGTERM') => stop.abort(signal), done, until }
+}
+
+export const folio = (argv: readonly string[], given?: Given): Promise<Answer> => start(argv, given).done
+
+/** A directory of the test's own. */
+export function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'folio-cli-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** The lines of a small network, without their ends. */
+export const lines = (ledgers: number, seed = 'cli'): string[] => [
+  ...generateLines({ ledgers, seed, accounts: 32, transactionsPerLedger: 4, firstLedger: 2_100_000 }),
+]
+
+export const ndjson = (closes: readonly string[]): string => closes.map((line) => `${line}\n`).join('')
