@@ -3,35 +3,31 @@
  */
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
-import { indexes } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import type { Block } from './layout/block.ts'
 import { Cache } from './layout/cache.ts'
-import { checkFormat, decodeHead, decodeIntent, emptyHead, encodeFormat, fingerprint } from './layout/head.ts'
-import { FORMAT, HEAD, INTENT } from './layout/keys.ts'
+import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
+import { FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
+import { indexes, logs } from './logs.ts'
 import { MAX_LIMIT, params } from './params.ts'
-import type { List, One, Resource } from './query.ts'
-import { effects } from './resources/effect.ts'
-import { ledgers } from './resources/ledger.ts'
-import { offerChanges } from './resources/offer.ts'
-import { operations } from './resources/operation.ts'
-import { trades } from './resources/trade.ts'
-import { failedTransactions, transactions } from './resources/transaction.ts'
+import type { List, One } from './query.ts'
 import type { Place } from './scan/locate.ts'
 import { checkOptions, type Ended, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
-import { Reader } from './scan/reader.ts'
+import type { Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
 
-/** Every log that a store keeps. */
-export const logs: readonly Resource<any>[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
-
 export interface LedgerOptions {
   /** Bytes of decoded blocks and lists to keep in memory. Default 64 MiB. */
   readonly cacheBytes?: number
+  /**
+   * Records that are filed in memory before the posting lists in the store are brought up to date with them. An open files so many again at the
+   * most. Default 32,768: some 200 busy ledgers, a tenth of a second at open.
+   */
+  readonly fileEvery?: number
 }
 
 export interface IngestOptions extends AppendOptions {
@@ -82,7 +78,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     if (format) checkFormat(format, catalogue)
     else if (head) throw corrupt(FORMAT, 'the format of the store is missing')
     else await opened.write([[FORMAT, encodeFormat(catalogue)]], { durable: true })
-    const ledger = new Ledger(opened, head, new Cache(options.cacheBytes ?? 64 * 2 ** 20))
+    const ledger = new Ledger(opened, head, options)
     await ledger.load()
     return ledger
   } catch (error) {
@@ -93,27 +89,23 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
 
 export class Ledger {
   private readonly store: Store
-  private readonly cache: Cache
   private readonly writer: LedgerWriter
   private readonly bell = new Bell()
   private readonly sharedReads = new SharedReads()
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
-  constructor(store: Store, headBytes: Uint8Array | undefined, cache: Cache) {
+  constructor(store: Store, headBytes: Uint8Array | undefined, { cacheBytes = 64 * 2 ** 20, fileEvery = 32768 }: LedgerOptions) {
     this.store = store
-    this.cache = cache
-    this.writer = new LedgerWriter(store, cache, logs, headBytes ? decodeHead(headBytes) : emptyHead, headBytes, {
+    this.writer = new LedgerWriter(store, new Cache(cacheBytes), headBytes, fileEvery, {
       committed: () => this.bell.ring(),
       rolledBack: (last) => this.bell.rolledBack(last),
     })
   }
 
-  /** @internal Takes up what an earlier process left: the last blocks, and a rollback it did not finish. */
-  async load(): Promise<void> {
-    await this.writer.loadTails()
-    const intent = await this.store.get(INTENT)
-    if (intent) await this.writer.rollback(decodeIntent(intent).rollback, () => this.reader())
+  /** @internal */
+  load(): Promise<void> {
+    return this.writer.load()
   }
 
   /** How far history reaches; undefined before the first ledger. */
@@ -139,7 +131,7 @@ export class Ledger {
 
   private async appendAll(closes: readonly LedgerClose[], { durable = true }: AppendOptions): Promise<AppendResult[]> {
     this.checkOpen()
-    return this.writer.exclusive(() => this.writer.append(closes, () => this.reader(), durable))
+    return this.writer.exclusive(() => this.writer.append(closes, durable))
   }
 
   /**
@@ -177,13 +169,13 @@ export class Ledger {
   async rollback(sequence: number): Promise<number> {
     this.checkOpen()
     const checked = params.ledger.check(sequence, 'sequence')
-    return this.writer.exclusive(() => this.writer.rollback(checked, () => this.reader()))
+    return this.writer.exclusive(() => this.writer.rollback(checked))
   }
 
   /** A reader under the head as of now. */
   private reader(): Reader {
     this.checkOpen()
-    return new Reader(this.store, this.cache, this.writer.head)
+    return this.writer.reader()
   }
 
   private checkOpen(): void {

@@ -38,13 +38,16 @@ export function checkClose(close: unknown): asserts close is LedgerClose {
   validate(close, () => sequenceOf(close))
 }
 
-/** True where the ledger follows the head; false where it is the head's own ledger again. @throws LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH */
-export function follows(head: Head, ledger: LedgerInput, heldHash: (sequence: number) => string | undefined): boolean {
+/**
+ * True where the ledger follows the head; false where it is held already.
+ * @param held the hash held under its sequence, if any
+ * @throws LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH
+ */
+export function follows(head: Head, ledger: LedgerInput, held: string | undefined): boolean {
   if (head.last === 0) return true
   const { sequence } = ledger
   const hash = ledger.hash.toLowerCase()
   if (sequence <= head.last) {
-    const held = sequence === head.last ? head.hash : heldHash(sequence)
     if (held === hash) return false
     if (held === undefined)
       throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, reason: 'it lies below the oldest ledger held' })

@@ -10,12 +10,13 @@ import { encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
 import { SEAL_BYTES, seal, unseal } from '../layout/seal.ts'
+import { eachFiling } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { edgeId } from '../scan/reader.ts'
-import { after, type MaybePromise, type Store, type Write } from '../store.ts'
+import { Unfiled } from '../scan/unfiled.ts'
+import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import type { EncodedClose } from './encode.ts'
 
@@ -26,12 +27,6 @@ export interface Tail {
 }
 export type Tails = ReadonlyMap<number, Tail>
 
-interface ListTouch {
-  readonly index: Index<any>
-  readonly key: readonly Element[]
-  readonly ordinals: number[]
-}
-
 /** A block as written: for the cache, and as the start of the next value where it is not full. */
 export interface WrittenBlock {
   readonly resource: Resource<any>
@@ -39,13 +34,21 @@ export interface WrittenBlock {
   readonly block: Block
 }
 
+const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
 export class Draft {
   head: Head
   /** Ledgers added. */
   ledgers = 0
-  /** The posting lists that were touched, as they will be. */
+  /** Filings of the ledgers added, since the last time that lists were filed. */
+  unfiled = new Unfiled()
+  /** True once lists were filed: then {@link unfiled} replaces what was there before, else it adds to it. */
+  filed = false
+  /** The posting lists that were filed, as they will be. */
   readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; edge: PostingEdge }>()
   readonly blocks: WrittenBlock[] = []
+  private readonly before: Unfiled
+  private readonly fileEvery: number
   private readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   private readonly counts: number[]
   private readonly writes: Write[] = []
@@ -53,61 +56,33 @@ export class Draft {
   private readonly sellers = new Map<bigint, string | undefined>()
   private readonly book = new Map<string, Write>()
 
-  constructor(head: Head, tails: Tails) {
+  /** @param fileEvery records that wait at the most before the posting lists in the store are brought up to date */
+  constructor(head: Head, tails: Tails, unfiled: Unfiled, fileEvery: number) {
+    this.fileEvery = fileEvery
     this.head = head
+    this.before = unfiled
     this.counts = head.counts.slice()
     this.tails = new Map(Array.from(tails, ([tag, { resource, rows }]) => [tag, { resource, rows: rows.slice(), touched: false }]))
   }
 
   /**
-   * Adds a ledger. What it touches and is not at hand is read from the store in one call.
+   * Adds a ledger. What has to be known of the store is read in one call.
    * @param cachedEdge the edge of a posting list, where it is at hand
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
-  add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): MaybePromise<void> {
-    const lists = this.gather(close)
-    const keys: Uint8Array[] = []
-    const uses: ((value: Uint8Array | undefined) => void)[] = []
-    const want = (key: Uint8Array, use: (value: Uint8Array | undefined) => void): void => {
-      keys.push(key)
-      uses.push(use)
+  async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
+    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash))
+    const changes = close.book.filter(({ id }) => !this.sellers.has(id))
+    const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
+    const values = keys.length > 0 ? await store.getMany(keys) : []
+    for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, values[i] !== undefined)
+    for (const [i, { id }] of changes.entries()) {
+      const at = hashes.length + i
+      this.sellers.set(id, values[at] && text(unseal(keys[at]!, values[at])))
     }
-    for (const [id, { index, key }] of lists) {
-      if (this.edges.has(id)) continue
-      const edge = cachedEdge(id)
-      if (edge) this.edges.set(id, { index, key, edge })
-      else {
-        const at = postingKey(index.tag, key)
-        want(at, (value) => this.edges.set(id, { index, key, edge: value ? decodeEdge(unseal(at, value), at) : PostingEdge.empty }))
-      }
-    }
-    for (const { hash } of close.hashes)
-      if (!this.seenHashes.has(hash)) want(hashKey(hash), (value) => this.seenHashes.set(hash, value !== undefined))
-    for (const { id } of close.book) {
-      const at = bookSellerKey(id)
-      if (!this.sellers.has(id)) want(at, (value) => this.sellers.set(id, value && text(unseal(at, value))))
-    }
-    return after(keys.length ? store.getMany(keys) : [], (values) => {
-      for (const [i, use] of uses.entries()) use(values[i])
-      this.refuseKnownHashes(close)
-      this.apply(close, lists)
-    })
-  }
-
-  /** The posting lists that the ledger touches, with the ordinals to file. */
-  private gather(close: EncodedClose): Map<string, ListTouch> {
-    const lists = new Map<string, ListTouch>()
-    const next = this.counts.slice()
-    for (const { resource, filings } of close.rows) {
-      const ordinal = next[resource.tag]!++
-      for (const [index, key] of filings) {
-        const id = edgeId(index.tag, key)
-        const list = lists.get(id)
-        if (list) list.ordinals.push(ordinal)
-        else lists.set(id, { index, key, ordinals: [ordinal] })
-      }
-    }
-    return lists
+    this.refuseKnownHashes(close)
+    this.apply(close)
+    if (this.head.filed === close.sequence) await this.file(store, cachedEdge)
   }
 
   private refuseKnownHashes(close: EncodedClose): void {
@@ -119,21 +94,18 @@ export class Draft {
     }
   }
 
-  private apply(close: EncodedClose, lists: Map<string, ListTouch>): void {
-    for (const { hash } of close.hashes) this.seenHashes.set(hash, true)
+  private apply(close: EncodedClose): void {
     let ordinal = this.counts[transactions.tag]!
     let failedOrdinal = this.counts[failedTransactions.tag]!
     for (const { hash, failed } of close.hashes) {
+      this.seenHashes.set(hash, true)
       const key = hashKey(hash)
       this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
     }
-    for (const { resource, row } of close.rows) this.push(resource, row)
-    for (const [id, { index, key, ordinals }] of lists) {
-      const held = this.edges.get(id)!
-      held.edge = held.edge.append(ordinals, (level, page, entries) => {
-        const at = postingPageKey(index.tag, key, level, page)
-        this.writes.push([at, seal(at, encodePage(entries))])
-      })
+    for (const { resource, row, input } of close.rows) {
+      const own = this.counts[resource.tag]!
+      eachFiling(resource, input, row.sides, (index, key) => this.unfiled.add(index, key, own))
+      this.push(resource, row)
     }
     let top = BigInt(this.head.topOffer)
     for (const change of close.book) {
@@ -141,12 +113,14 @@ export class Draft {
       if (change.id > top) top = change.id
     }
     const topOffer = String(top)
-    const ends = this.counts.slice()
-    ends[ledgers.tag]!++
-    this.push(ledgers, close.ledgerRow([ends.join(), topOffer]))
+    const counts = this.counts.slice()
+    counts[ledgers.tag]!++
     const { sequence: last, hash, closedAt } = close
+    const due = total(counts) - total(this.head.filedCounts) >= this.fileEvery
+    const filed = due ? { filed: last, filedCounts: counts } : { filed: this.head.filed, filedCounts: this.head.filedCounts }
+    this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(filed.filed)]))
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}
-    this.head = { ...this.head, ...start, last, hash, closedAt, counts: ends, topOffer }
+    this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer, ...filed }
     this.ledgers++
   }
 
@@ -180,6 +154,34 @@ export class Draft {
       put(sellerKey, seal(sellerKey, encodeText(seller)))
     } else if (before !== undefined) put(sellerKey, undefined)
     this.sellers.set(id, row && seller)
+  }
+
+  /** Files everything that waits into the posting lists. */
+  private async file(store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
+    const waiting = new Unfiled()
+    if (!this.filed) waiting.append(this.before.copy())
+    waiting.append(this.unfiled)
+    const unknown: { readonly id: string; readonly index: Index<any>; readonly key: readonly Element[]; readonly at: Uint8Array }[] = []
+    for (const [id, { index, key }] of waiting.lists) {
+      if (this.edges.has(id)) continue
+      const edge = cachedEdge(id)
+      if (edge) this.edges.set(id, { index, key, edge })
+      else unknown.push({ id, index, key, at: postingKey(index.tag, key) })
+    }
+    const values = unknown.length > 0 ? await store.getMany(unknown.map(({ at }) => at)) : []
+    for (const [i, { id, index, key, at }] of unknown.entries()) {
+      const value = values[i]
+      this.edges.set(id, { index, key, edge: value ? decodeEdge(unseal(at, value), at) : PostingEdge.empty })
+    }
+    for (const [id, { index, key, ordinals }] of waiting.lists) {
+      const held = this.edges.get(id)!
+      held.edge = held.edge.append(ordinals, (level, page, entries) => {
+        const at = postingPageKey(index.tag, key, level, page)
+        this.writes.push([at, seal(at, encodePage(entries))])
+      })
+    }
+    this.unfiled = new Unfiled()
+    this.filed = true
   }
 
   /** Everything to write, the head last; call once, when no further ledger is to be added. */

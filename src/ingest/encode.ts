@@ -2,51 +2,21 @@
 import { invalidInput } from '../errors.ts'
 import type { Row } from '../layout/block.ts'
 import { low, MAX_INDEX } from '../position.ts'
-import type { Index, Resource } from '../query.ts'
-import { effects, effectsByAccount, encodeEffect } from '../resources/effect.ts'
+import type { OpenRecord, Resource } from '../query.ts'
+import { effects, encodeEffect } from '../resources/effect.ts'
 import { type Encoded, type Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger } from '../resources/ledger.ts'
-import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
-import { encodeOperation, operationAffects, operations, operationsByAccount, payments, paymentsByAccount } from '../resources/operation.ts'
-import { encodeTrade, trades, tradesByAccount, tradesByOffer, tradesByPair } from '../resources/trade.ts'
-import { encodeTransaction, failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
-import type { Element } from '../tuple.ts'
+import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
+import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
+import { encodeTrade, trades } from '../resources/trade.ts'
+import { encodeTransaction, failedTransactions, transactions } from '../resources/transaction.ts'
 import type { LedgerClose } from './close.ts'
-
-/** Every index, by the log whose records it files. */
-export const indexes: readonly Index<any>[] = [
-  transactionsByAccount,
-  failedByAccount,
-  operationsByAccount,
-  payments,
-  paymentsByAccount,
-  effectsByAccount,
-  tradesByAccount,
-  tradesByOffer,
-  tradesByPair,
-  changesByOffer,
-  changesBySeller,
-]
-const indexesOf = new Map<Resource<any>, Index<any>[]>()
-for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
-
-/** The keys that a record is filed under, in every index of its log. */
-export function* filingsOf(
-  resource: Resource<any>,
-  record: object,
-  sides: readonly string[],
-): Generator<readonly [Index<any>, readonly Element[]]> {
-  const found = indexesOf.get(resource)
-  if (!found) return
-  const named: Record<string, string> = {}
-  for (const [column, name] of resource.sides.entries()) named[name] = sides[column]!
-  for (const index of found) for (const key of index.keys(record, named)) yield [index, key]
-}
 
 export interface EncodedRow {
   readonly resource: Resource<any>
   readonly row: Row
-  readonly filings: readonly (readonly [Index<any>, readonly Element[]])[]
+  /** As it was given: what its keys are read off. */
+  readonly input: OpenRecord
 }
 
 /** A change of the book: the offer's new state, or its removal. */
@@ -65,7 +35,7 @@ export interface EncodedClose {
   /** Transactions in order: which log, and the hash. */
   readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly path: string }[]
   readonly book: readonly BookChange[]
-  ledgerRow(sides: readonly [ends: string, topOffer: string]): Row
+  ledgerRow(sides: readonly [ends: string, topOffer: string, filed: string]): Row
 }
 
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
@@ -86,7 +56,7 @@ export function encodeClose(close: LedgerClose): EncodedClose {
   })
   const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): void => {
     const row: Row = { hi: sequence, lo, index, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
-    rows.push({ resource, row, filings: [...filingsOf(resource, input, encoded.sides)] })
+    rows.push({ resource, row, input })
   }
   /** The records an operation caused: each takes the index it gives, or the next one. */
   const addCaused = <I extends { readonly index?: number }>(
@@ -157,6 +127,6 @@ export function encodeClose(close: LedgerClose): EncodedClose {
   }
   const at = place(0, 0, 'ledger')
   const encoded = encodeLedger(close.ledger, counts, at)
-  const ledgerRow = (sides: readonly [string, string]): Row => ({ hi: sequence, lo: 0, index: 0, ...encoded, sides })
+  const ledgerRow = (sides: readonly [string, string, string]): Row => ({ hi: sequence, lo: 0, index: 0, ...encoded, sides })
   return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }
 }

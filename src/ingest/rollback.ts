@@ -1,58 +1,97 @@
 /**
- * Taking the newest ledger back: what its append added is worked out again from its records and removed, so that the store equals one
- * that never held it.
+ * Taking ledgers back: what their appends added is worked out again from their records and removed, so that the store equals one that never
+ * held them. A step goes back at most to the ledger up to which lists were filed before; what was filed since then is unfiled again.
  */
 import { encodeBlock } from '../layout/block.ts'
 import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { encodeEdge, rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
+import { eachFiling } from '../logs.ts'
 import { splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { posting } from '../scan/list.ts'
-import type { Place } from '../scan/locate.ts'
-import { edgeId, type Reader } from '../scan/reader.ts'
+import type { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import { filingsOf } from './encode.ts'
 
-/** The batch that removes the newest ledger, the head last, and that head. */
-export function undoNewest(reader: Reader, logs: readonly Resource<any>[]): { writes: Write[]; head: Head } {
-  const head = headBefore(reader)
-  const writes: Write[] = []
-  const lists = new Map<string, { index: Index<any>; key: readonly Element[] }>()
-  const offerIds = new Set<bigint>()
-  for (const resource of logs) {
-    for (const { block, at } of rowsFrom(reader, resource, head.counts[resource.tag]!)) {
-      const { sides } = block.row(at)
+/** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
+export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: readonly number[], to: readonly number[]): Unfiled {
+  const unfiled = new Unfiled()
+  for (const resource of logs)
+    for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
+      const { block, at } = reader.at(resource, ordinal)
       const record = block.textBytes(at, at + 1) > 0 ? block.members(at) : {}
-      for (const [index, key] of filingsOf(resource, record, sides)) lists.set(edgeId(index.tag, key), { index, key })
-      if (resource === transactions || resource === failedTransactions) writes.push([hashKey(record['hash']), undefined])
-      if (resource === offerChanges) offerIds.add(BigInt(sides[1]!))
+      eachFiling(resource, record, block.row(at).sides, (index, key) => unfiled.add(index, key, ordinal))
     }
-    writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
+  return unfiled
+}
+
+/** The batch that goes back towards the ledger `target`, the head last; that head; and what is unfiled under it. */
+export function stepBack(
+  reader: Reader,
+  logs: readonly Resource<any>[],
+  target: number,
+): { writes: Write[]; head: Head; unfiled: Unfiled } {
+  const before = reader.head
+  // The newest ledger that this step may reach without cutting lists below where they were filed once before.
+  const floor = before.filed > target ? filedUnder(reader, before.filed - 1) : target
+  const head = headAt(reader, Math.max(target, floor))
+  const writes: Write[] = []
+  for (const resource of logs) writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
+  if (head.filed < before.filed)
+    for (const { index, key } of fileAgain(reader, logs, head.filedCounts, before.filedCounts).lists.values())
+      writes.push(...cutList(reader, index, key, head.filedCounts[index.of.tag]!))
+  for (const resource of [transactions, failedTransactions])
+    for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
+      const { block, at } = reader.at(resource, ordinal)
+      writes.push([hashKey(block.members(at)['hash']), undefined])
+    }
+  const changed = new Set<string>()
+  for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
+    const { block, at } = reader.at(offerChanges, ordinal)
+    changed.add(block.side(at, 1))
   }
-  for (const { index, key } of lists.values()) writes.push(...cutList(reader, index, key, head.counts[index.of.tag]!))
-  for (const id of offerIds) writes.push(...restoreOffer(reader, id, head.counts[offerChanges.tag]!))
+  for (const id of changed) writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!))
   writes.push([HEAD, encodeHead(head)])
-  return { writes, head }
+  return { writes, head, unfiled: fileAgain(reader, logs, head.filedCounts, head.counts) }
 }
 
-/** The head as it was before the newest ledger, read off the ledger under it. */
-function headBefore(reader: Reader): Head {
+/** The ledger up to which lists were complete after the ledger `sequence`. */
+function filedUnder(reader: Reader, sequence: number): number {
+  if (sequence < reader.head.first) return 0
+  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
+  return Number(block.side(at, 2))
+}
+
+/** The head as it was when `sequence` was the newest ledger, read off that ledger's row. */
+function headAt(reader: Reader, sequence: number): Head {
   const { head } = reader
-  if (head.last === head.first) return emptyHead
-  const { block, at } = reader.at(ledgers, head.last - head.first - 1)
+  if (sequence < head.first) return emptyHead
+  if (sequence >= head.last) return head
+  const { block, at } = reader.at(ledgers, sequence - head.first)
   const { hash, closed_at } = block.members(at)
-  const [ends, topOffer] = [block.side(at, 0), block.side(at, 1)]
-  return { ...head, last: head.last - 1, hash, closedAt: closed_at, counts: ends.split(',').map(Number), topOffer }
+  const filed = filedUnder(reader, sequence)
+  return {
+    ...head,
+    last: sequence,
+    hash,
+    closedAt: closed_at,
+    counts: countsAfter(reader, sequence),
+    topOffer: block.side(at, 1),
+    filed,
+    filedCounts: countsAfter(reader, filed),
+  }
 }
 
-function* rowsFrom(reader: Reader, resource: Resource<any>, from: number): Generator<Place> {
-  for (let ordinal = from; ordinal < reader.head.counts[resource.tag]!; ordinal++) yield reader.at(resource, ordinal)
+function countsAfter(reader: Reader, sequence: number): readonly number[] {
+  if (sequence < reader.head.first) return emptyHead.counts
+  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
+  return block.side(at, 0).split(',').map(Number)
 }
 
 function* cutLog(reader: Reader, resource: Resource<any>, count: number): Generator<Write> {

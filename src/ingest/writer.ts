@@ -3,22 +3,22 @@
  * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
-import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
-import { encodeHead, encodeIntent, type Head } from '../layout/head.ts'
+import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head } from '../layout/head.ts'
 import { blockKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
-import type { Resource } from '../query.ts'
+import { logs } from '../logs.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { blockId, cachedEdge, heldEdge, type Reader } from '../scan/reader.ts'
+import { blockId, cachedEdge, heldEdge, Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
-import { checkClose, follows, type LedgerClose } from './close.ts'
+import { checkClose, follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import { encodeClose } from './encode.ts'
-import { undoNewest } from './rollback.ts'
+import { fileAgain, stepBack } from './rollback.ts'
 
 export interface AppendResult {
   readonly sequence: number
@@ -42,26 +42,39 @@ export class LedgerWriter {
   head: Head
   private readonly store: Store
   private readonly cache: Cache
-  private readonly logs: readonly Resource<any>[]
+  private readonly fileEvery: number
   private readonly told: Told
   private tails: Tails = new Map()
+  private unfiled = new Unfiled()
   private headBytes: Uint8Array | undefined
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
 
-  constructor(store: Store, cache: Cache, logs: readonly Resource<any>[], head: Head, headBytes: Uint8Array | undefined, told: Told) {
+  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, told: Told) {
     this.store = store
     this.cache = cache
-    this.logs = logs
-    this.head = head
+    this.head = headBytes ? decodeHead(headBytes) : emptyHead
     this.headBytes = headBytes
+    this.fileEvery = fileEvery
     this.told = told
   }
 
-  /** Reads the rows that the next blocks start with. */
-  async loadTails(): Promise<void> {
+  /** A reader under the head as it is now. */
+  reader(): Reader {
+    return new Reader(this.store, this.cache, this.head, this.unfiled)
+  }
+
+  /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
+  async load(): Promise<void> {
+    await this.loadTails()
+    this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
+    const intent = await this.store.get(INTENT)
+    if (intent) await this.rollback(decodeIntent(intent).rollback)
+  }
+
+  private async loadTails(): Promise<void> {
     const tails = new Map<number, Tail>()
-    for (const resource of this.logs) {
+    for (const resource of logs) {
       const count = this.head.counts[resource.tag]!
       const rest = count % (1 << resource.shift)
       if (rest === 0) continue
@@ -88,18 +101,20 @@ export class LedgerWriter {
   }
 
   /** Appends ledgers in one batch: all of them, or those before the first that is refused, whose error is then thrown. */
-  async append(closes: readonly unknown[], reader: () => Reader, durable: boolean): Promise<AppendResult[]> {
-    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
-    const draft = new Draft(this.head, this.tails)
+  async append(closes: readonly unknown[], durable: boolean): Promise<AppendResult[]> {
+    this.checkSound()
+    const draft = new Draft(this.head, this.tails, this.unfiled, this.fileEvery)
+    const drafted = new Map<number, string>()
     const results: AppendResult[] = []
     let refused: unknown
     for (const close of closes) {
       try {
         checkClose(close)
         const { sequence } = close.ledger
-        const held = await this.heldHash(sequence, reader)
-        const appended = follows(draft.head, close.ledger, (asked) => (asked === draft.head.last ? draft.head.hash : held))
-        if (appended) await draft.add(encodeClose(close as LedgerClose), this.store, (id) => this.cachedEdge(id))
+        const held = drafted.get(sequence) ?? (await this.heldHash(sequence))
+        const appended = follows(draft.head, close.ledger, held)
+        if (appended) await draft.add(encodeClose(close), this.store, (id) => this.cachedEdge(id))
+        drafted.set(sequence, draft.head.hash)
         results.push({ sequence, hash: close.ledger.hash.toLowerCase(), appended })
       } catch (error) {
         refused = error
@@ -115,54 +130,65 @@ export class LedgerWriter {
     return this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id)
   }
 
-  private async heldHash(sequence: number, reader: () => Reader): Promise<string | undefined> {
+  private async heldHash(sequence: number): Promise<string | undefined> {
     const { head } = this
-    if (head.last === 0 || sequence >= head.last || sequence < head.oldest) return undefined
-    return reader().run((read) => {
+    if (head.last === 0 || sequence > head.last || sequence < head.oldest) return undefined
+    return this.reader().run((read) => {
       const { block, at } = read.at(ledgers, sequence - head.first)
-      return (JSON.parse(`{${text(block.text(at))}}`) as { hash: string }).hash
+      return block.members(at)['hash'] as string
     })
   }
 
-  private async commit(draft: Draft, durable: boolean): Promise<void> {
-    await this.write(draft.finish(), draft.head, durable)
-    for (const { resource, number, block } of draft.blocks) {
-      block.grew = (bytes) => this.cache.grew(bytes)
-      this.cache.put(blockId(resource.tag, number), block)
-    }
-    for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
-    this.tails = draft.nextTails()
-    this.told.committed()
+  private commit(draft: Draft, durable: boolean): Promise<void> {
+    return this.write(draft.finish(), draft.head, durable, () => {
+      for (const { resource, number, block } of draft.blocks) {
+        block.grew = (bytes) => this.cache.grew(bytes)
+        this.cache.put(blockId(resource.tag, number), block)
+      }
+      for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
+      if (draft.filed) this.unfiled = draft.unfiled
+      else this.unfiled.append(draft.unfiled)
+      this.tails = draft.nextTails()
+      this.told.committed()
+    })
   }
 
   /**
-   * Removes every ledger after `sequence`, newest first, a batch each; the intent is kept until the last, so that an open can finish it.
+   * Removes every ledger after `sequence`, in as few batches as the filing of lists allows, each ending at a ledger; the intent is kept until the
+   * last, so that an open can finish it.
    * @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back
    */
-  async rollback(sequence: number, reader: () => Reader): Promise<number> {
-    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
-    const { oldest, first } = this.head
+  async rollback(sequence: number): Promise<number> {
+    this.checkSound()
+    const { oldest, first, last } = this.head
     if (sequence < oldest - 1 && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
-    let removed = 0
-    for (; this.head.last > sequence && this.head.last > 0; removed++) {
-      const { writes, head } = await reader().run((read) => undoNewest(read, this.logs))
+    if (last <= sequence || last === 0) {
+      await this.store.write([[INTENT, undefined]], { durable: true })
+      return 0
+    }
+    while (this.head.last > sequence && this.head.last > 0) {
+      const { writes, head, unfiled } = await this.reader().run((read) => stepBack(read, logs, sequence))
       const done = head.last <= sequence || head.last === 0
       const intent: Write = [INTENT, done ? undefined : encodeIntent({ rollback: sequence })]
-      this.cache.clear()
-      await this.write([intent, ...writes], head, true)
-      this.cache.clear()
+      await this.write([intent, ...writes], head, true, () => {
+        this.cache.clear()
+        this.unfiled = unfiled
+      })
     }
-    if (removed === 0) await this.store.write([[INTENT, undefined]], { durable: true })
-    else {
-      await this.loadTails()
-      this.told.rolledBack(this.head.last)
-    }
-    return removed
+    await this.loadTails()
+    this.told.rolledBack(this.head.last)
+    return last - Math.max(this.head.last, first - 1)
   }
 
-  /** Writes a batch that ends in a new head, and takes that head on. */
-  async write(batch: readonly Write[], head: Head, durable: boolean): Promise<void> {
-    const value = encodeHead(head)
+  private checkSound(): void {
+    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
+  }
+
+  /**
+   * Writes a batch that ends in a new head. The head and all that hangs on it, which `adopt` takes on, change in one turn, so that no reader
+   * is ever made between them.
+   */
+  private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void): Promise<void> {
     try {
       await this.store.write(batch, { durable, expect: { key: HEAD, value: this.headBytes } })
     } catch (error) {
@@ -170,6 +196,7 @@ export class LedgerWriter {
       throw error
     }
     this.head = head
-    this.headBytes = value
+    this.headBytes = encodeHead(head)
+    adopt()
   }
 }

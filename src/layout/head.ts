@@ -26,6 +26,9 @@ export interface Head {
   readonly since: readonly number[]
   /** The highest offer id seen, in decimal. */
   readonly topOffer: string
+  /** The ledger up to which the stored posting lists are complete, and the counts of every log after it. */
+  readonly filed: number
+  readonly filedCounts: readonly number[]
 }
 
 export const LOGS = 8
@@ -40,6 +43,8 @@ export const emptyHead: Head = {
   counts: Array(LOGS).fill(0),
   since: Array(LOGS).fill(0),
   topOffer: '0',
+  filed: 0,
+  filedCounts: Array(LOGS).fill(0),
 }
 
 /** A value of plain text, with room for its seal. */

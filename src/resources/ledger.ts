@@ -68,7 +68,7 @@ export const ledgers: Resource<Ledger> = {
   tag: 1,
   shift: 4,
   indexed: false,
-  sides: ['ends', 'top_offer'],
+  sides: ['ends', 'top_offer', 'filed'],
   decode: (members) => members as Ledger,
 }
 
@@ -79,7 +79,7 @@ export interface Counts {
   readonly operation_count: number
 }
 
-/** The text of a ledger; its side columns (where every log ends after it, and the highest offer id) are known only when it is stored. */
+/** The text of a ledger; its side columns (where every log ends after it, the highest offer id, up to where posting lists were complete) are known only when it is stored. */
 export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
   const hash = input.hash.toLowerCase()
   const { id: _id, paging_token: _token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input

@@ -6,6 +6,7 @@ import { rank, slice } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Reader } from './reader.ts'
+import { listId } from './unfiled.ts'
 
 /** Ordinals from `from` up to, but without, `to`. */
 export interface Span {
@@ -25,23 +26,46 @@ export const wholeLog: OrdinalList = {
   },
 }
 
+/** A posting list: the filed part from the store, the newest part from memory. A read that either part can answer alone does not touch the other. */
 export function posting(reader: Reader, index: Index<any>, key: readonly Element[]): OrdinalList {
-  const edge = reader.edge(index, key)
-  const page = reader.pages(index, key)
+  const filed = reader.head.filedCounts[index.of.tag]!
+  const id = listId(index.tag, key)
+  const stored = (span: Span, limit: number, reverse: boolean): number[] =>
+    limit > 0 && span.from < span.to ? takeStored(reader, index, key, span, limit, reverse) : []
+  const recent = (span: Span, limit: number, reverse: boolean): number[] => (limit > 0 ? reader.unfiled.take(id, span, limit, reverse) : [])
   return {
     take({ from, to }, limit, reverse) {
-      if (from >= to || edge.count === 0) return []
-      if (reverse) {
-        const end = rank(edge, to, page)
-        const start = from === 0 ? 0 : rank(edge, from, page)
-        return slice(edge, Math.max(start, end - limit), end, page).reverse()
-      }
-      const start = rank(edge, from, page)
-      const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
-      const past = ordinals.findIndex((ordinal) => ordinal >= to)
-      return past < 0 ? ordinals : ordinals.slice(0, past)
+      const [older, newer] = [
+        { from, to: Math.min(to, filed) },
+        { from: Math.max(from, filed), to },
+      ]
+      const first = reverse ? recent(newer, limit, true) : stored(older, limit, false)
+      const second = reverse ? stored(older, limit - first.length, true) : recent(newer, limit - first.length, false)
+      return second.length === 0 ? first : first.concat(second)
     },
   }
+}
+
+function takeStored(
+  reader: Reader,
+  index: Index<any>,
+  key: readonly Element[],
+  { from, to }: Span,
+  limit: number,
+  reverse: boolean,
+): number[] {
+  const edge = reader.edge(index, key)
+  if (edge.count === 0) return []
+  const page = reader.pages(index, key)
+  if (reverse) {
+    const end = rank(edge, to, page)
+    const start = from === 0 ? 0 : rank(edge, from, page)
+    return slice(edge, Math.max(start, end - limit), end, page).reverse()
+  }
+  const start = rank(edge, from, page)
+  const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
+  const past = ordinals.findIndex((ordinal) => ordinal >= to)
+  return past < 0 ? ordinals : ordinals.slice(0, past)
 }
 
 /** What all lists have in common: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */

@@ -16,6 +16,7 @@ import type { Index, Resource } from '../query.ts'
 import { type Offer, offers } from '../resources/offer.ts'
 import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
 import type { Element } from '../tuple.ts'
+import { listId, type Unfiled } from './unfiled.ts'
 
 /** Thrown to suspend a read until what it asked for has come; never leaves {@link run}. */
 const suspended = Symbol('suspended')
@@ -46,19 +47,13 @@ class Held<T> implements Weighed {
 }
 
 export const blockId = (log: number, block: number): number => log * 2 ** 45 + block
-export const edgeId = (index: number, key: readonly Element[]): string => {
-  let id = `${index}`
-  for (const element of key) {
-    const text = String(element)
-    id += ` ${text.length}:${text}`
-  }
-  return id
-}
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
 export class Reader {
   readonly head: Head
+  /** Filings of the ledgers after `head.filed`. */
+  readonly unfiled: Unfiled
   readonly stats: ReadStats = { gets: 0, scans: 0, bytes: 0, blocks: 0, hits: 0 }
   private readonly store: Store
   private readonly cache: Cache
@@ -66,10 +61,11 @@ export class Reader {
   private readonly arrived = new Map<number | string, Uint8Array | Chunk | undefined>()
   private readonly awaited: Promise<unknown>[] = []
 
-  constructor(store: Store, cache: Cache, head: Head) {
+  constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
     this.cache = cache
     this.head = head
+    this.unfiled = unfiled
   }
 
   /** Runs a read to its end; at once where the store answers at once. */
@@ -150,7 +146,7 @@ export class Reader {
 
   /** The right edge of a posting list; empty where nothing was ever filed under the key. */
   edge(index: Index<any>, elements: readonly Element[]): PostingEdge {
-    const id = edgeId(index.tag, elements)
+    const id = listId(index.tag, elements)
     const cached = this.cache.get<Held<PostingEdge>>(id)
     if (cached !== undefined && (!this.store.capabilities.shared || cached.asOf >= this.head.last)) {
       this.stats.hits++
@@ -166,7 +162,7 @@ export class Reader {
 
   /** The sealed pages of a posting list. */
   pages(index: Index<any>, elements: readonly Element[]): PageSource {
-    const list = edgeId(index.tag, elements)
+    const list = listId(index.tag, elements)
     return (level, page) => {
       const id = `${list}/${level}/${page}`
       const cached = this.cache.get<Held<readonly number[]>>(id)

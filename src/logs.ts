@@ -1,0 +1,42 @@
+/** Every log and every index that a store keeps, and the keys that a record is filed under. */
+import type { Index, OpenRecord, Resource } from './query.ts'
+import { effects, effectsByAccount } from './resources/effect.ts'
+import { ledgers } from './resources/ledger.ts'
+import { changesByOffer, changesBySeller, offerChanges } from './resources/offer.ts'
+import { operations, operationsByAccount, payments, paymentsByAccount } from './resources/operation.ts'
+import { trades, tradesByAccount, tradesByOffer, tradesByPair } from './resources/trade.ts'
+import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from './resources/transaction.ts'
+import type { Element } from './tuple.ts'
+
+export const logs: readonly Resource<any>[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
+
+export const indexes: readonly Index<any>[] = [
+  transactionsByAccount,
+  failedByAccount,
+  operationsByAccount,
+  payments,
+  paymentsByAccount,
+  effectsByAccount,
+  tradesByAccount,
+  tradesByOffer,
+  tradesByPair,
+  changesByOffer,
+  changesBySeller,
+]
+
+const indexesOf = new Map<Resource<any>, Index<any>[]>()
+for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
+
+/** Calls `file` with every key that a record is filed under, in every index of its log. */
+export function eachFiling(
+  resource: Resource<any>,
+  record: OpenRecord,
+  sides: readonly string[],
+  file: (index: Index<any>, key: readonly Element[]) => void,
+): void {
+  const found = indexesOf.get(resource)
+  if (!found) return
+  const named: Record<string, string> = {}
+  for (let column = 0; column < sides.length; column++) named[resource.sides[column]!] = sides[column]!
+  for (const index of found) for (const key of index.keys(record, named)) file(index, key)
+}
