@@ -6,7 +6,16 @@ const seed = Number(process.env.FOLIO_SEED ?? Math.floor(Math.random() * 2 ** 31
 if (process.env.FOLIO_SEED === undefined) console.log(`seed of the properties: FOLIO_SEED=${seed}`)
 process.env.FOLIO_SEED = String(seed)
 
+const here = (path: string): string => new URL(path, import.meta.url).pathname
+
 export default defineConfig({
+  resolve: {
+    // Examples import the package by its name; tests run them from the sources.
+    alias: [
+      { find: /^ledger-folio$/, replacement: here('src/index.ts') },
+      { find: /^ledger-folio\/(.+)$/, replacement: here('adapters/$1/index.ts') },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
