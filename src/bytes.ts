@@ -14,6 +14,8 @@ export const text: (bytes: Uint8Array, from?: number, to?: number) => string = n
   ? (bytes, from = 0, to = bytes.length) => node.prototype.utf8Slice.call(bytes, from, to)
   : (bytes, from = 0, to = bytes.length) => decoder.decode(bytes.subarray(from, to))
 
+const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
+
 /** Unsigned byte order, the shorter of two keys with a common prefix first. */
 export const compare: (a: Uint8Array, b: Uint8Array) => number = node
   ? (a, b) => node.compare(a, b)
@@ -72,24 +74,45 @@ export const crc32: (bytes: Uint8Array, start?: number) => number = globalThis.p
 /** The portable form of {@link crc32}, kept visible so that a test can hold both to the same values. */
 export const portableCrc32 = crc32Table
 
+const allocate = (size: number): Uint8Array => (node ? node.allocUnsafeSlow(size) : new Uint8Array(size))
+
+/**
+ * Where values are carved from: many small buffers cost the garbage collector far more than few large ones. A slab is given up, never reused:
+ * it lives as long as any value carved from it.
+ */
+const SLAB_BYTES = 256 * 1024
+let slab: Uint8Array = new Uint8Array(0)
+let slabUsed = 0
+
 /** A growing byte buffer, written front to back. Integers are little-endian. */
 export class Writer {
   bytes: Uint8Array
   length = 0
   private view: DataView
+  private carved = false
 
+  /** @param capacity bytes that will be needed; more are found where that was too few, by copying */
   constructor(capacity = 256) {
-    this.bytes = node ? node.allocUnsafeSlow(capacity) : new Uint8Array(capacity)
-    this.view = new DataView(this.bytes.buffer)
+    if (capacity > SLAB_BYTES / 4) this.bytes = allocate(capacity)
+    else {
+      if (slabUsed + capacity > slab.length) {
+        slab = allocate(SLAB_BYTES)
+        slabUsed = 0
+      }
+      this.bytes = slab.subarray(slabUsed, slabUsed + capacity)
+      slabUsed += capacity
+      this.carved = true
+    }
+    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length)
   }
 
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return
-    const size = Math.max(this.bytes.length * 2, this.length + more)
-    const grown = node ? node.allocUnsafeSlow(size) : new Uint8Array(size)
+    const grown = allocate(Math.max(this.bytes.length * 2, this.length + more))
     grown.set(this.bytes.subarray(0, this.length))
     this.bytes = grown
-    this.view = new DataView(grown.buffer)
+    this.carved = false
+    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
   }
 
   u8(value: number): void {
@@ -132,7 +155,7 @@ export class Writer {
 
   /** Writes text as UTF-8 and returns how many bytes that took. */
   text(value: string): number {
-    this.reserve(value.length * 3)
+    if (this.bytes.length - this.length < value.length * 3) this.reserve(byteLength(value))
     const written = node
       ? node.prototype.utf8Write.call(this.bytes, value, this.length)
       : encoder.encodeInto(value, this.bytes.subarray(this.length)).written
@@ -142,6 +165,9 @@ export class Writer {
 
   /** What was written, as a view: the writer is done with. */
   finish(): Uint8Array {
+    // What was carved and not needed goes back, where nothing was carved behind it.
+    if (this.carved && this.bytes.byteOffset + this.bytes.length === slab.byteOffset + slabUsed && this.bytes.buffer === slab.buffer)
+      slabUsed -= this.bytes.length - this.length
     return this.bytes.subarray(0, this.length)
   }
 

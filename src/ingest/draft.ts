@@ -44,6 +44,8 @@ export class Draft {
   unfiled = new Unfiled()
   /** True once lists were filed: then {@link unfiled} replaces what was there before, else it adds to it. */
   filed = false
+  /** True while lists are being filed, and for ever where that failed: then the head is ahead of its lists, and nothing may be written. */
+  filing = false
   /** The posting lists that were filed, as they will be. */
   readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; edge: PostingEdge }>()
   readonly blocks: WrittenBlock[] = []
@@ -158,6 +160,7 @@ export class Draft {
 
   /** Files everything that waits into the posting lists. */
   private async file(store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
+    this.filing = true
     const waiting = new Unfiled()
     if (!this.filed) waiting.append(this.before.copy())
     waiting.append(this.unfiled)
@@ -182,6 +185,7 @@ export class Draft {
     }
     this.unfiled = new Unfiled()
     this.filed = true
+    this.filing = false
   }
 
   /** Everything to write, the head last; call once, when no further ledger is to be added. */

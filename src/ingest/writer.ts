@@ -113,15 +113,17 @@ export class LedgerWriter {
         const { sequence } = close.ledger
         const held = drafted.get(sequence) ?? (await this.heldHash(sequence))
         const appended = follows(draft.head, close.ledger, held)
-        if (appended) await draft.add(encodeClose(close), this.store, (id) => this.cachedEdge(id))
-        drafted.set(sequence, draft.head.hash)
+        if (appended) {
+          await draft.add(encodeClose(close), this.store, (id) => this.cachedEdge(id))
+          drafted.set(sequence, draft.head.hash)
+        }
         results.push({ sequence, hash: close.ledger.hash.toLowerCase(), appended })
       } catch (error) {
         refused = error
         break
       }
     }
-    if (draft.ledgers > 0) await this.commit(draft, durable)
+    if (draft.ledgers > 0 && !draft.filing) await this.commit(draft, durable)
     if (refused) throw refused
     return results
   }
@@ -141,6 +143,7 @@ export class LedgerWriter {
 
   private commit(draft: Draft, durable: boolean): Promise<void> {
     return this.write(draft.finish(), draft.head, durable, () => {
+      this.cache.edition++
       for (const { resource, number, block } of draft.blocks) {
         block.grew = (bytes) => this.cache.grew(bytes)
         this.cache.put(blockId(resource.tag, number), block)

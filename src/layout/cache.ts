@@ -11,6 +11,8 @@ export class Cache {
   readonly maxBytes: number
   hits = 0
   misses = 0
+  /** Counts commits and rollbacks. What was read before one may be older than what the store holds after it, and is not to be put any more. */
+  edition = 0
   private young = new Map<number | string, Weighed>()
   private old = new Map<number | string, Weighed>()
   private youngBytes = 0
@@ -59,6 +61,7 @@ export class Cache {
   }
 
   clear(): void {
+    this.edition++
     this.young.clear()
     this.old.clear()
     this.youngBytes = 0

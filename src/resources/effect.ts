@@ -1,6 +1,6 @@
 /** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
 import type { Index, Resource } from '../query.ts'
-import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
 /** What an operation caused to an account; the members of its type stand beside these. */
@@ -51,7 +51,8 @@ export const effectsByAccount: Index<Effect> = {
 export function encodeEffect(input: EffectInput, place: Place): Encoded {
   const { account, paging_token, ...rest } = input
   const token = indexedTokenOf(place)
-  checkIdentities({ ...rest, paging_token }, { paging_token: token }, place)
+  checkReserved(input, place)
+  checkIdentity(paging_token, token, 'paging_token', place)
   checkOf.get(input.type)?.(input, () => place.ledger, place.path)
   return compose(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest, [place.closedAt, account])
 }

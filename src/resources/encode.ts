@@ -28,17 +28,23 @@ export interface Encoded {
 export const tokenOf = (place: Place): string => idText(place.ledger, place.lo)
 export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, place.lo)}-${place.index}`
 
-/** Refuses reserved members, and identities that differ from the derived ones. */
-export function checkIdentities(input: OpenRecord, derived: Readonly<Record<string, string>>, place: Place): void {
-  for (const reserved of ['_links', '_embedded'])
-    if (input[reserved] !== undefined)
-      throw invalidInput(place.ledger, place.path(reserved), 'nothing: this member is reserved, leave it out')
-  for (const name in derived) {
-    const given = input[name]
-    if (given !== undefined && String(given) !== derived[name])
-      throw invalidInput(place.ledger, place.path(name), `${derived[name]}, as derived from the place of the record, or nothing`)
-  }
+const RESERVED = ['_links', '_embedded'] as const
+
+/** Refuses reserved members. */
+export function checkReserved(input: OpenRecord, place: Place): void {
+  for (const name of RESERVED)
+    if (input[name] !== undefined) throw invalidInput(place.ledger, place.path(name), 'nothing: this member is reserved, leave it out')
 }
+
+/** Refuses a derived member that is given with another value. */
+export function checkIdentity(given: unknown, derived: string, name: string, place: Place): void {
+  if (given !== undefined && String(given) !== derived)
+    throw invalidInput(place.ledger, place.path(name), `${derived}, as derived from the place of the record, or nothing`)
+}
+
+/** As {@link checkIdentity}, for hexadecimal text in either case. */
+export const checkHex = (given: unknown, derived: string, name: string, place: Place): void =>
+  checkIdentity(typeof given === 'string' ? given.toLowerCase() : given, derived, name, place)
 
 /** The derived members' text, then the rest as JSON. */
 export function compose(derived: string, rest: object, sides: readonly string[]): Encoded {

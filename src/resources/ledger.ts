@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import type { Resource } from '../query.ts'
-import { checkIdentities, compose, type Encoded, type Place, tokenOf } from './encode.ts'
+import { checkHex, checkIdentity, checkReserved, compose, type Encoded, type Place, tokenOf } from './encode.ts'
 import { amount, integer, object, optional, text, timestamp } from './schema.ts'
 
 /** A closed ledger. Amounts are decimal strings, fees and reserves in stroops. */
@@ -82,9 +82,11 @@ export interface Counts {
 /** The text of a ledger; its side columns (where every log ends after it, the highest offer id, up to where posting lists were complete) are known only when it is stored. */
 export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
   const hash = input.hash.toLowerCase()
-  const { id: _id, paging_token: _token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input
+  const { id, paging_token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input
   const token = tokenOf(place)
-  checkIdentities({ ...input, id: (input['id'] as string | undefined)?.toLowerCase() }, { id: hash, paging_token: token }, place)
+  checkReserved(input, place)
+  checkHex(id, hash, 'id', place)
+  checkIdentity(paging_token, token, 'paging_token', place)
   const head = `"id":"${hash}","paging_token":"${token}","hash":"${hash}","prev_hash":"${(previous ?? '').toLowerCase()}","sequence":${sequence},"closed_at":"${place.closedAt}"`
   const missing: Record<string, number> = {}
   for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]

@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
 import type { Index, OpenRecord, Resource } from '../query.ts'
-import { checkIdentities, compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
+import { checkIdentity, checkReserved, compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
 import { amount, array, assetType, type Int64Input, int64, int64Text, object, optional, price, text, timestamp } from './schema.ts'
 
 export interface OfferAsset {
@@ -98,7 +98,8 @@ const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
 export function encodeOffer(input: OfferInput, place: Place): Encoded & { readonly id: bigint } {
   const { id: given, price_r, last_modified, paging_token, ...rest } = input
   const id = int64Text(given, place.ledger, () => place.path('id'))
-  checkIdentities({ ...rest, paging_token }, { paging_token: id }, place)
+  checkReserved(input, place)
+  checkIdentity(paging_token, id, 'paging_token', place)
   checkAsset(input.selling, 'selling', place)
   checkAsset(input.buying, 'buying', place)
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))

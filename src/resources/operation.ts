@@ -3,7 +3,18 @@ import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
 import type { Index, OpenRecord, Resource } from '../query.ts'
 import type { EffectInput } from './effect.ts'
-import { checkIdentities, compose, distinct, type Encoded, extraText, integerIn, type Place, readExtra, tokenOf } from './encode.ts'
+import {
+  checkIdentity,
+  checkReserved,
+  compose,
+  distinct,
+  type Encoded,
+  extraText,
+  integerIn,
+  type Place,
+  readExtra,
+  tokenOf,
+} from './encode.ts'
 import { array, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
@@ -145,7 +156,9 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
     )
   if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
   const token = tokenOf(place)
-  checkIdentities({ ...rest, id, paging_token }, { id: token, paging_token: token }, place)
+  checkReserved(input, place)
+  checkIdentity(id, token, 'id', place)
+  checkIdentity(paging_token, token, 'paging_token', place)
   if (Object.hasOwn(checks, input.type)) checks[input.type]!(input, () => place.ledger, place.path)
 
   const source = input.source_account ?? owner.account

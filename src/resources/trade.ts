@@ -2,7 +2,7 @@
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
-import { checkIdentities, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -119,8 +119,10 @@ export const tradesByPair: Index<Trade> = {
 export function encodeTrade(input: TradeInput, place: Place): Encoded {
   const { id, paging_token, ledger_close_time, price: ratio, ...rest } = input
   const token = indexedTokenOf(place)
-  const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
-  checkIdentities({ ...rest, id, paging_token, ledger_close_time }, derived, place)
+  checkReserved(input, place)
+  checkIdentity(id, token, 'id', place)
+  checkIdentity(paging_token, token, 'paging_token', place)
+  checkIdentity(ledger_close_time, place.closedAt, 'ledger_close_time', place)
   if (input.base_account === undefined && input.counter_account === undefined)
     throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
   for (const side of ['base', 'counter'] as const) {

@@ -2,7 +2,19 @@
 
 import type { TSchema } from 'typebox'
 import type { Index, Resource } from '../query.ts'
-import { checkIdentities, compose, distinct, type Encoded, extraText, integerIn, type Place, readExtra, tokenOf } from './encode.ts'
+import {
+  checkHex,
+  checkIdentity,
+  checkReserved,
+  compose,
+  distinct,
+  type Encoded,
+  extraText,
+  integerIn,
+  type Place,
+  readExtra,
+  tokenOf,
+} from './encode.ts'
 import type { OperationInput } from './operation.ts'
 import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
 
@@ -99,12 +111,11 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
   } = input
   const token = tokenOf(place)
   const hash = given.toLowerCase()
-  const lowered = typeof id === 'string' ? id.toLowerCase() : id
-  checkIdentities(
-    { ...rest, id: lowered, paging_token, ledger, created_at },
-    { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt },
-    place,
-  )
+  checkReserved(input, place)
+  checkHex(id, hash, 'id', place)
+  checkIdentity(paging_token, token, 'paging_token', place)
+  checkIdentity(ledger, String(place.ledger), 'ledger', place)
+  checkIdentity(created_at, place.closedAt, 'created_at', place)
   const sequence = int64Text(account_sequence, place.ledger, () => place.path('account_sequence'))
   const head =
     `"id":"${hash}","paging_token":"${token}","hash":"${hash}","ledger":${place.ledger},"created_at":"${place.closedAt}"` +

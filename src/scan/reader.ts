@@ -57,6 +57,8 @@ export class Reader {
   readonly stats: ReadStats = { gets: 0, scans: 0, bytes: 0, blocks: 0, hits: 0 }
   private readonly store: Store
   private readonly cache: Cache
+  /** The edition of the cache that belongs to the head. */
+  private readonly edition: number
   /** Values that came for this read alone, so that a small cache cannot lose them before it is run again. */
   private readonly arrived = new Map<number | string, Uint8Array | Chunk | undefined>()
   private readonly awaited: Promise<unknown>[] = []
@@ -64,6 +66,7 @@ export class Reader {
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
     this.cache = cache
+    this.edition = cache.edition
     this.head = head
     this.unfiled = unfiled
   }
@@ -108,13 +111,14 @@ export class Reader {
     if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
     const block = new Block(resource, unseal(key, value), key)
     if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
+    block.grew = (bytes) => this.cache.grew(bytes)
     this.keep(id, block)
     return block
   }
 
-  keep(id: number, block: Block): void {
-    block.grew = (bytes) => this.cache.grew(bytes)
-    this.cache.put(id, block)
+  /** A read that waited for its values while a ledger was committed may hold older ones: those must not displace the newer. */
+  private keep(id: number | string, value: Weighed): void {
+    if (this.cache.edition === this.edition) this.cache.put(id, value)
   }
 
   /** Asks for several blocks in one call of the store, so that a store without synchronous reads is asked once. */
@@ -156,7 +160,7 @@ export class Reader {
     const value = this.fetch(id, key)
     if (value === undefined) return PostingEdge.empty
     const edge = decodeEdge(unseal(key, value), key)
-    this.cache.put(id, heldEdge(edge, this.head.last))
+    this.keep(id, heldEdge(edge, this.head.last))
     return edge
   }
 
@@ -174,7 +178,7 @@ export class Reader {
       const value = this.fetch(id, key)
       if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
       const entries = decodePage(unseal(key, value), key)
-      this.cache.put(id, new Held(entries, 100 + 8 * entries.length, this.head.last))
+      this.keep(id, new Held(entries, 100 + 8 * entries.length, this.head.last))
       return entries
     }
   }
@@ -187,14 +191,16 @@ export class Reader {
   }
 
   /** An offer of the current book, as a block of one; undefined where it never was or was removed. */
-  offer(id: bigint): Block<Offer> | undefined {
+  offer(id: bigint, attempt = 1): Block<Offer> | undefined {
     const sellerKey = bookSellerKey(id)
-    const seller = this.fetch(`seller ${id}`, sellerKey)
+    const seller = this.fetch(`seller ${id} ${attempt}`, sellerKey)
     if (seller === undefined) return undefined
     const key = bookKey(text(unseal(sellerKey, seller)), id)
-    const value = this.fetch(`offer ${id}`, key)
-    if (value === undefined) throw corrupt(key, 'an offer of the book is missing')
-    return new Block(offers, unseal(key, value), key)
+    const value = this.fetch(`offer ${id} ${attempt}`, key)
+    if (value !== undefined) return new Block(offers, unseal(key, value), key)
+    // A commit between the two reads may have removed the offer, or given it another seller.
+    if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
+    return this.offer(id, attempt + 1)
   }
 
   scan(range: KeyRange, options: ScanOptions): Chunk {
