@@ -1,0 +1,41 @@
+/**
+ * The base of every link: configured, or read from the request. A Host header is text from outside that ends up in bodies and caches,
+ * so only what can be a host name or address and a port gets through.
+ */
+import { badParameter, ProblemError } from './problem.ts'
+
+const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
+
+/** The authority that a link may be built on. @throws ProblemError for anything else */
+export function checkHost(host: string): string {
+  if (!hostPattern.test(host)) throw new ProblemError(badParameter('Host', 'a host name or address, and perhaps a port'))
+  return host.toLowerCase()
+}
+
+/** A configured base URL: absolute, http or https, without query; its slash at the end is taken off. Throws a TypeError. */
+export function checkBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
+    throw new TypeError(`baseUrl must be an absolute http or https URL without query: ${baseUrl}`)
+  const path = url.pathname.replace(/\/+$/, '').replace(/["\\<>{}]/g, encodeURIComponent)
+  return url.origin + path
+}
+
+/** The first element of a list that proxies append to. */
+const first = (list: string | undefined): string | undefined => list?.split(',', 1)[0]?.trim() || undefined
+
+export interface BaseSource {
+  readonly scheme: string
+  readonly authority: string | undefined
+  readonly mount: string
+  header(name: string): string | undefined
+}
+
+/** Scheme, host and mount path of a request, without a slash at its end. @throws ProblemError for a host that is none, or is missing */
+export function baseOf({ scheme, authority, mount, header }: BaseSource, trustProxy: boolean): string {
+  const forwarded = trustProxy ? first(header('x-forwarded-host')) : undefined
+  const host = forwarded ?? authority ?? header('host')
+  if (host === undefined || host === '') throw new ProblemError(badParameter('Host', 'a Host header, which links are built from'))
+  const proto = trustProxy ? first(header('x-forwarded-proto'))?.toLowerCase() : undefined
+  return `${proto === 'https' || proto === 'http' ? proto : scheme}://${checkHost(host)}${mount}`
+}

@@ -1,0 +1,180 @@
+/**
+ * Bytes of a response body: a writer that collects parts, digits of 64-bit ids without bigints, and a checksum for entity tags.
+ * **Invariant:** a byte that was handed out in a part is never written again, so parts may wait on a socket while the writer goes on.
+ */
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const node: typeof Buffer | undefined = globalThis.Buffer
+
+export const utf8 = (text: string): Uint8Array => encoder.encode(text)
+export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes)
+
+/** Bytes that nobody else looks into, their content undefined. */
+const allocate = (length: number): Uint8Array => (node ? node.allocUnsafeSlow(length) : new Uint8Array(length))
+
+/** A copy of `bytes` in memory of its own. */
+export function own(bytes: Uint8Array): Uint8Array {
+  const copy = allocate(bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0]!
+  let length = 0
+  for (const part of parts) length += part.length
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/** FNV-1a, where the platform has no CRC-32 at hand: an entity tag needs a checksum, not a particular one. */
+function fnv(bytes: Uint8Array): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < bytes.length; i++) sum = Math.imul(sum ^ bytes[i]!, 0x01000193)
+  return sum >>> 0
+}
+
+export const checksum: (bytes: Uint8Array) => number = globalThis.process?.getBuiltinModule?.('node:zlib')?.crc32 ?? fnv
+
+/** Folds checksums into an entity tag of 64 bits. The order of what is folded matters. */
+export class Tag {
+  private a = 0x2545f491
+  private b = 0x9e3779b9 | 0
+
+  add(sum: number): void {
+    this.a = Math.imul((this.a << 13) | (this.a >>> 19), 0x9e3779b1) ^ sum
+    this.b = Math.imul(this.b + sum, 0x85ebca6b) ^ (this.b >>> 15)
+  }
+
+  toString(): string {
+    return `"${(this.a >>> 0).toString(36)}-${(this.b >>> 0).toString(36)}"`
+  }
+}
+
+const CHUNK = 64 * 1024
+/** From this size on a view costs less as a part of its own than as a copy. */
+const PASS = 8 * 1024
+
+/** A buffer written front to back; when it is full, a larger one takes its place. */
+export class Out {
+  bytes = allocate(CHUNK)
+  at = 0
+
+  /** Makes room for `more` bytes behind `at`; `bytes` and `at` may be others after it. */
+  reserve(more: number): void {
+    if (this.at + more <= this.bytes.length) return
+    const larger = allocate(Math.max(2 * this.bytes.length, this.at + more))
+    larger.set(this.bytes.subarray(0, this.at))
+    this.bytes = larger
+  }
+
+  text(text: string): void {
+    this.reserve(text.length * 3)
+    if (node) this.at += node.prototype.utf8Write.call(this.bytes, text, this.at)
+    else this.at += encoder.encodeInto(text, this.bytes.subarray(this.at)).written
+  }
+
+  /** Writes text of which every character is ASCII; returns where it starts. */
+  ascii(text: string): number {
+    this.reserve(text.length)
+    const start = this.at
+    if (node) this.at += node.prototype.latin1Write.call(this.bytes, text, start)
+    else this.at += encoder.encodeInto(text, this.bytes.subarray(start)).written
+    return start
+  }
+}
+
+/** Collects a body: small pieces are written one behind the other, large views are passed on as they are. */
+export class Sink extends Out {
+  private start = 0
+  private parts: Uint8Array[] = []
+
+  override reserve(more: number): void {
+    if (this.at + more <= this.bytes.length) return
+    this.flush()
+    this.bytes = allocate(Math.max(CHUNK, more))
+    this.at = 0
+    this.start = 0
+  }
+
+  /** Appends bytes that will not change any more: copied when small, passed on when large. */
+  pass(view: Uint8Array): void {
+    if (view.length >= PASS) {
+      this.flush()
+      this.parts.push(view)
+      return
+    }
+    this.reserve(view.length)
+    this.bytes.set(view, this.at)
+    this.at += view.length
+  }
+
+  private flush(): void {
+    if (this.at > this.start) this.parts.push(this.bytes.subarray(this.start, this.at))
+    this.start = this.at
+  }
+
+  /** The parts collected since the last call. */
+  finish(): Uint8Array[] {
+    this.flush()
+    const { parts } = this
+    this.parts = []
+    return parts
+  }
+
+  /** Forgets what was collected since the last {@link finish}: a body that failed half-way. */
+  drop(): void {
+    this.parts = []
+    this.start = this.at
+  }
+}
+
+/** Writes `n` below 10^9 at `at`, nine digits with leading zeros where `padded`; returns where it ends. */
+function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): number {
+  let length = 9
+  if (!padded) {
+    length = 1
+    for (let limit = 10; n >= limit; limit *= 10) length++
+  }
+  for (let i = at + length - 1; i >= at; i--) {
+    const rest = (n / 10) | 0
+    out[i] = 48 + n - rest * 10
+    n = rest
+  }
+  return at + length
+}
+
+const BILLION = 1e9
+
+/** Writes the decimal digits of `hi * 2^32 + lo` at `at`; returns where they end. Both are below 2^32, `hi` below 2^31. */
+export function writeId(out: Uint8Array, at: number, hi: number, lo: number): number {
+  let quotient: number
+  let rest: number
+  if (hi < 2097152) {
+    const value = hi * 4294967296 + lo
+    quotient = Math.floor(value / BILLION)
+    rest = value - quotient * BILLION
+  } else {
+    // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
+    quotient = Math.floor(hi / BILLION)
+    rest = hi - quotient * BILLION
+    const middle = rest * 65536 + (lo >>> 16)
+    const upper = Math.floor(middle / BILLION)
+    const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
+    const lower = Math.floor(whole / BILLION)
+    rest = whole - lower * BILLION
+    quotient = (quotient * 65536 + upper) * 65536 + lower
+  }
+  if (quotient === 0) return writeSmall(out, at, rest, false)
+  if (quotient >= BILLION) {
+    const top = Math.floor(quotient / BILLION)
+    at = writeSmall(out, at, top, false)
+    at = writeSmall(out, at, quotient - top * BILLION, true)
+  } else at = writeSmall(out, at, quotient, false)
+  return writeSmall(out, at, rest, true)
+}

@@ -1,0 +1,23 @@
+/** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else speaks Request and Response. */
+import type { Ledger } from '../../src/index.ts'
+import { concat } from './bytes.ts'
+import { type CoreOptions, createCore } from './handler.ts'
+
+/**
+ * Answers requests with what the ledger holds. The target is the whole path of the request's URL: where the handler is mounted below another
+ * path, strip that first and set `baseUrl`.
+ * @example export default { fetch: createHandler(ledger) }
+ * @throws TypeError for a baseUrl that is none; the handler itself never rejects
+ */
+export function createHandler(ledger: Ledger, options: CoreOptions = {}): (request: Request) => Promise<Response> {
+  const core = createCore(ledger, options)
+  return async (request) => {
+    const { headers: given, method, url } = request
+    const fragment = url.indexOf('#')
+    const target = fragment < 0 ? url : url.slice(0, fragment)
+    const { status, headers, parts } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
+    const sent = new Headers()
+    for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
+    return new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
+  }
+}

@@ -1,0 +1,354 @@
+/**
+ * The core: a request in, a status, headers and body parts out. It knows no framework; `fetch.ts` and `node.ts` are thin shells around it.
+ * **Invariants:** it never throws and never rejects; every answer, errors too, may be read by any origin; the answer to HEAD has the headers
+ * of GET. The checks run cursor, limit, order, filters, path parameters, then what exists.
+ */
+import {
+  after,
+  isPromise,
+  type Ledger,
+  type List,
+  type MaybePromise,
+  type One,
+  type Place,
+  params as parameters,
+  parseCursor,
+  parseLimit,
+  parseOrder,
+  pathNames,
+  type RawPage,
+} from '../../src/index.ts'
+import { baseOf, checkBaseUrl } from './base.ts'
+import { checksum, Sink, Tag, utf8 } from './bytes.ts'
+import type { Profile } from './extended.ts'
+import { type Renderer, Renderers } from './hal.ts'
+import { Counters, metricsText } from './metrics.ts'
+import { type Form, mediaTypes, negotiate } from './negotiate.ts'
+import { openapi } from './openapi.ts'
+import { type Asked, fillPath, filterText, PAGE_TAIL, pageHead } from './page.ts'
+import { badParameter, type Problem, ProblemError, problemBody, problemOf, problemPage, problems } from './problem.ts'
+import { historyOf, root } from './root.ts'
+import { type Match, match, type OwnPath } from './router.ts'
+import { stream } from './stream.ts'
+import { decode, parseQuery, parseTarget, type QueryText, type Target } from './target.ts'
+
+export interface CoreRequest {
+  readonly method: string
+  /** As sent: a path with its query, still percent-encoded, or an absolute URL. */
+  readonly target: string
+  /** How it came. Default `http`. */
+  readonly scheme?: 'http' | 'https'
+  /** Where the service is mounted: a path that links begin with and the target does not. */
+  readonly mount?: string
+  /** The value of a header by its name in lower case. */
+  header(name: string): string | undefined
+}
+
+export interface CoreResponse {
+  readonly status: number
+  /** Names, in lower case, and values in turn. */
+  readonly headers: string[]
+  /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
+  readonly parts: readonly Uint8Array[]
+}
+
+export interface CoreOptions {
+  /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
+  readonly baseUrl?: string
+  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
+  readonly trustProxy?: boolean
+  /** Default `document`. */
+  readonly profile?: Profile
+  /** Longest request target read. Default 8192. */
+  readonly maxTargetBytes?: number
+  /** Is given what an `internal_error` or `unavailable` answer stands for. Default: `console.error`. */
+  readonly log?: (error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void
+}
+
+export type Core = (request: CoreRequest) => MaybePromise<CoreResponse>
+
+const IMMUTABLE = 'public, max-age=31536000, immutable'
+const REVALIDATE = 'no-cache'
+const ALLOW = 'GET, HEAD, OPTIONS'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** An answer before the conditions of the request are looked at. */
+interface Answer {
+  readonly type: string
+  readonly parts: readonly Uint8Array[]
+  readonly etag: string
+  readonly cacheControl: string
+  /** Depends on the Accept header. */
+  readonly varies: boolean
+}
+
+/** @throws TypeError for a baseUrl that is none */
+export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
+  const core = new HttpCore(ledger, options)
+  return (request) => core.respond(request)
+}
+
+class HttpCore {
+  private readonly ledger: Ledger
+  private readonly baseUrl: string | undefined
+  private readonly trustProxy: boolean
+  private readonly maxTargetBytes: number
+  private readonly log: NonNullable<CoreOptions['log']>
+  private readonly renderers: Renderers
+  private readonly sink = new Sink()
+  private readonly counters = new Counters()
+  private document: { readonly base: string; readonly body: Uint8Array } | undefined
+
+  constructor(ledger: Ledger, options: CoreOptions) {
+    this.ledger = ledger
+    this.baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl)
+    this.trustProxy = options.trustProxy ?? false
+    this.maxTargetBytes = options.maxTargetBytes ?? 8192
+    this.log = options.log ?? ((error, { id, method, target }) => console.error(`${id} ${method} ${target}`, error))
+    this.renderers = new Renderers(options.profile ?? 'document')
+  }
+
+  respond(request: CoreRequest): MaybePromise<CoreResponse> {
+    try {
+      const response = this.handle(request)
+      return isPromise(response) ? response.catch((error) => this.fail(request, error)) : response
+    } catch (error) {
+      return this.fail(request, error)
+    }
+  }
+
+  private handle(request: CoreRequest): MaybePromise<CoreResponse> {
+    const { method } = request
+    if (method === 'OPTIONS') return this.preflight(request)
+    if (method !== 'GET' && method !== 'HEAD') throw new ProblemError({ name: 'method_not_allowed' })
+    if (request.target.length > this.maxTargetBytes) throw new ProblemError({ name: 'uri_too_long' })
+    const target = parseTarget(request.target)
+    const found = match(target.path)
+    if (!found) throw new ProblemError({ name: 'not_found', detail: 'There is nothing at this path.' })
+    const { route } = found
+    if (route.kind === 'own') return this.send(request, this.answerOwn(request, target, route.path, found))
+    const form = negotiate(request.header('accept'), route.query.kind === 'list' && route.query.live)
+    if (!form) throw new ProblemError({ name: 'not_acceptable' })
+    const renderer = this.rendererFor(request, target)
+    return route.query.kind === 'one'
+      ? this.answerOne(request, route.query, found, form, renderer)
+      : this.answerList(request, route.query, found, target, form, renderer)
+  }
+
+  private baseFor(request: CoreRequest, target: Target): string {
+    if (this.baseUrl !== undefined) return this.baseUrl
+    const { scheme = request.scheme ?? 'http', authority } = target
+    return baseOf({ scheme, authority, mount: request.mount ?? '', header: (name) => request.header(name) }, this.trustProxy)
+  }
+
+  private rendererFor(request: CoreRequest, target: Target): Renderer {
+    return this.renderers.for(this.baseFor(request, target))
+  }
+
+  private answerOne(request: CoreRequest, query: One<any>, { params }: Match, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
+    const values = pathValues(query, params)
+    return after(this.ledger.readOne(query, values), (place: Place) => {
+      const tag = tagOf(form, renderer)
+      const { sink } = this
+      const body = collect(sink, () => renderer.page(sink, [place], tag))
+      // Accounts and offers change with any ledger; what a ledger holds does not, once another one has followed.
+      const closed = query.by !== 'account' && query.by !== 'offer' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
+      return this.send(request, {
+        type: typeOf(form),
+        parts: body,
+        etag: tag.toString(),
+        cacheControl: closed ? IMMUTABLE : REVALIDATE,
+        varies: true,
+      })
+    })
+  }
+
+  private answerList(
+    request: CoreRequest,
+    query: List<any>,
+    { params }: Match,
+    target: Target,
+    form: Form,
+    renderer: Renderer,
+  ): MaybePromise<CoreResponse> {
+    const text = parseQuery(target.query)
+    const asked = pageOf(query, text, form === 'stream' ? request.header('last-event-id') : undefined)
+    if (form === 'stream' && asked.order === 'desc')
+      throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
+    const filters = query.filters?.parse(text)
+    const values = { ...filters, ...pathValues(query, params) }
+    if (form === 'stream') return stream({ request, query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
+    return after(this.ledger.read(query, values, asked), (page: RawPage) => {
+      const listing = `${renderer.base}${fillPath(query.path, values)}?${filterText(query.filters, values)}`
+      const tag = tagOf(form, renderer)
+      const { sink } = this
+      const parts = collect(sink, () => {
+        const head = pageHead(listing, asked, page, this.ledger.head?.oldest ?? 0)
+        const start = sink.ascii(head)
+        tag.add(checksum(sink.bytes.subarray(start, sink.at)))
+        renderer.page(sink, page.records, tag)
+        sink.ascii(PAGE_TAIL)
+      })
+      return this.send(request, {
+        type: typeOf(form),
+        parts,
+        etag: tag.toString(),
+        cacheControl: page.final ? IMMUTABLE : REVALIDATE,
+        varies: true,
+      })
+    })
+  }
+
+  private answerOwn(request: CoreRequest, target: Target, path: OwnPath, { params }: Match): Answer {
+    switch (path) {
+      case '/': {
+        const form = negotiate(request.header('accept'), false)
+        if (!form) throw new ProblemError({ name: 'not_acceptable' })
+        return whole(typeOf(form), root(this.baseFor(request, target), this.ledger.head), true)
+      }
+      case '/openapi.json':
+        return whole(JSON_TYPE, this.openapiFor(this.baseFor(request, target)))
+      case '/problems/{name}': {
+        const page = problemPage(decode(params['name']!, 'name'))
+        if (!page) throw new ProblemError({ name: 'not_found', detail: 'There is no problem of this name.' })
+        return whole(JSON_TYPE, page)
+      }
+      case '/health':
+        if (this.ledger.closed) throw new ProblemError({ name: 'unavailable', detail: 'The ledger is closed.' })
+        return whole(JSON_TYPE, { status: 'ok', history: this.ledger.head ? historyOf(this.ledger.head) : null })
+      case '/metrics':
+        return whole('text/plain; version=0.0.4; charset=utf-8', utf8(metricsText(this.ledger, this.counters, this.renderers.stats)))
+    }
+  }
+
+  private openapiFor(base: string): Uint8Array {
+    if (this.document?.base !== base) this.document = { base, body: utf8(JSON.stringify(openapi(base))) }
+    return this.document.body
+  }
+
+  /** The answer in full, or 304 where the client has it already. */
+  private send(request: CoreRequest, { type, parts, etag, cacheControl, varies }: Answer): CoreResponse {
+    const common = [
+      'etag',
+      etag,
+      'cache-control',
+      cacheControl,
+      'access-control-allow-origin',
+      '*',
+      'access-control-expose-headers',
+      'etag',
+    ]
+    if (varies) common.push('vary', 'accept')
+    const known = request.header('if-none-match')
+    if (known !== undefined && holds(known, etag)) return this.done(request, 304, common, [], 0)
+    let length = 0
+    for (const part of parts) length += part.length
+    return this.done(request, 200, ['content-type', type, 'content-length', String(length), ...common], parts, length)
+  }
+
+  private done({ method }: CoreRequest, status: number, headers: string[], parts: readonly Uint8Array[], length: number): CoreResponse {
+    const sent = method === 'HEAD' ? none : parts
+    this.counters.count(status, sent === none ? 0 : length)
+    return { status, headers, parts: sent }
+  }
+
+  private preflight(request: CoreRequest): CoreResponse {
+    const asked = request.header('access-control-request-headers')
+    const headers = [
+      'allow',
+      ALLOW,
+      'access-control-allow-origin',
+      '*',
+      'access-control-allow-methods',
+      ALLOW,
+      'access-control-max-age',
+      '86400',
+    ]
+    if (asked !== undefined && /^[\w!#$%&'*+.^`|~, -]*$/.test(asked)) headers.push('access-control-allow-headers', asked)
+    return this.done(request, 204, headers, none, 0)
+  }
+
+  private fail(request: CoreRequest, error: unknown): CoreResponse {
+    const { method, target } = request
+    const problem = problemOf(error, (cause, id) => {
+      try {
+        this.log(cause, { id, method, target })
+      } catch {
+        // A log that fails must not cost the answer.
+      }
+    })
+    const { status, headers, parts } = problemResponse(problem)
+    return this.done(request, status, headers, parts, parts[0]!.length)
+  }
+}
+
+const none: readonly Uint8Array[] = []
+
+/** A response with problem details, for shells that refuse a request before the core has seen it. */
+export function problemResponse(problem: Problem): CoreResponse {
+  const { status } = problems[problem.name]
+  const body = problemBody(problem)
+  const headers = ['content-type', 'application/problem+json; charset=utf-8', 'content-length', String(body.length)]
+  headers.push('cache-control', REVALIDATE, 'access-control-allow-origin', '*')
+  if (status === 405) headers.push('allow', ALLOW)
+  if (status === 503) headers.push('retry-after', '5')
+  if (status === 406) headers.push('vary', 'accept')
+  return { status, headers, parts: [body] }
+}
+
+const contentTypes: Readonly<Record<Form, string>> = {
+  hal: `${mediaTypes.hal}; charset=utf-8`,
+  json: `${mediaTypes.json}; charset=utf-8`,
+  stream: `${mediaTypes.stream}; charset=utf-8`,
+}
+const typeOf = (form: Form): string => contentTypes[form]
+
+/** A tag that differs where the same records would be other bytes. */
+function tagOf(form: Form, renderer: Renderer): Tag {
+  const tag = new Tag()
+  tag.add(form === 'hal' ? renderer.salt : ~renderer.salt)
+  return tag
+}
+
+/** The parts that `write` wrote; none of it stays behind where it threw. */
+function collect(sink: Sink, write: () => void): Uint8Array[] {
+  try {
+    write()
+    return sink.finish()
+  } catch (error) {
+    sink.drop()
+    throw error
+  }
+}
+
+function whole(type: string, body: object, varies = false): Answer {
+  const bytes = body instanceof Uint8Array ? body : utf8(JSON.stringify(body))
+  const tag = new Tag()
+  tag.add(checksum(bytes))
+  tag.add(checksum(utf8(type)))
+  return { type, parts: [bytes], etag: tag.toString(), cacheControl: REVALIDATE, varies }
+}
+
+/** @throws ProblemError, BAD_REQUEST */
+function pageOf(query: List<any>, text: QueryText, lastEventId: string | undefined): Asked {
+  const cursor = lastEventId || text('cursor')
+  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed)
+  const limit = parseLimit(text('limit'))
+  return { cursor, limit, order: parseOrder(text('order')) }
+}
+
+/** @throws ProblemError, BAD_REQUEST */
+function pathValues(query: One<any> | List<any>, raw: Match['params']): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const name of pathNames(query.path)) values[name] = parameters[name].parse(decode(raw[name]!, name), name)
+  return values
+}
+
+/** If-None-Match (RFC 9110, 13.1.2): weak comparison. */
+function holds(list: string, etag: string): boolean {
+  if (list === etag) return true
+  return list.split(',').some((one) => {
+    const known = one.trim()
+    return known === '*' || known === etag || known === `W/${etag}`
+  })
+}

@@ -1,0 +1,9 @@
+/**
+ * The ledger over HTTP: the endpoints of the catalogue as HAL, problem details for errors, links that all resolve.
+ * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are spoken.
+ */
+export type { Profile } from './extended.ts'
+export { createHandler } from './fetch.ts'
+export { type Core, type CoreOptions, type CoreRequest, type CoreResponse, createCore, problemResponse } from './handler.ts'
+export { type HttpServer, type Listener, listener, type ServeOptions, serve } from './node.ts'
+export { type Problem, type ProblemName, problems } from './problem.ts'

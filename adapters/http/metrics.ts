@@ -1,0 +1,38 @@
+/** Figures in the text format of Prometheus. */
+import type { Ledger } from '../../src/index.ts'
+import type { RenderStats } from './hal.ts'
+
+export class Counters {
+  /** Responses by class of status, from 1xx. */
+  readonly classes: number[] = [0, 0, 0, 0, 0]
+  bytes = 0
+
+  count(status: number, bytes: number): void {
+    this.classes[Math.floor(status / 100) - 1]!++
+    this.bytes += bytes
+  }
+}
+
+type Sample = readonly [labels: string, value: number]
+
+const metric = (name: string, type: 'counter' | 'gauge', help: string, samples: readonly Sample[]): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map(([labels, value]) => `${name}${labels} ${value}\n`).join('')}`
+
+export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats: RenderStats): string {
+  const { head } = ledger
+  return [
+    metric(
+      'folio_http_responses_total',
+      'counter',
+      'Responses by class of status.',
+      classes.map((count, i) => [`{class="${i + 1}xx"}`, count]),
+    ),
+    metric('folio_http_response_body_bytes_total', 'counter', 'Bytes of response bodies.', [['', bytes]]),
+    metric('folio_rendered_blocks_total', 'counter', 'Blocks of records rendered whole and kept.', [['', stats.blocks]]),
+    metric('folio_rendered_runs_total', 'counter', 'Runs of records served from kept blocks.', [['', stats.hits]]),
+    metric('folio_rendered_records_total', 'counter', 'Records rendered one by one.', [['', stats.records]]),
+    metric('folio_ledger_last', 'gauge', 'Sequence of the newest ledger.', [['', head?.last ?? 0]]),
+    metric('folio_ledger_oldest', 'gauge', 'Sequence of the oldest ledger held.', [['', head?.oldest ?? 0]]),
+    metric('folio_streams_waiting', 'gauge', 'Streams that have caught up.', [['', ledger.waitingStreams]]),
+  ].join('')
+}

@@ -1,0 +1,65 @@
+/** Content negotiation (RFC 9110, 12.5.1): which of the forms that a path can answer in, the Accept header likes best. */
+
+export type Form = 'hal' | 'json' | 'stream'
+
+/** The media types, in the order that decides between equals. */
+export const mediaTypes: Readonly<Record<Form, string>> = {
+  hal: 'application/hal+json',
+  json: 'application/json',
+  stream: 'text/event-stream',
+}
+
+interface Range {
+  readonly type: string
+  readonly quality: number
+  /** 2 for `type/subtype`, 1 for `type/*`, 0 for `*`. */
+  readonly specificity: number
+}
+
+/** A media range with its quality; undefined for what is none. Other parameters than `q` are passed over. */
+function parseRange(text: string): Range | undefined {
+  const [range = '', ...parameters] = text.split(';')
+  const type = range.trim().toLowerCase()
+  if (!/^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/.test(type)) return undefined
+  const stated = parameters.map((one) => /^\s*q\s*=\s*([\d.]+)\s*$/i.exec(one)?.[1]).find((q) => q !== undefined)
+  const quality = stated === undefined ? 1 : Math.min(1, Number(stated))
+  return { type, quality: Number.isNaN(quality) ? 0 : quality, specificity: type === '*/*' ? 0 : type.endsWith('/*') ? 1 : 2 }
+}
+
+const matches = (range: string, type: string): boolean =>
+  range === '*/*' || range === type || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
+
+function choose(accept: string, streams: boolean): Form | undefined {
+  const ranges = accept.split(',').map(parseRange)
+  let best: { form: Form; quality: number; specificity: number; place: number } | undefined
+  for (const form of ['hal', 'json', 'stream'] as const) {
+    if (form === 'stream' && !streams) continue
+    // The most specific range that names the type says how much it is liked, also where a broader one likes it more.
+    let place = -1
+    for (const [i, range] of ranges.entries())
+      if (range && matches(range.type, mediaTypes[form]) && (place < 0 || range.specificity > ranges[place]!.specificity)) place = i
+    if (place < 0) continue
+    const { quality, specificity } = ranges[place]!
+    if (quality === 0) continue
+    const better =
+      !best ||
+      quality > best.quality ||
+      (quality === best.quality && (specificity > best.specificity || (specificity === best.specificity && place < best.place)))
+    if (better) best = { form, quality, specificity, place }
+  }
+  return best?.form
+}
+
+const seen = new Map<string, Form | undefined>()
+const MAX_SEEN = 256
+
+/** The form to answer in, undefined where the header allows none. `streams`: the path can be streamed. */
+export function negotiate(accept: string | undefined, streams: boolean): Form | undefined {
+  if (accept === undefined || accept === '*/*' || accept.trim() === '') return 'hal'
+  const key = streams ? `+${accept}` : `-${accept}`
+  if (seen.has(key)) return seen.get(key)
+  const form = choose(accept, streams)
+  if (seen.size >= MAX_SEEN) seen.clear()
+  if (key.length <= 512) seen.set(key, form)
+  return form
+}

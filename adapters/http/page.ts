@@ -1,0 +1,54 @@
+/**
+ * The page around the records: `{"_links":{"self":…,"next":…,"prev":…},"_embedded":{"records":[…]}}`.
+ * **Invariants:** the three links carry the path, the filters in declared order, then cursor, limit and order, always; everything in them
+ * is percent-encoded, so that JSON has nothing to escape.
+ */
+import { type Filters, type Order, pathNames, type RawPage } from '../../src/index.ts'
+
+/** A page as it was asked for, every part checked. */
+export interface Asked {
+  /** As given; empty where it was not. */
+  readonly cursor: string
+  readonly limit: number
+  readonly order: Order
+}
+
+/** A path template filled in. */
+export function fillPath(template: string, values: Readonly<Record<string, unknown>>): string {
+  let path = template
+  for (const name of pathNames(template)) path = path.replace(`{${name}}`, () => encodeURIComponent(String(values[name])))
+  return path
+}
+
+/** The filters as the start of a query string, an ampersand behind each. */
+export function filterText(filters: Filters<any, any> | undefined, values: Readonly<Record<string, unknown>>): string {
+  let text = ''
+  for (const [name, value] of Object.entries(filters?.format(values) ?? {})) text += `${name}=${encodeURIComponent(value)}&`
+  return text
+}
+
+/**
+ * The text before the records. ASCII.
+ * @param listing base URL, path, question mark and filters
+ * @param oldest the oldest ledger held
+ */
+export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
+  const other = order === 'asc' ? 'desc' : 'asc'
+  const prev = page.records.length === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
+  const link = (name: string, at: string, way: Order): string => `"${name}":{"href":"${listing}cursor=${at}&limit=${limit}&order=${way}"}`
+  return `{"_links":{${link('self', cursor, order)},${link('next', page.next, order)},${link('prev', prev, other)}},"_embedded":{"records":[`
+}
+
+export const PAGE_TAIL = ']}}'
+
+/**
+ * The cursor of an empty page going back. One below history would be refused there, so it is moved up to where history begins: either way
+ * nothing lies before it.
+ */
+function reachable(cursor: string, oldest: number): string {
+  if (oldest <= 1 || cursor === '') return cursor
+  const begin = BigInt(oldest) << 32n
+  const dash = cursor.indexOf('-')
+  const id = BigInt(dash < 0 ? cursor : cursor.slice(0, dash))
+  return id < begin ? `${begin}${dash < 0 ? '' : '-0'}` : cursor
+}

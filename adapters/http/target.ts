@@ -1,0 +1,78 @@
+/**
+ * The request target, read as it came: `new URL` would rewrite `//host`, `/../` and backslashes, and with them what was asked for.
+ * Values are decoded one by one, when somebody asks for them, so that an error names the parameter at fault.
+ */
+import { badParameter, ProblemError } from './problem.ts'
+
+export interface Target {
+  /** Scheme and host of an absolute target, as proxies and fetch handlers have it. */
+  readonly scheme: string | undefined
+  readonly authority: string | undefined
+  /** Still percent-encoded; without a slash at its end, but for the root. */
+  readonly path: string
+  readonly query: string
+}
+
+const printable = /^[\x21-\x22\x24-\x7e]+$/
+const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
+
+/** @throws ProblemError for a target that is no path */
+export function parseTarget(target: string): Target {
+  if (!printable.test(target))
+    throw new ProblemError(badParameter('path', 'a request target of printable ASCII characters, the rest percent-encoded'))
+  const [, scheme, authority, rest] = target[0] === '/' ? [] : (absolute.exec(target) ?? [])
+  const local = rest === undefined ? target : rest[0] === '/' ? rest : `/${rest}`
+  if (local[0] !== '/') throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
+  const mark = local.indexOf('?')
+  const path = mark < 0 ? local : local.slice(0, mark)
+  return {
+    scheme: scheme?.toLowerCase(),
+    authority,
+    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    query: mark < 0 ? '' : local.slice(mark + 1),
+  }
+}
+
+/** @throws ProblemError naming `field` for a malformed percent escape, or one that is no UTF-8 */
+export function decode(text: string, field: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ProblemError(badParameter(field, 'percent escapes of UTF-8 text'))
+  }
+}
+
+/** What a template such as `?cursor=1&order=asc{?limit}` expands to: a second question mark before a page parameter. */
+const secondMark = /\?(?=(?:cursor|limit|order)=)/g
+
+/** Reads the value of a query parameter: '' for one that is absent, the first of several. @throws ProblemError for malformed percent escapes */
+export type QueryText = (name: string) => string
+
+export function parseQuery(query: string): QueryText {
+  const raw = new Map<string, string>()
+  const text = query.includes('?') ? query.replace(secondMark, '&') : query
+  for (let at = 0; at < text.length; ) {
+    let end = text.indexOf('&', at)
+    if (end < 0) end = text.length
+    const equals = text.indexOf('=', at)
+    const [nameEnd, valueStart] = equals < 0 || equals >= end ? [end, end] : [equals, equals + 1]
+    const name = nameOf(text.slice(at, nameEnd))
+    if (name !== undefined && !raw.has(name)) raw.set(name, text.slice(valueStart, end))
+    at = end + 1
+  }
+  return (name) => {
+    const value = raw.get(name)
+    return value === undefined ? '' : decode(value.includes('+') ? value.replaceAll('+', ' ') : value, name)
+  }
+}
+
+/** A name that cannot be decoded is no parameter of ours. */
+function nameOf(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Wire text with holes: constant bytes, and places that each record fills with bytes of its own.
+ * Records that lie together have holes of the same lengths nearly always (account ids, hashes, tokens), so the constant bytes are kept
+ * laid out for the last lengths seen: writing a record is one copy of them, and one short copy a hole.
+ */
+import { utf8 } from './bytes.ts'
+
+/** What a hole can be filled with. */
+export const slots = ['hash', 'token', 'ledger', 'account', 'other', 'operation', 'before'] as const
+export type Slot = (typeof slots)[number]
+
+const empty = new Uint8Array(0)
+/** An id, a dash and an index. */
+const NUMBER_BYTES = 32
+
+/** What the holes of one record are filled with, by number of slot. One object is filled again and again. */
+export class Values {
+  readonly bytes: Uint8Array[] = slots.map(() => empty)
+  readonly from = new Int32Array(slots.length)
+  readonly length = new Int32Array(slots.length)
+  /** For the entity tag: what the links of the record have that its text has not. */
+  salt = 0
+  /** Room for the numbers among them. */
+  readonly digits: Uint8Array[] = slots.map(() => new Uint8Array(NUMBER_BYTES))
+
+  set(slot: number, bytes: Uint8Array, from: number, length: number): void {
+    this.bytes[slot] = bytes
+    this.from[slot] = from
+    this.length[slot] = length
+  }
+}
+
+/** The constant bytes, laid out for holes of certain lengths. */
+interface Shape {
+  readonly bytes: Uint8Array
+  /** Where each hole begins. */
+  readonly offsets: Int32Array
+  readonly lengths: Int32Array
+}
+
+/** Up to here a loop copies faster than a call. */
+const SHORT = 24
+/** Shapes kept a template; ids of strange lengths must not pile up. */
+const MAX_SHAPES = 64
+
+export class Template {
+  private readonly pieces: readonly Uint8Array[]
+  /** The slot of each hole. */
+  private readonly holes: Int32Array
+  /** An earlier hole with the same slot, or -1. */
+  private readonly earlier: Int32Array
+  /** Every slot that some hole names, once. */
+  private readonly used: Int32Array
+  private readonly shapes = new Map<string, Shape>()
+  private shape: Shape
+
+  /** @param source text with holes written `<slot>` */
+  constructor(source: string) {
+    const parts = source.split(/<(\w+)>/)
+    this.pieces = parts.filter((_, i) => i % 2 === 0).map(utf8)
+    this.holes = Int32Array.from(
+      parts.filter((_, i) => i % 2 === 1),
+      (name) => slots.indexOf(name as Slot),
+    )
+    if (this.holes.includes(-1)) throw new TypeError(`a hole names no slot: ${source}`)
+    this.earlier = this.holes.map((slot, i) => this.holes.subarray(0, i).lastIndexOf(slot))
+    this.used = Int32Array.from(new Set(this.holes))
+    this.shape = this.lay(new Int32Array(slots.length))
+  }
+
+  private lay(lengths: Int32Array): Shape {
+    const offsets = new Int32Array(this.holes.length)
+    let size = this.pieces[0]!.length
+    for (let i = 0; i < this.holes.length; i++) {
+      offsets[i] = size
+      size += lengths[this.holes[i]!]! + this.pieces[i + 1]!.length
+    }
+    const bytes = new Uint8Array(size)
+    bytes.set(this.pieces[0]!)
+    for (let i = 0; i < this.holes.length; i++) bytes.set(this.pieces[i + 1]!, offsets[i]! + lengths[this.holes[i]!]!)
+    return { bytes, offsets, lengths: lengths.slice() }
+  }
+
+  /** Makes the layout fit the values, and returns how many bytes {@link write} will write. */
+  fit(values: Values): number {
+    const { used } = this
+    const { lengths } = this.shape
+    for (let i = 0; i < used.length; i++) {
+      const slot = used[i]!
+      if (lengths[slot] !== values.length[slot]) return this.change(values)
+    }
+    return this.shape.bytes.length
+  }
+
+  private change(values: Values): number {
+    const key = Array.from(this.used, (slot) => values.length[slot]).join()
+    let shape = this.shapes.get(key)
+    if (!shape) {
+      if (this.shapes.size >= MAX_SHAPES) this.shapes.clear()
+      shape = this.lay(values.length)
+      this.shapes.set(key, shape)
+    }
+    this.shape = shape
+    return shape.bytes.length
+  }
+
+  /** Writes the text filled with the values that {@link fit} was called with; returns where it ends. */
+  write(out: Uint8Array, at: number, values: Values): number {
+    const { bytes, offsets } = this.shape
+    const { holes, earlier } = this
+    out.set(bytes, at)
+    for (let i = 0; i < holes.length; i++) {
+      const slot = holes[i]!
+      const length = values.length[slot]!
+      const to = at + offsets[i]!
+      if (length > SHORT && earlier[i]! >= 0) {
+        const copied = at + offsets[earlier[i]!]!
+        out.copyWithin(to, copied, copied + length)
+        continue
+      }
+      const source = values.bytes[slot]!
+      const from = values.from[slot]!
+      if (length <= SHORT) for (let k = 0; k < length; k++) out[to + k] = source[from + k]!
+      else out.set(source.length === length ? source : source.subarray(from, from + length), to)
+    }
+    return at + bytes.length
+  }
+}
