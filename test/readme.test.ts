@@ -27,12 +27,16 @@ const queries = (): string => {
 }
 
 test('the README shows the example files and the rows of the catalogue', () => {
-  const blocks = read('README.md').replace(/```ts\n\/\/ (examples\/\S+)\n[\s\S]*?```/g, (_, path: string) => `\`\`\`ts\n// ${path}\n${read(path)}\`\`\``)
+  const blocks = read('README.md').replace(
+    /```ts\n\/\/ (examples\/\S+)\n[\s\S]*?```/g,
+    (_, path: string) => `\`\`\`ts\n// ${path}\n${read(path)}\`\`\``,
+  )
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 
 test('docs/errors.md has a heading for every error code', () => {
   const sections = Object.entries(errorTable).map(([code, { status, sentence }]) => `## ${code}\n\n${sentence} HTTP status ${status}.\n`)
-  const head = '# Errors\n\nEverything thrown is a `FolioError`: `code`, `fields`, `message`, and `cause` where a store or a library threw first.\nThis page is read off `src/errors.ts`.\n'
+  const head =
+    '# Errors\n\nEverything thrown is a `FolioError`: `code`, `fields`, `message`, and `cause` where a store or a library threw first.\nThis page is read off `src/errors.ts`.\n'
   same('docs/errors.md', [head, ...sections].join('\n'))
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'
-import { type LedgerClose, openLedger, type Store } from '../src/index.ts'
+import { openLedger, type Store } from '../src/index.ts'
 
 const dump = async (store: Store): Promise<string[]> => {
   const { entries } = await store.scan({ gte: new Uint8Array(0), lt: Uint8Array.of(255) }, { limit: 1e6 })
@@ -12,7 +12,7 @@ const dump = async (store: Store): Promise<string[]> => {
 test.each([300, 2000, 32768])(
   'a store rolled back to any ledger holds the same bytes as one that stopped there (lists filed every %i records)',
   async (fileEvery) => {
-    const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPerLedger: 15 })] as LedgerClose[]
+    const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPerLedger: 15 })]
     const whole = memory()
     const ledger = await openLedger(whole, { fileEvery })
     await ledger.ingest(closes)

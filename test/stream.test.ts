@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'
-import { catalogue, type LedgerClose, openLedger } from '../src/index.ts'
+import { catalogue, openLedger } from '../src/index.ts'
 
-const closes = [...generate({ ledgers: 30, seed: 5, accounts: 30, transactionsPerLedger: 12 })] as LedgerClose[]
+const closes = [...generate({ ledgers: 30, seed: 5, accounts: 30, transactionsPerLedger: 12 })]
 
 test('a stream replays history, then follows commits, and misses and repeats nothing', async () => {
   const ledger = await openLedger(memory())

@@ -147,8 +147,8 @@ export class Book {
         changed.push({
           id,
           seller: accounts.id(seller),
-          selling: named(selling),
-          buying: named(buying),
+          selling: named(selling) as GeneratedOffer['selling'],
+          buying: named(buying) as GeneratedOffer['buying'],
           amount: decimal(amount),
           price_r: { n, d },
           price: priceText(n, d),

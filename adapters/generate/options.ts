@@ -1,6 +1,7 @@
 /**
  * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
  */
+import type { OfferAsset, TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
   /** How many ledgers to close. */
@@ -84,13 +85,15 @@ export interface GeneratedLedger extends Members {
   max_tx_set_size: number
 }
 
+export type GeneratedTrade = Members & TradeInput
+
 export interface GeneratedOperation extends Members {
   type: string
   type_i?: number
   source_account?: string
   participants?: string[]
   effects?: (Members & { account: string; type: string; type_i: number; index?: number })[]
-  trades?: (Members & { index?: number })[]
+  trades?: GeneratedTrade[]
 }
 
 export interface GeneratedTransaction extends Members {
@@ -110,8 +113,8 @@ export interface GeneratedTransaction extends Members {
 export interface GeneratedOffer extends Members {
   id: Integer
   seller: string
-  selling: Members
-  buying: Members
+  selling: OfferAsset
+  buying: OfferAsset
   amount: string
   price_r: { n: number; d: number }
   price: string

@@ -5,7 +5,7 @@ import { later } from './later.ts'
 import type { Act, Row } from './moves.ts'
 import type { Network } from './network.ts'
 import { operations } from './operations.ts'
-import type { GeneratedOperation, GeneratedTransaction, Members, Settings } from './options.ts'
+import type { GeneratedOperation, GeneratedTrade, GeneratedTransaction, Members, Settings } from './options.ts'
 import { Envelope } from './xdr.ts'
 
 const rows = [...operations, ...later]
@@ -143,6 +143,6 @@ export class Transactions {
     const { random } = net
     if (effects.length > 0 && random.chance(0.98)) record.effects = random.chance(0.25) ? numbered(net, 1, effects) : effects
     else if (random.chance(0.5)) record.effects = []
-    if (trades.length > 0) record.trades = random.chance(0.25) ? numbered(net, 0, trades) : trades
+    if (trades.length > 0) record.trades = (random.chance(0.25) ? numbered(net, 0, trades) : trades) as GeneratedTrade[]
   }
 }
