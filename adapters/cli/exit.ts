@@ -1,6 +1,7 @@
 /** The exit codes, and the one line that an error says. */
 import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
+import { type Io, note } from './io.ts'
 
 export const exits = {
   ok: 0,
@@ -26,7 +27,7 @@ Exit codes:
   5    get: the answer is a 5xx problem
   6    serve: the address cannot be listened on
   70   a defect of folio
-  130  stopped by SIGINT (143 by SIGTERM) before the end; serve then ends with 0
+  130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then
   141  nobody reads the output any more
 
 FOLIO_DEBUG=1 shows where an error came from.`
@@ -60,6 +61,14 @@ export function explain(error: unknown): Explained {
   if (syscall !== undefined) return { exit: exits.refused, line: oneLine(`cannot be read: ${message}`) }
   return { exit: exits.defect, line: oneLine(`DEFECT: ${message ?? String(error)}`) }
 }
+
+/** Says what an answer of 500 or 503 stands for, with the id that its reader was given. */
+export const logTo =
+  (io: Io) =>
+  (error: unknown, { id, method, target }: { readonly id: string; readonly method: string; readonly target: string }): void => {
+    // Nobody is left to tell where standard error is gone too.
+    note(io, oneLine(`answer ${id} to ${method} ${target}: ${explain(error).line ?? ''}`)).catch(() => {})
+  }
 
 /** A message may quote input: it must neither break the line nor steer the terminal. */
 const oneLine = (text: string): string =>

@@ -1,5 +1,5 @@
 /** How values of options are read. */
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 
 /** A whole number in decimal digits; nothing else that `Number` would take. */
 export const wholeNumber =
@@ -11,9 +11,23 @@ export const wholeNumber =
   }
 
 /** An absolute http URL without query, its trailing slash taken off. */
-export function baseUrl(text: string): string {
+function absoluteUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     throw new InvalidArgumentError('It must be like https://example.org/path.')
   return text.replace(/\/+$/, '')
 }
+
+/** What answers look like. */
+export interface AnswerOptions {
+  readonly baseUrl?: string
+  readonly profile: 'document' | 'extended'
+}
+
+export const baseUrlOption = (): Option =>
+  new Option('--base-url <url>', 'what links start with (default: the host of the request)').argParser(absoluteUrl)
+
+export const profileOption = (): Option =>
+  new Option('--profile <name>', 'the members of records: as documented, or those that SDKs read besides')
+    .choices(['document', 'extended'])
+    .default('document')

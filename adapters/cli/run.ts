@@ -2,7 +2,9 @@
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { generate } from './commands/generate.ts'
+import { get } from './commands/get.ts'
 import { ingest } from './commands/ingest.ts'
+import { serve } from './commands/serve.ts'
 import { exitHelp, exits, explain } from './exit.ts'
 import { type Io, note, print } from './io.ts'
 
@@ -10,7 +12,7 @@ import { type Io, note, print } from './io.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, generate]
+const commands = [ingest, serve, get, generate]
 
 const help = `
 Examples:

@@ -25,7 +25,7 @@ async function read(source: Source | readonly Source[], options?: ReadClosesOpti
   }
 }
 
-const fieldsOf = async (source: Source, options?: ReadClosesOptions) => {
+const fieldsOf = async (source: Source, options?: ReadClosesOptions): Promise<Record<string, unknown>> => {
   const { error } = await read(source, options)
   return { code: error?.code, ...error?.fields }
 }

@@ -1,0 +1,47 @@
+/** `folio get`: the answer of one HTTP path, without a server. */
+import type { Command } from 'commander'
+import { createCore } from '../../http/index.ts'
+import { exits, logTo } from '../exit.ts'
+import { type Io, print } from '../io.ts'
+import { type AnswerOptions, baseUrlOption, profileOption } from '../options.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions, AnswerOptions {
+  readonly headers?: boolean
+}
+
+const help = `
+The exit code tells the status: 0 for 2xx, 4 for 4xx, 5 for 5xx. The body is on standard output in each case.
+While a server has the store open, ask the server instead.
+
+Examples:
+  folio get '/transactions?order=desc&limit=1' --data ./ledgers
+  folio get /accounts/GABC/payments --data ./ledgers --headers`
+
+export const get = (program: Command, run: Run): Command =>
+  program
+    .command('get')
+    .description('print what the HTTP service would answer')
+    .argument('<path>', 'path and query, such as /ledgers?limit=1')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .option('--headers', 'print the status line and the headers first')
+    .addOption(baseUrlOption())
+    .addOption(profileOption())
+    .addHelpText('after', help)
+    .action((path: string, options: Options) => run((io) => answer(io, path, options)))
+
+async function answer(io: Io, path: string, { headers, baseUrl, profile, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, true)
+  const core = createCore(ledger, { profile, baseUrl: baseUrl ?? 'http://127.0.0.1:8000', log: logTo(io) })
+  const target = path.startsWith('/') ? path : `/${path}`
+  const reply = await core({ method: 'GET', target, header: () => undefined })
+  if (headers) {
+    const head = reply.headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\n`))
+    await print(io.stdout, `HTTP/1.1 ${reply.status}\n${head.join('')}\n`)
+  }
+  await print(io.stdout, Buffer.concat([...reply.parts, Buffer.from('\n')]))
+  if (reply.status < 400) return exits.ok
+  return reply.status < 500 ? exits.answer4xx : exits.answer5xx
+}

@@ -1,0 +1,70 @@
+/** `folio serve`: a store over HTTP, and closes fed to it meanwhile. */
+import type { Command } from 'commander'
+import type { IngestResult, Ledger } from '../../../src/index.ts'
+import { serve as listen } from '../../http/index.ts'
+import { exits, logTo } from '../exit.ts'
+import { feed } from '../feed.ts'
+import { digits, type Io, note, stopped } from '../io.ts'
+import { type AnswerOptions, baseUrlOption, profileOption, wholeNumber } from '../options.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+import { urlsToTry } from '../try.ts'
+
+interface Options extends StoreOptions, AnswerOptions {
+  readonly port: number
+  readonly host: string
+  readonly ingest?: string
+  readonly json?: boolean
+}
+
+const help = `
+With --ingest, ledger closes are read while the service answers, each visible as soon as it is durable. After the last
+one it serves on. A close that is refused ends the service with exit code 1, since it could only fall behind from there.
+With --json, standard output has one line {"ledger":N} for each ledger; everything else is on standard error.
+SIGINT and SIGTERM end it: the ledger under way is finished, answers under way are sent.
+
+Examples:
+  folio serve --data ./ledgers --port 8000
+  folio serve --store memory --ingest closes.ndjson.gz
+  tail -n +1 -f closes.ndjson | folio serve --data ./ledgers --ingest - --json`
+
+export const serve = (program: Command, run: Run): Command =>
+  program
+    .command('serve')
+    .description('serve a store over HTTP')
+    .addOption(dataOption())
+    .addOption(storeOption(false))
+    .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--ingest <file>', 'read ledger closes meanwhile; - is standard input')
+    .option('--json', 'print an acknowledgement line for each ledger')
+    .addOption(baseUrlOption())
+    .addOption(profileOption())
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => serveStore(io, options)))
+
+async function serveStore(io: Io, { port, host, ingest, json = false, baseUrl, profile, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, ingest === undefined)
+  const server = await listen(ledger, { port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
+  try {
+    await note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)
+    for (const url of await urlsToTry(ledger, server.url)) await note(io, `  try ${url}`)
+    const feeding = ingest === undefined ? undefined : fed(io, ledger, ingest, json)
+    const end = stopped(io.signal)
+    // The end of the input is not the end of the service; an error of it is.
+    await Promise.race([end, feeding?.then(() => end) ?? end])
+    await note(io, `${io.signal.reason}: closing`)
+    await feeding
+  } finally {
+    await server.close()
+  }
+  return exits.ok
+}
+
+async function fed(io: Io, ledger: Ledger, file: string, json: boolean): Promise<IngestResult> {
+  const result = await feed(io, ledger, [file], { json })
+  if (!io.signal.aborted) await note(io, `ingested ${digits(result.appended)} ledgers; the input has ended, serving on`)
+  return result
+}
+
+const range = ({ head }: Ledger): string => (head ? `, ledgers ${head.oldest} to ${head.last}` : ', no ledgers yet')

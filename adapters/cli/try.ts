@@ -1,0 +1,16 @@
+/** A few URLs worth trying on a service that has just started, with ids of the newest records. */
+import { catalogue, type Ledger } from '../../src/index.ts'
+
+export async function urlsToTry(ledger: Ledger, url: string): Promise<string[]> {
+  const { records } = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 1 })
+  const [newest] = records
+  const ofRecords = newest
+    ? [
+        `${url}/accounts/${newest.account}/operations?limit=5`,
+        `${url}/transactions/${newest.hash}`,
+        `${url}/trades?order=desc&limit=5`,
+        `-H 'Accept: text/event-stream' '${url}/effects?cursor=now'`,
+      ]
+    : []
+  return [url, `${url}/ledgers?order=desc&limit=3`, ...ofRecords].map((text) => `curl ${text.startsWith('-') ? text : `'${text}'`}`)
+}

@@ -1,0 +1,68 @@
+/** `folio get`: one answer, its status told by the exit code. */
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { openLedger } from '../../src/index.ts'
+import { directory, folio, lines, ndjson } from './support.ts'
+
+const closes = lines(5)
+
+async function filled(): Promise<string> {
+  const data = join(directory(), 'data')
+  await folio(['ingest', '--data', data, '--batch', '5', '-'], { stdin: ndjson(closes) })
+  return data
+}
+
+describe('a store of five ledgers', () => {
+  test('gives a record, a page, a problem, by path', async () => {
+    const data = await filled()
+    const one = await folio(['get', '/ledgers/2100003', '--data', data])
+    expect(one).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(one.out)).toMatchObject({ sequence: 2_100_003, hash: JSON.parse(closes[3]!).ledger.hash })
+
+    const page = await folio(['get', 'ledgers?limit=2&order=desc', '--data', data])
+    expect(JSON.parse(page.out)._embedded.records.map((record: any) => record.sequence)).toEqual([2_100_004, 2_100_003])
+
+    const missing = await folio(['get', '/ledgers/9999999', '--data', data])
+    expect(missing).toMatchObject({ code: 4, err: '' })
+    expect(JSON.parse(missing.out)).toMatchObject({ status: 404, type: '/problems/not_found' })
+
+    const wrong = await folio(['get', '/ledgers?limit=0', '--data', data])
+    expect(wrong.code).toBe(4)
+    expect(JSON.parse(wrong.out)).toMatchObject({ status: 400, extras: { invalid_field: 'limit' } })
+  })
+
+  test('gives the head on request, and links from the base URL', async () => {
+    const data = await filled()
+    const { out } = await folio(['get', '/ledgers?limit=1', '--data', data, '--headers', '--base-url', 'https://example.org/api/'])
+    expect(out).toMatch(/^HTTP\/1\.1 200\n/)
+    expect(out).toMatch(/\ncontent-type: application\/hal\+json; charset=utf-8\n/i)
+    expect(JSON.parse(out.slice(out.indexOf('\n\n')))._links.self.href).toMatch(/^https:\/\/example\.org\/api\/ledgers\?/)
+  })
+
+  test('keeps 64-bit integers exact', async () => {
+    const data = await filled()
+    const { out } = await folio(['get', '/operations?limit=1', '--data', data])
+    expect(out).toMatch(/"id":9019431321604097\b/)
+  })
+
+  test('is refused while it is open elsewhere', async () => {
+    const data = await filled()
+    await using _ = await openLedger(level(data))
+    expect(await folio(['get', '/', '--data', data])).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^folio: STORE_LOCKED: /),
+    })
+  })
+})
+
+test('a directory without a store is not made one', async () => {
+  const data = join(directory(), 'data')
+  for (const command of [
+    ['get', '/'],
+    ['serve', '--port', '0'],
+  ]) {
+    expect(await folio([...command, '--data', data])).toMatchObject({ code: 3, err: expect.stringMatching(/^folio: STORE_MISSING: /) })
+  }
+})

@@ -1,0 +1,75 @@
+/** `folio serve`: answers, closes fed meanwhile, and a graceful end. */
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { directory, folio, lines, ndjson, type Running, start } from './support.ts'
+
+const closes = lines(5)
+const urlOf = async (running: Running): Promise<string> => (await running.until('err', / at (http:\/\/[^\s,]+)/))[1]!
+const sequences = async (url: string): Promise<number[]> =>
+  ((await (await fetch(`${url}/ledgers`)).json()) as any)._embedded.records.map((record: any) => record.sequence)
+
+test('a store is served until SIGTERM, and what to try is shown', async () => {
+  const data = join(directory(), 'data')
+  await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes) })
+  const running = start(['serve', '--data', data, '--port', '0'])
+  const url = await urlOf(running)
+  expect(await sequences(url)).toEqual([2_100_000, 2_100_001, 2_100_002, 2_100_003, 2_100_004])
+  const [, tried] = await running.until('err', /try curl '(\S+\/transactions\/\w+)'/)
+  expect((await fetch(tried!)).status).toBe(200)
+  expect(await folio(['get', '/', '--data', data])).toMatchObject({ code: 3 })
+  running.stop()
+  const { code, out, err } = await running.done
+  expect({ code, out }).toEqual({ code: 0, out: '' })
+  expect(err).toMatch(/, ledgers 2100000 to 2100004\n/)
+  await expect(fetch(url)).rejects.toThrow()
+  expect(await folio(['get', '/ledgers/2100004', '--data', data])).toMatchObject({ code: 0 })
+})
+
+test('closes from standard input are visible when they are acknowledged, and the service outlives them', async () => {
+  const stdin = new PassThrough()
+  const running = start(['serve', '--store', 'memory', '--port', '0', '--ingest', '-', '--json'], { stdin })
+  const url = await urlOf(running)
+  expect(await sequences(url)).toEqual([])
+  for (const [at, line] of closes.entries()) {
+    stdin.write(`${line}\n`)
+    await running.until('out', new RegExp(`{"ledger":${2_100_000 + at}}\n$`))
+    expect((await sequences(url)).at(-1)).toBe(2_100_000 + at)
+  }
+  stdin.end()
+  await running.until('err', /ingested 5 ledgers; the input has ended, serving on/)
+  expect(await sequences(url)).toHaveLength(5)
+  running.stop('SIGINT')
+  expect((await running.done).code).toBe(0)
+})
+
+test('SIGTERM ends it while standard input stays open', async () => {
+  const stdin = new PassThrough()
+  const data = join(directory(), 'data')
+  const running = start(['serve', '--data', data, '--port', '0', '--ingest', '-'], { stdin })
+  stdin.write(`${closes[0]}\n{"half`)
+  const url = await urlOf(running)
+  while ((await sequences(url)).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  running.stop()
+  expect((await running.done).code).toBe(0)
+})
+
+test('a close that is refused ends the service', async () => {
+  const path = join(directory(), 'closes.ndjson')
+  writeFileSync(path, ndjson(closes.toSpliced(2, 1)))
+  const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--ingest', path])
+  expect(code).toBe(1)
+  expect(err).toMatch(/\nfolio: LEDGER_GAP: .*line: 3, sequence: 2100003, expected: 2100002\)\n$/)
+})
+
+test('a port that is taken is named', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => other.once('listening', resolve))
+  const { port } = other.address() as { port: number }
+  const { code, err } = await folio(['serve', '--store', 'memory', '--port', String(port), '--ingest', '-'])
+  other.close()
+  expect(code).toBe(6)
+  expect(err).toMatch(new RegExp(`^folio: cannot listen: .*EADDRINUSE.*${port}\n$`))
+})

@@ -1,0 +1,86 @@
+/** The program as it is shipped: built, started as processes, stopped by signals. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'tsup'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { directory } from './support.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+// Not dist/, which may be in use; within the package, so that its dependencies are found.
+const cache = join(root, 'node_modules/.cache')
+let out: string
+let program: string
+
+beforeAll(async () => {
+  mkdirSync(cache, { recursive: true })
+  out = mkdtempSync(join(cache, 'folio-cli-'))
+  await build({
+    entry: { cli: join(root, 'adapters/cli/index.ts') },
+    outDir: out,
+    config: false,
+    format: 'esm',
+    target: 'node20',
+    silent: true,
+  })
+  program = join(out, 'cli.js')
+})
+
+afterAll(() => rmSync(out, { recursive: true, force: true }))
+
+const generated = (ledgers: number): string =>
+  spawnSync(process.execPath, [program, 'generate', '--ledgers', String(ledgers), '--seed', '7'], { maxBuffer: 2 ** 28 }).stdout.toString()
+
+test('generate piped to ingest, then served until SIGTERM', async () => {
+  const data = join(directory(), 'data')
+  const pipe = `"$0" "$1" generate --ledgers 30 --seed 7 | "$0" "$1" ingest --data "$2" --json -`
+  const made = spawnSync('sh', ['-c', pipe, process.execPath, program, data])
+  expect(made.stderr.toString()).toMatch(/^{"appended":30,/)
+  expect(made.stdout.toString().trimEnd().split('\n')).toHaveLength(30)
+
+  const server = spawn(process.execPath, [program, 'serve', '--data', data, '--port', '0'])
+  const url = await new Promise<string>((resolve) => {
+    let text = ''
+    server.stderr.on('data', (chunk) => {
+      text += chunk
+      const found = / at (http:\S+), ledgers/.exec(text)
+      if (found) resolve(found[1]!)
+    })
+  })
+  const answer = (await (await fetch(`${url}/ledgers?limit=1`)).json()) as any
+  expect(answer._embedded.records[0].sequence).toBe(2_100_000)
+  const locked = spawnSync(process.execPath, [program, 'get', '/', '--data', data])
+  expect(locked.status).toBe(3)
+  expect(locked.stderr.toString()).toMatch(/^folio: STORE_LOCKED: /)
+  server.kill('SIGTERM')
+  expect(await once(server, 'exit')).toEqual([0, null])
+  expect(spawnSync(process.execPath, [program, 'get', '/ledgers/2100029', '--data', data]).status).toBe(0)
+})
+
+test('a process killed after an acknowledgement has kept what it acknowledged', async () => {
+  const data = join(directory(), 'data')
+  const feeder = spawn(process.execPath, [program, 'ingest', '--data', data, '--json', '-'])
+  feeder.stdin.on('error', () => {})
+  feeder.stdin.write(generated(60))
+  let acknowledged = ''
+  for await (const chunk of feeder.stdout) {
+    acknowledged += chunk
+    if (acknowledged.split('\n').length > 10) break
+  }
+  feeder.kill('SIGKILL')
+  await once(feeder, 'exit')
+  const last = /{"ledger":(\d+)}\n$/.exec(acknowledged)![1]!
+  expect(spawnSync(process.execPath, [program, 'get', `/ledgers/${last}`, '--data', data]).status).toBe(0)
+})
+
+test('head ends generate without an error', () => {
+  const { status, stderr } = spawnSync('bash', [
+    '-c',
+    `set -o pipefail; "$0" "$1" generate --ledgers 100000 --seed 7 | head -n 1`,
+    process.execPath,
+    program,
+  ])
+  expect({ status, stderr: stderr.toString() }).toEqual({ status: 0, stderr: '' })
+})

@@ -1,0 +1,40 @@
+/** Usage: help of every command, the version, and what wrong usage says. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { folio } from './support.ts'
+
+test.for(['', 'ingest', 'serve', 'get', 'generate'])('the help of folio %s', async (command) => {
+  const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/Examples:/)
+  expect(out).toMatchSnapshot()
+})
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await folio(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
+})
+
+const wrong: [argv: string[], says: RegExp][] = [
+  [[], /^Usage: folio/],
+  [['swim'], /^folio: unknown command 'swim'/],
+  [['ingest', '--data', 'x'], /^folio: missing required argument 'file'/],
+  [['ingest', 'x.ndjson'], /^folio: required option '--data <dir>' not specified/],
+  [
+    ['ingest', '--data', 'x', '--batch', '0', '-'],
+    /^folio: option '--batch <ledgers>' argument '0' is invalid. It must be a whole number from 1/,
+  ],
+  [['ingest', '--data', 'x', '--store', 'memory', '-'], /argument 'memory' is invalid. Allowed choices are level/],
+  [['serve'], /^folio: --data <dir> is needed with --store level/],
+  [['serve', '--data', 'x', '--port', '0x10'], /argument '0x10' is invalid/],
+  [['serve', '--data', 'x', '--base-url', 'example.org'], /It must be like https:\/\/example.org\/path/],
+  [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
+  [['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'], /^folio: firstLedger must be 1 to 147483647/],
+  [['get', '/a', '/b', '--data', 'x'], /^folio: too many arguments/],
+]
+
+test.for(wrong)('folio %j is wrong usage', async ([argv, says]) => {
+  const { code, out, err } = await folio(argv)
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(says)
+})
