@@ -16,7 +16,7 @@ import type { Place } from './scan/locate.ts'
 import { checkOptions, type Ended, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
-import type { MaybePromise, Store } from './store.ts'
+import { isPromise, type MaybePromise, type Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
 
@@ -178,6 +178,25 @@ export class Ledger {
     return this.writer.reader()
   }
 
+  /**
+   * Runs a read. One that failed while history was being taken back is run again after that: it may have seen values from both before and after,
+   * and took them for damage.
+   */
+  private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
+    const { stepsBack } = this.writer
+    const again = (error: unknown): Promise<T> => {
+      const torn = this.writer.stepsBack !== stepsBack || stepsBack % 2 === 1
+      if (!torn || !(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
+      return this.writer.idle().then(() => this.ask(read))
+    }
+    try {
+      const answer = this.reader().run(read)
+      return isPromise(answer) ? answer.catch(again) : answer
+    } catch (error) {
+      return again(error)
+    }
+  }
+
   private checkOpen(): void {
     if (this.closing) throw new FolioError('CLOSED')
   }
@@ -188,13 +207,13 @@ export class Ledger {
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
     const checked = checkValues(query, values as never)
-    return this.reader().run((reader) => readPage(reader, query, checked, options))
+    return this.ask((reader) => readPage(reader, query, checked, options))
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
   readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
     const checked = checkValues(query, values as never)
-    return this.reader().run((reader) => resolveOne(reader, query, checked))
+    return this.ask((reader) => resolveOne(reader, query, checked))
   }
 
   /**
@@ -272,7 +291,7 @@ export class Ledger {
 
   /** The paging token that `now` stands for in a listing. */
   now(query: List<any>): MaybePromise<string> {
-    return this.reader().run((reader) => headToken(reader, query.of))
+    return this.ask((reader) => headToken(reader, query.of))
   }
 
   /** Streams that have caught up and wait for the next ledger. */

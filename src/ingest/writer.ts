@@ -40,6 +40,8 @@ export interface Told {
 
 export class LedgerWriter {
   head: Head
+  /** Counts the beginning and the end of each step back: a read that saw it change may have seen values of both sides. */
+  stepsBack = 0
   private readonly store: Store
   private readonly cache: Cache
   private readonly fileEvery: number
@@ -169,18 +171,36 @@ export class LedgerWriter {
       await this.store.write([[INTENT, undefined]], { durable: true })
       return 0
     }
-    while (this.head.last > sequence && this.head.last > 0) {
-      const { writes, head, unfiled } = await this.reader().run((read) => stepBack(read, logs, sequence))
-      const done = head.last <= sequence || head.last === 0
-      const intent: Write = [INTENT, done ? undefined : encodeIntent({ rollback: sequence })]
-      await this.write([intent, ...writes], head, true, () => {
-        this.cache.clear()
-        this.unfiled = unfiled
-      })
+    try {
+      while (this.head.last > sequence && this.head.last > 0) await this.stepBack(sequence)
+      await this.loadTails()
+    } catch (error) {
+      // The tails are those of the head from before: nothing may be appended to them.
+      if (this.head.last < last) this.failure ??= error
+      throw error
+    } finally {
+      if (this.head.last < last) this.told.rolledBack(this.head.last)
     }
-    await this.loadTails()
-    this.told.rolledBack(this.head.last)
     return last - Math.max(this.head.last, first - 1)
+  }
+
+  /** Readers go back before the store does: what lies above the lower head is nothing to them, there or not. */
+  private async stepBack(sequence: number): Promise<void> {
+    const { writes, head, unfiled } = await this.reader().run((read) => stepBack(read, logs, sequence))
+    const done = head.last <= sequence || head.last === 0
+    const intent: Write = [INTENT, done ? undefined : encodeIntent({ rollback: sequence })]
+    const adopt = (): void => {
+      this.head = head
+      this.unfiled = unfiled
+      this.cache.clear()
+    }
+    this.stepsBack++
+    adopt()
+    try {
+      await this.write([intent, ...writes], head, true, adopt)
+    } finally {
+      this.stepsBack++
+    }
   }
 
   private checkSound(): void {

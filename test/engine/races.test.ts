@@ -1,0 +1,138 @@
+/** Reads that wait for their values while ledgers are appended and taken back, over stores that answer late. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { closeOf, hashOf, shape } from '../../adapters/testing/arbitraries.ts'
+import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { agree, codeOf, holds } from './support.ts'
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+}
+
+const story = fc.record({
+  shapes: fc.array(shape, { minLength: 2, maxLength: 6, size: 'max' }),
+  draws: fc.array(draw, { minLength: 30, maxLength: 60 }),
+  delays: fc.array(fc.nat(4), { minLength: 1, maxLength: 12 }),
+  cacheBytes: fc.constantFrom(0, 3_000, 1_000_000),
+  fileEvery: fc.constantFrom(1, 20, 1000),
+  back: fc.constantFrom(0, 0, 1, 3),
+})
+
+test('whatever waits while history moves, no read sees damage, and what is read later is whole', () =>
+  holds(story, 60, async ({ shapes, draws, delays, cacheBytes, fileEvery, back }) => {
+    const disk = memoryDisk()
+    let answers = 0
+    const store = slow(memory(disk), () => turns(delays[answers++ % delays.length]!))
+    const ledger = await openLedger(store, { cacheBytes, fileEvery })
+    const model = naiveLedger()
+    const waiting: Promise<string>[] = []
+    const ask = (from: number): void => {
+      for (const drawn of draws.slice(from, from + 8)) {
+        const { query, values, options } = requestOf(model, drawn)
+        const row = catalogue[query]
+        waiting.push(codeOf(() => (row.kind === 'one' ? ledger.get(row as never, values as never) : ledger.page(row as never, values as never, options))))
+      }
+    }
+    let previous: string | undefined
+    for (const [at, one] of shapes.entries()) {
+      const close = closeOf(one, 100 + at, previous)
+      previous = close.ledger.hash
+      const appended = ledger.append(close)
+      ask(at * 8)
+      await appended
+      model.append(close)
+      ask(at * 8 + 4)
+    }
+    if (back > 0) {
+      const to = Math.max(99, ledger.head!.last - back)
+      const taken = ledger.rollback(to)
+      ask(0)
+      await taken
+      ask(8)
+      model.rollback(to)
+      for (const one of shapes.slice(0, back)) {
+        const close = closeOf(one, (ledger.head?.last ?? 99) + 1, ledger.head?.hash, 1)
+        await ledger.append(close)
+        model.append(close)
+      }
+    }
+    const codes = await Promise.all(waiting)
+    expect(codes.filter((code) => !/^(no error|BAD_REQUEST|NOT_FOUND|GONE_BEFORE_HISTORY)/.test(code))).toEqual([])
+    for (const drawn of draws) await agree(ledger, model, requestOf(model, drawn))
+    const again = await openLedger(memory(disk))
+    for (const drawn of draws) await agree(again, model, requestOf(model, drawn))
+  }))
+
+/** A store that lets `between` happen after the first `get` of a key that begins with `prefix`. */
+function interrupted(store: Store, prefix: number, between: () => Promise<unknown>): Store {
+  let done = false
+  const late = slow(store)
+  return {
+    ...late,
+    async get(key) {
+      const value = await store.get(key)
+      if (key[0] !== prefix || done) return value
+      done = true
+      await between()
+      return value
+    },
+  }
+}
+
+describe('an offer is asked for, and between its seller and its state', () => {
+  const first = richClose(10, hashOf(9))
+  const offer = first.offers!.changed![0]!
+  const nextWith = (offers: NonNullable<LedgerClose['offers']>): LedgerClose => ({ ...richClose(11, first.ledger.hash), offers })
+
+  async function offerWhile(change: (ledger: Ledger) => Promise<unknown>): Promise<unknown> {
+    const disk = memoryDisk()
+    await (await openLedger(memory(disk))).append(first)
+    let ledger!: Ledger
+    ledger = await openLedger(interrupted(memory(disk), 0x41, () => change(ledger)))
+    return ledger.get(catalogue.offer, { offer: 7n })
+  }
+
+  test('it is removed: nothing is found', async () => {
+    expect(await offerWhile((ledger) => ledger.append(nextWith({ removed: [7n] })))).toBeUndefined()
+  })
+
+  test('it goes to another seller: it is found there', async () => {
+    const found = await offerWhile((ledger) => ledger.append(nextWith({ changed: [{ ...offer, seller: 'GZED' }] })))
+    expect(found).toMatchObject({ id: 7n, seller: 'GZED' })
+  })
+
+  test('its ledger is taken back: nothing is found', async () => {
+    expect(await offerWhile((ledger) => ledger.rollback(9))).toBeUndefined()
+  })
+})
+
+test('a read of the lists that fails while they are filed loses no filing: the ledger is refused, and may be tried again', async () => {
+  const disk = memoryDisk()
+  const store = memory(disk)
+  let failing = 0
+  const flaky: Store = {
+    ...slow(store),
+    async getMany(keys) {
+      if (failing > 0 && --failing === 0) throw new FolioError('STORE_FAILED', { reason: 'no answer' })
+      return store.getMany(keys)
+    },
+  }
+  const [first, second] = [richClose(10, hashOf(9)), richClose(11, hashOf(10, 99))]
+  const ledger = await openLedger(flaky, { fileEvery: 1, cacheBytes: 0 })
+  await ledger.append(first)
+  for (const nth of [1, 2]) {
+    failing = nth
+    expect(await codeOf(() => ledger.append(second))).toBe('STORE_FAILED')
+    expect(ledger.head?.last).toBe(10)
+  }
+  expect(await ledger.append(second)).toMatchObject({ appended: true })
+  for (const opened of [ledger, await openLedger(memory(disk))]) {
+    const { records } = await opened.page(catalogue.operationsOfAccount, { account: 'GALICE' })
+    expect(records.map(({ paging_token }) => Number(BigInt(paging_token) >> 32n))).toEqual([10, 10, 10, 11, 11, 11])
+  }
+})
