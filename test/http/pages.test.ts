@@ -1,0 +1,120 @@
+/** Pages: their links, their cursors, what is said of pages past the end. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
+import { openLedger } from '../../src/index.ts'
+import { type Ask, asker, BASE, closes, hashOf, idOf, recordsOf, smallLedger, tokensOf } from './support.ts'
+
+let ask: Ask
+beforeAll(async () => {
+  ask = asker(await smallLedger())
+})
+
+const linksOf = async (target: string): Promise<Record<string, string>> => {
+  const { body } = await ask(target)
+  return Object.fromEntries(Object.entries<{ href: string }>(body._links).map(([name, { href }]) => [name, href.slice(BASE.length)]))
+}
+
+describe('the links of a page', () => {
+  it('carry cursor, limit and order, always all three', async () => {
+    expect(await linksOf('/ledgers?limit=2')).toEqual({
+      self: '/ledgers?cursor=&limit=2&order=asc',
+      next: `/ledgers?cursor=${idOf(2, 0, 0)}&limit=2&order=asc`,
+      prev: `/ledgers?cursor=${idOf(1, 0, 0)}&limit=2&order=desc`,
+    })
+  })
+
+  it('go on in the order that was asked for, and back in the other', async () => {
+    expect(await linksOf('/ledgers?order=desc&limit=1')).toEqual({
+      self: '/ledgers?cursor=&limit=1&order=desc',
+      next: `/ledgers?cursor=${idOf(3, 0, 0)}&limit=1&order=desc`,
+      prev: `/ledgers?cursor=${idOf(3, 0, 0)}&limit=1&order=asc`,
+    })
+  })
+
+  it('echo the cursor as it was given', async () => {
+    expect((await linksOf('/ledgers?cursor=007'))['self']).toBe('/ledgers?cursor=007&limit=10&order=asc')
+    const now = await linksOf('/ledgers?cursor=now')
+    expect(now['self']).toBe('/ledgers?cursor=now&limit=10&order=asc')
+    expect(now['next']).toBe(`/ledgers?cursor=${idOf(3, 0, 0)}&limit=10&order=asc`)
+  })
+
+  it('of an empty page keep its cursor', async () => {
+    const token = idOf(3, 0, 0)
+    expect(await linksOf(`/ledgers?cursor=${token}`)).toEqual({
+      self: `/ledgers?cursor=${token}&limit=10&order=asc`,
+      next: `/ledgers?cursor=${token}&limit=10&order=asc`,
+      prev: `/ledgers?cursor=${token}&limit=10&order=desc`,
+    })
+  })
+
+  it('carry the filters in declared order, and nothing that the endpoint does not know', async () => {
+    const links = await linksOf(
+      '/trades?X-Client-Name=sdk&offer_id=7&counter_asset_issuer=GISSUER&counter_asset_code=ABC&counter_asset_type=credit_alphanum4&base_asset_type=native&limit=3',
+    )
+    expect(links['self']).toBe(
+      '/trades?base_asset_type=native&counter_asset_type=credit_alphanum4&counter_asset_code=ABC&counter_asset_issuer=GISSUER&offer_id=7&cursor=&limit=3&order=asc',
+    )
+  })
+
+  it('leave out offer_id=0, which means no offer', async () => {
+    expect((await linksOf('/trades?offer_id=0'))['self']).toBe('/trades?cursor=&limit=10&order=asc')
+    expect(recordsOf(await ask('/trades?offer_id=0'))).toHaveLength(2)
+  })
+
+  it('carry the path in its one form: hash in lower case, account percent-encoded', async () => {
+    expect((await linksOf(`/transactions/${hashOf('A')}/operations`))['self']).toBe(`/transactions/${hashOf('a')}/operations?cursor=&limit=10&order=asc`)
+    expect((await linksOf('/accounts/%47ALICE/operations/'))['self']).toBe('/accounts/GALICE/operations?cursor=&limit=10&order=asc')
+  })
+})
+
+describe('a page', () => {
+  it('holds the records in order, whatever of their blocks is kept rendered', async () => {
+    const up = tokensOf(await ask('/operations'))
+    expect(up).toEqual([idOf(1, 1, 1), idOf(1, 1, 2), idOf(2, 1, 1), idOf(2, 1, 2)])
+    for (let i = 0; i < 3; i++) {
+      expect(tokensOf(await ask('/operations?order=desc'))).toEqual([...up].reverse())
+      expect(tokensOf(await ask('/operations?limit=3'))).toEqual(up.slice(0, 3))
+      expect(tokensOf(await ask(`/operations?cursor=${up[0]}&limit=2`))).toEqual(up.slice(1, 3))
+      expect(tokensOf(await ask('/payments?order=desc'))).toEqual(up.slice(0, 2).reverse())
+      expect(tokensOf(await ask('/accounts/GALICE/operations'))).toEqual([up[0], up[1]])
+    }
+  })
+
+  it('past the end is empty, also where an empty list is not found', async () => {
+    const effects = `/transactions/${hashOf('a')}/effects`
+    expect(recordsOf(await ask(effects))).toHaveLength(2)
+    expect(recordsOf(await ask(`${effects}?cursor=${idOf(9, 9, 9)}`))).toEqual([])
+    expect((await ask(`/transactions/${hashOf('b')}/effects`)).status).toBe(404)
+  })
+
+  it('of an unknown account is not found, but for its offers', async () => {
+    for (const list of ['transactions', 'operations', 'payments', 'effects', 'trades'])
+      expect((await ask(`/accounts/GNOBODY/${list}`)).status, list).toBe(404)
+    expect(recordsOf(await ask('/accounts/GNOBODY/offers'))).toEqual([])
+  })
+})
+
+describe('a history that starts late', () => {
+  it('refuses to go back from below its oldest ledger, and emits no link that would', async () => {
+    const late = await openLedger(memory())
+    await late.ingest(closes.slice(1))
+    const ask = asker(late)
+    expect((await ask('/ledgers/1')).status).toBe(410)
+    const gone = await ask('/ledgers?cursor=5&order=desc')
+    expect(gone.status).toBe(410)
+    expect(gone.body.extras).toEqual({ oldest_ledger: 2 })
+    for (const [path, cursor] of [[`/ledgers/3/operations`, '5'], ['/ledgers/3/effects', '5-1']] as const) {
+      const { body } = await ask(`${path}?cursor=${cursor}`)
+      expect(body._links.next.href).toContain(`cursor=${cursor}&`)
+      expect((await ask(body._links.prev.href.slice(BASE.length))).status, body._links.prev.href).toBe(200)
+    }
+  })
+
+  it('has no ledger yet: listings are empty, the rest is not found', async () => {
+    const ask = asker(await openLedger(memory()))
+    expect(recordsOf(await ask('/transactions?order=desc'))).toEqual([])
+    expect((await ask('/ledgers/1')).status).toBe(404)
+    expect((await ask('/health')).body).toEqual({ status: 'ok', history: null })
+    expect((await ask('/')).status).toBe(200)
+  })
+})
