@@ -1,0 +1,84 @@
+/**
+ * What is compared: whatever can answer a query of the catalogue with the bytes of a response body.
+ */
+import type { GeneratedClose } from '../adapters/generate/index.ts'
+
+/** The lists that are asked for, by their name in the catalogue. */
+export type ListName =
+  | 'transactions'
+  | 'operations'
+  | 'effects'
+  | 'trades'
+  | 'transactionsOfAccount'
+  | 'operationsOfAccount'
+  | 'paymentsOfAccount'
+  | 'effectsOfAccount'
+  | 'tradesOfAccount'
+  | 'tradesOfOffer'
+
+export interface AssetName {
+  readonly type: 'native' | 'credit_alphanum4' | 'credit_alphanum12'
+  readonly code?: string
+  readonly issuer?: string
+}
+
+/** One request, as plain data. */
+export interface Ask {
+  readonly what: ListName | 'transaction'
+  readonly account?: string
+  readonly offer?: string
+  readonly hash?: string
+  readonly base?: AssetName
+  readonly counter?: AssetName
+  readonly cursor?: string
+  readonly order: 'asc' | 'desc'
+  readonly limit: number
+}
+
+/** The base URL of every link, the same for all. */
+export const BASE = 'http://127.0.0.1:8000'
+
+export const assetText = ({ type, code, issuer }: AssetName): string => (type === 'native' ? 'native' : `${code}:${issuer}`)
+
+/** The filters of an ask in the order in which links carry them. */
+export function filtersOf({ base, counter }: Ask): [name: string, value: string][] {
+  const out: [string, string][] = []
+  for (const [side, asset] of [
+    ['base', base],
+    ['counter', counter],
+  ] as const)
+    for (const part of ['type', 'code', 'issuer'] as const) {
+      const value = asset?.[part]
+      if (value !== undefined) out.push([`${side}_asset_${part}`, value])
+    }
+  return out
+}
+
+/** The path of an ask, without its query string. */
+export function pathOf({ what, account, offer, hash }: Ask): string {
+  if (what === 'transaction') return `/transactions/${hash}`
+  if (what === 'tradesOfOffer') return `/offers/${offer}/trades`
+  return what.endsWith('OfAccount') ? `/accounts/${account}/${what.slice(0, -'OfAccount'.length)}` : `/${what}`
+}
+
+/** The ask as a request target. */
+export function targetOf(ask: Ask): string {
+  if (ask.what === 'transaction') return pathOf(ask)
+  const query = new URLSearchParams(filtersOf(ask))
+  if (ask.cursor !== undefined) query.set('cursor', ask.cursor)
+  query.set('limit', String(ask.limit))
+  query.set('order', ask.order)
+  return `${pathOf(ask)}?${query}`
+}
+
+export interface Contender {
+  /** Made ready outside the measured time: what an HTTP layer would have read from the request. */
+  prepare(ask: Ask): unknown
+  /** The body of the answer, in parts. */
+  body(prepared: unknown): readonly Uint8Array[] | Promise<readonly Uint8Array[]>
+  /** The records of the answer as objects. */
+  records(prepared: unknown): readonly unknown[] | Promise<readonly unknown[]>
+  /** Takes in one ledger, durable when it resolves. */
+  append(close: GeneratedClose): void | Promise<void>
+  close(): void | Promise<void>
+}

@@ -1,0 +1,144 @@
+/**
+ * A load generator: keep-alive connections on which one request waits for the answer to the one before. Written on bare sockets, so that
+ * the client's own cost stays below the server's and a page of 200 does not measure the client's HTTP parser.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface Load {
+  readonly count: number
+  readonly ms: number
+  readonly bytes: number
+  /** Time to the end of the answer, µs: its median, and the 99th of a hundred. */
+  readonly p50: number
+  readonly p99: number
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/** The request of each target. Host is the same for every server, since links are made of it. */
+export const requestOf = (target: string): Buffer =>
+  Buffer.from(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/hal+json\r\n\r\n`)
+
+class Connection {
+  private readonly socket: Socket
+  private head: Buffer | undefined
+  private left = -1
+  private size = 0
+  private kept: Buffer[] | undefined
+  private waiting: ((size: number) => void) | undefined
+  private failed: ((error: Error) => void) | undefined
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.take(chunk))
+    socket.on('error', (error) => this.failed?.(error))
+    socket.on('close', () => this.failed?.(new Error('the server closed the connection')))
+  }
+
+  static open(port: number): Promise<Connection> {
+    return new Promise((done, failed) => {
+      const socket = connect(port, '127.0.0.1', () => done(new Connection(socket)))
+      socket.once('error', failed)
+    })
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.left < 0) {
+      const head = this.head ? Buffer.concat([this.head, chunk]) : chunk
+      const end = head.indexOf(HEAD_END)
+      if (end < 0) {
+        this.head = head
+        return
+      }
+      const text = head.toString('latin1', 0, end)
+      const length = /\r\ncontent-length: (\d+)/i.exec(text)
+      if (!text.startsWith('HTTP/1.1 200') || !length) {
+        this.fail(new Error(`unexpected answer: ${text}`))
+        return
+      }
+      this.head = undefined
+      this.size = Number(length[1])
+      this.left = this.size
+      chunk = head.subarray(end + HEAD_END.length)
+    }
+    this.left -= chunk.length
+    this.kept?.push(chunk)
+    if (this.left > 0) return
+    if (this.left < 0) {
+      this.fail(new Error('more bytes than announced'))
+      return
+    }
+    this.left = -1
+    this.waiting!(this.size)
+  }
+
+  private fail(error: Error): void {
+    this.failed?.(error)
+    this.socket.destroy()
+  }
+
+  /** Sends a request; resolves with the size of the body. */
+  ask(request: Buffer): Promise<number> {
+    return new Promise((done, failed) => {
+      this.waiting = done
+      this.failed = failed
+      this.socket.write(request)
+    })
+  }
+
+  async body(request: Buffer): Promise<Buffer> {
+    this.kept = []
+    await this.ask(request)
+    const body = Buffer.concat(this.kept)
+    this.kept = undefined
+    return body
+  }
+
+  close(): void {
+    this.failed = undefined
+    this.socket.destroy()
+  }
+}
+
+export class Client {
+  private readonly connections: readonly Connection[]
+
+  private constructor(connections: readonly Connection[]) {
+    this.connections = connections
+  }
+
+  static async open(port: number, connections: number): Promise<Client> {
+    return new Client(await Promise.all(Array.from({ length: connections }, () => Connection.open(port))))
+  }
+
+  body(target: string): Promise<Buffer> {
+    return this.connections[0]!.body(requestOf(target))
+  }
+
+  /** Every connection takes the next request as soon as it has its answer. */
+  async run(requests: readonly Buffer[]): Promise<Load> {
+    const times: number[] = []
+    let next = 0
+    let bytes = 0
+    const begin = performance.now()
+    await Promise.all(
+      this.connections.map(async (connection) => {
+        while (next < requests.length) {
+          const request = requests[next++]!
+          const start = performance.now()
+          bytes += await connection.ask(request)
+          times.push(performance.now() - start)
+        }
+      }),
+    )
+    const ms = performance.now() - begin
+    times.sort((a, b) => a - b)
+    const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))]! * 1000
+    return { count: requests.length, ms, bytes, p50: at(0.5), p99: at(0.99) }
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close()
+  }
+}

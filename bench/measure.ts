@@ -1,0 +1,87 @@
+/**
+ * Numbers made of runs.
+ */
+export interface Spread {
+  readonly median: number
+  readonly least: number
+  readonly most: number
+}
+
+export function spread(values: readonly number[]): Spread {
+  const sorted = values.slice().sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const median = sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  return { median, least: sorted[0]!, most: sorted[sorted.length - 1]! }
+}
+
+/** One run of one side. */
+export interface Run {
+  /** How many pages, ledgers, records. */
+  readonly count: number
+  /** Wall time of all of them. */
+  readonly ms: number
+  /** CPU time of the whole process meanwhile: its own threads, the collector's, the store's. */
+  readonly cpuMs: number
+  /** Resident memory after it. */
+  readonly rss: number
+}
+
+/** Two sides measured in turns: the same round of each side saw the same weather. */
+export interface Row {
+  readonly suite: 'page' | 'http' | 'scan' | 'ingest' | 'disk' | 'deep' | 'memory'
+  readonly work: string
+  readonly group: string
+  readonly workload?: string
+  readonly limit?: number
+  readonly unit: string
+  readonly peer: string
+  readonly ours: Spread
+  readonly theirs: Spread
+  /** How many times faster (smaller) we are; of each round, then the median. */
+  readonly ratio: Spread
+  readonly floor?: number
+  /** `below`: the ratio must not be more than the floor. */
+  readonly sense: 'above' | 'below'
+  readonly ok?: boolean
+  /** Mean CPU time a page over all rounds, in the row's unit. */
+  readonly ourCpu?: number
+  readonly theirCpu?: number
+  readonly more?: Readonly<Record<string, number | string>>
+}
+
+const mean = (runs: readonly Run[], of: 'ms' | 'cpuMs'): number =>
+  runs.reduce((sum, run) => sum + run[of], 0) / runs.reduce((sum, run) => sum + run.count, 0)
+
+type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 'workload' | 'limit' | 'floor' | 'more'>>
+
+/** A row of times, in µs a piece. */
+export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]): Row {
+  const micros = (run: Run): number => (run.ms * 1000) / run.count
+  const ratio = spread(ours.map((run, round) => micros(theirs[round]!) / micros(run)))
+  return {
+    ...named,
+    unit: 'µs',
+    sense: 'above',
+    ours: spread(ours.map(micros)),
+    theirs: spread(theirs.map(micros)),
+    ratio,
+    ...(named.floor !== undefined && { ok: ratio.median >= named.floor }),
+    ourCpu: mean(ours, 'cpuMs') * 1000,
+    theirCpu: mean(theirs, 'cpuMs') * 1000,
+  }
+}
+
+/** Both sides in turns, round by round; each starts every other round. */
+export async function inTurns(
+  rounds: number,
+  ours: (round: number) => Promise<Run>,
+  theirs: (round: number) => Promise<Run>,
+): Promise<[Run[], Run[]]> {
+  const runs: [Run[], Run[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    if (round % 2 === 0) runs[0].push(await ours(round))
+    runs[1].push(await theirs(round))
+    if (round % 2 === 1) runs[0].push(await ours(round))
+  }
+  return runs
+}

@@ -1,0 +1,99 @@
+/**
+ * Pages and single records in process: each work in both workloads, at both limits.
+ */
+import type Database from 'better-sqlite3'
+import type { Ask } from './contender.ts'
+import type { DataSet } from './dataset.ts'
+import { inTurns, type Row, type Run, timed } from './measure.ts'
+import type { Worker } from './results.ts'
+import { Draws, type Limit, type Work, type Workload } from './works.ts'
+
+export interface Pace {
+  readonly rounds: number
+  /** About so long a run of the slower side takes. */
+  readonly runMs: number
+  /** Answers compared before timing. */
+  readonly checks: readonly [ten: number, twoHundred: number]
+}
+export const FULL: Pace = { rounds: 11, runMs: 150, checks: [300, 100] }
+export const QUICK: Pace = { rounds: 5, runMs: 25, checks: [60, 20] }
+
+const MOST_A_RUN = 4000
+
+/** Draws requests, always the same ones for the same work. */
+export class Asks {
+  private readonly draws: Draws
+  private readonly work: Work
+  private readonly workload: Workload
+  private readonly limit: Limit
+
+  constructor(db: Database, data: DataSet, work: Work, workload: Workload, limit: Limit) {
+    const seed = [...`${work.name} ${workload} ${limit}`].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7)
+    this.draws = new Draws(db, data, seed)
+    this.work = work
+    this.workload = workload
+    this.limit = limit
+  }
+
+  take(count: number): Ask[] {
+    return Array.from({ length: count }, () => this.work.draw(this.draws, this.workload, this.limit))
+  }
+}
+
+/** Equal answers, or an error that shows the first difference. */
+async function compare(ours: Worker, theirs: Worker, asks: readonly Ask[], name: string): Promise<void> {
+  const [left, right] = await Promise.all([ours.call('digests', 0, asks.length), theirs.call('digests', 0, asks.length)])
+  const other = left.findIndex((digest, i) => digest !== right[i])
+  if (other < 0) return
+  const [a, b] = await Promise.all([ours.call('shown', other), theirs.call('shown', other)])
+  let at = 0
+  while (a[at] === b[at]) at++
+  const around = (text: string): string => text.slice(Math.max(0, at - 80), at + 160)
+  throw new Error(`${name}: other answers to ${JSON.stringify(asks[other])}\n  ours:   …${around(a)}\n  theirs: …${around(b)}`)
+}
+
+/** One row: draws, compares, then runs both sides in turns on fresh draws, so that no page is asked for twice but by chance. */
+export async function pageRow(
+  ours: Worker,
+  theirs: Worker,
+  db: Database,
+  data: DataSet,
+  pace: Pace,
+  work: Work,
+  workload: Workload,
+  limit: Limit,
+): Promise<Row> {
+  const column = limit === 10 ? 0 : 1
+  const asks = new Asks(db, data, work, workload, limit)
+  const prepare = (list: readonly Ask[]): Promise<unknown> =>
+    Promise.all([ours.call('prepare', list, work.answer), theirs.call('prepare', list, work.answer)])
+  const checks = pace.checks[column]!
+  const checked = asks.take(checks)
+  await prepare(checked)
+  await compare(ours, theirs, checked, `${work.name} ${limit} ${workload}`)
+  const trial = await theirs.call('run', 0, checks)
+  const ourTrial = await ours.call('run', 0, checks)
+  const slower = Math.max(trial.ms, ourTrial.ms) / checks
+  const each = Math.max(20, Math.min(MOST_A_RUN, Math.ceil(pace.runMs / slower)))
+
+  // One run more, to warm up.
+  await prepare(asks.take(each * (pace.rounds + 1)))
+  const run = (side: Worker) => (round: number) => side.call('run', (round + 1) * each, (round + 2) * each)
+  await run(ours)(-1)
+  await run(theirs)(-1)
+  const [left, right]: [Run[], Run[]] = await inTurns(pace.rounds, run(ours), run(theirs))
+  const floor = work.floors[workload][column]!
+  return timed(
+    {
+      suite: 'page',
+      work: work.name,
+      group: work.group,
+      workload,
+      limit,
+      peer: work.answer === 'body' ? 'SQLite' : 'SQLite + JSON.parse',
+      floor,
+    },
+    left,
+    right,
+  )
+}

@@ -1,0 +1,131 @@
+/**
+ * Ours: a ledger over LevelDB.
+ */
+import type { GeneratedClose } from '../../adapters/generate/index.ts'
+import { Sink, Tag } from '../../adapters/http/bytes.ts'
+import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
+import { serve } from '../../adapters/http/node.ts'
+import { PAGE_TAIL, pageHead } from '../../adapters/http/page.ts'
+import { level } from '../../adapters/level/index.ts'
+import { catalogue, isPromise, type Ledger, openLedger, type Place, type RawPage } from '../../src/index.ts'
+import { type Ask, BASE, type Contender, filtersOf, pathOf } from '../contender.ts'
+
+export interface FolioOptions {
+  readonly base?: string
+  readonly cacheBytes?: number
+}
+
+interface Prepared {
+  readonly query: any
+  readonly values: any
+  readonly target: string
+  readonly options: { cursor?: string; order: 'asc' | 'desc'; limit: number }
+}
+
+export class Folio implements Contender {
+  readonly ledger: Ledger
+  readonly base: string
+  private readonly renderer: Renderer
+  private readonly sink = new Sink()
+
+  private constructor(ledger: Ledger, base: string) {
+    this.ledger = ledger
+    this.base = base
+    this.renderer = new Renderers('document').for(base)
+  }
+
+  static async open(directory: string, { base = BASE, cacheBytes }: FolioOptions = {}): Promise<Folio> {
+    return new Folio(await openLedger(level(directory), cacheBytes === undefined ? {} : { cacheBytes }), base)
+  }
+
+  prepare(ask: Ask): Prepared {
+    const { what, account, offer, hash, base, counter, cursor, order, limit } = ask
+    const values = {
+      ...(account !== undefined && { account }),
+      ...(offer !== undefined && { offer: BigInt(offer) }),
+      ...(hash !== undefined && { hash }),
+      ...(base && { base }),
+      ...(counter && { counter }),
+    }
+    const query = filtersOf(ask)
+      .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
+      .join('')
+    const target = `${this.base}${pathOf(ask)}?${query}`
+    return { query: catalogue[what], values, target, options: { ...(cursor !== undefined && { cursor }), order, limit } }
+  }
+
+  body(prepared: unknown): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const asked = prepared as Prepared
+    if (asked.query.kind === 'one') {
+      const place = this.ledger.readOne(asked.query, asked.values)
+      return isPromise(place) ? place.then((one) => this.single(one)) : this.single(place)
+    }
+    const page = this.ledger.read(asked.query, asked.values, asked.options)
+    return isPromise(page) ? page.then((one) => this.page(asked, one)) : this.page(asked, page)
+  }
+
+  private single(place: Place): readonly Uint8Array[] {
+    this.renderer.page(this.sink, [place], new Tag())
+    return this.sink.finish()
+  }
+
+  private page({ target, options }: Prepared, page: RawPage): readonly Uint8Array[] {
+    const { sink } = this
+    const asked = { cursor: options.cursor ?? '', limit: options.limit, order: options.order }
+    sink.ascii(pageHead(target, asked, page, this.ledger.head!.oldest))
+    this.renderer.page(sink, page.records, new Tag())
+    sink.ascii(PAGE_TAIL)
+    return sink.finish()
+  }
+
+  async records(prepared: unknown): Promise<readonly unknown[]> {
+    const { query, values, options } = prepared as Prepared
+    if (query.kind === 'one') return [await this.ledger.get(query, values)]
+    return (await this.ledger.page(query, values, options)).records
+  }
+
+  async append(close: GeneratedClose): Promise<void> {
+    await this.ledger.append(close as never)
+  }
+
+  async close(): Promise<void> {
+    await this.ledger.close()
+  }
+
+  /** `records`: typed, one by one. `pages`: typed, 200 at a time. `raw`: the stored bytes, 200 at a time. All transactions. */
+  async *scan(how: string): AsyncGenerator<number> {
+    if (how === 'records') {
+      let count = 0
+      for await (const _ of this.ledger.records(catalogue.transactions, {})) count++
+      yield count
+    } else if (how === 'pages') {
+      for await (const { records } of this.ledger.pages(catalogue.transactions, {})) yield records.length
+    } else {
+      let cursor = ''
+      for (;;) {
+        const page = await this.ledger.read(catalogue.transactions, {}, { cursor, limit: 200 })
+        let bytes = 0
+        for (const { block, at } of page.records) bytes += block.text(at).length
+        if (bytes > 0) yield page.records.length
+        if (page.ended === 'end') return
+        cursor = page.next
+      }
+    }
+  }
+
+  /** The stored bytes of every transaction, with its id. */
+  async *texts(): AsyncGenerator<readonly [id: bigint, bytes: Uint8Array]> {
+    let cursor = ''
+    for (;;) {
+      const page = await this.ledger.read(catalogue.transactions, {}, { cursor, limit: 200 })
+      for (const { block, at } of page.records) yield [block.id(at), block.text(at)]
+      if (page.ended === 'end') return
+      cursor = page.next
+    }
+  }
+}
+
+export async function serveFolio({ ledger }: Folio): Promise<{ port: number; stop: () => Promise<void> }> {
+  const server = await serve(ledger, { port: 0 })
+  return { port: server.port, stop: () => server.close() }
+}

@@ -1,0 +1,56 @@
+/**
+ * Calls of functions in another process, one at a time: `Remote` is the near end, `answerCalls` the far one.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
+
+type Functions = { readonly [name: string]: (...values: any[]) => unknown }
+type Call = { readonly name: string; readonly values: readonly unknown[] }
+type Answer = { readonly value?: unknown; readonly error?: string }
+
+export class Remote<F extends Functions> {
+  private readonly child: ChildProcess
+  private waiting: { done: (value: any) => void; failed: (error: Error) => void } | undefined
+
+  /** Starts a built script beside this one. */
+  constructor(script: string, values: readonly string[], flags: readonly string[] = []) {
+    this.child = fork(join(import.meta.dirname, script), values, { serialization: 'advanced', execArgv: [...flags] })
+    this.child.on('message', ({ value, error }: Answer) => {
+      const { waiting } = this
+      this.waiting = undefined
+      if (error !== undefined) waiting?.failed(new Error(error))
+      else waiting?.done(value)
+    })
+    this.child.on('exit', (code) => this.waiting?.failed(new Error(`${script} ${values.join(' ')} ended with ${code}`)))
+  }
+
+  call<N extends keyof F & string>(name: N, ...values: Parameters<F[N]>): Promise<Awaited<ReturnType<F[N]>>> {
+    return new Promise((done, failed) => {
+      this.waiting = { done, failed }
+      this.child.send({ name, values } satisfies Call)
+    })
+  }
+
+  /** Lets the process end by itself, and waits for that. */
+  async end(): Promise<void> {
+    const ended = new Promise((done) => this.child.once('exit', done))
+    this.child.disconnect()
+    await ended
+  }
+}
+
+export function answerCalls(functions: Functions, end: () => unknown): void {
+  process.on('message', async ({ name, values }: Call) => {
+    let answer: Answer
+    try {
+      answer = { value: await functions[name]!(...values) }
+    } catch (error) {
+      answer = { error: (error as Error).stack ?? String(error) }
+    }
+    process.send!(answer)
+  })
+  process.on('disconnect', async () => {
+    await end()
+    process.exit()
+  })
+}

@@ -1,0 +1,103 @@
+/**
+ * The last results as one HTML page: `npm run bench:report`. Self-contained: styles and plots are in it, nothing is fetched.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Row } from './measure.ts'
+import type { Results } from './results.ts'
+import { cells, HEAD } from './table.ts'
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+
+/** How much better we are: above 1 is better for us, also where less is better. */
+const gain = ({ ratio, sense }: Row): { median: number; least: number; most: number } =>
+  sense === 'above' ? ratio : { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }
+const needed = ({ floor, sense }: Row): number | undefined => (floor === undefined ? undefined : sense === 'above' ? floor : 1 / floor)
+
+const LABEL = 330
+const WIDTH = 860
+const LINE = 22
+const SCALE = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
+const [LOW, HIGH] = [Math.log2(0.2), Math.log2(40)]
+const x = (ratio: number): number => LABEL + ((Math.min(HIGH, Math.max(LOW, Math.log2(ratio))) - LOW) / (HIGH - LOW)) * (WIDTH - LABEL - 70)
+
+/** A bar a row on a logarithmic scale from 1, its spread as a thin line, its floor as a mark. */
+function plot(rows: readonly Row[]): string {
+  const height = rows.length * LINE + 26
+  const grid = SCALE.map(
+    (at) =>
+      `<line class="${at === 1 ? 'even' : 'grid'}" x1="${x(at)}" x2="${x(at)}" y1="0" y2="${height - 22}"/><text class="tick" x="${x(at)}" y="${height - 8}">${at}×</text>`,
+  )
+  const bars = rows.map((row, i) => {
+    const { median, least, most } = gain(row)
+    const floor = needed(row)
+    const y = i * LINE
+    const state = row.ok === undefined ? 'free' : row.ok ? 'ok' : 'short'
+    const label = [row.work, row.workload, row.limit].filter((part) => part !== undefined).join(', ')
+    const [from, to] = [Math.min(x(1), x(median)), Math.max(x(1), x(median))]
+    return (
+      `<g><title>${escaped(cells(row).join('  '))}</title>` +
+      `<text class="label" x="${LABEL - 8}" y="${y + 15}">${escaped(label)}</text>` +
+      `<rect class="${state}" x="${from}" y="${y + 4}" width="${Math.max(1, to - from)}" height="14" rx="2"/>` +
+      `<line class="spread" x1="${x(least)}" x2="${x(most)}" y1="${y + 11}" y2="${y + 11}"/>` +
+      (floor === undefined ? '' : `<line class="floor" x1="${x(floor)}" x2="${x(floor)}" y1="${y + 1}" y2="${y + 21}"/>`) +
+      `<text class="value" x="${Math.max(x(most), to) + 6}" y="${y + 15}">${median.toFixed(2)}×</text></g>`
+    )
+  })
+  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img">${grid.join('')}${bars.join('')}</svg>`
+}
+
+function table(rows: readonly Row[]): string {
+  const body = rows.map(
+    (row) =>
+      `<tr class="${row.ok === false ? 'short' : ''}">${cells(row)
+        .map((cell) => `<td>${escaped(cell)}</td>`)
+        .join('')}</tr>`,
+  )
+  return `<table><thead><tr>${HEAD.map((cell) => `<th>${cell}</th>`).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
+}
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #6b7484; --line: #d9dee6; --paper: #fff; --ok: #2f9e6e; --short: #d9663a; --free: #5b7fc7 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #98a1b2; --line: #343b48; --paper: #171b22 } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 980px; margin: 2rem auto; padding: 0 1rem }
+h2 { margin: 2.4rem 0 .4rem; font-size: 1.15rem } p, dl { color: var(--soft) } svg { width: 100%; height: auto }
+table { border-collapse: collapse; font: 12.5px/1.4 ui-monospace, monospace; width: 100% } td, th { padding: .15rem .5rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
+td:first-child, th:first-child { text-align: left } tr.short td:nth-child(10) { color: var(--short); font-weight: 700 } details { margin: .4rem 0 } summary { cursor: pointer; color: var(--soft) }
+.label { font: 12px system-ui; text-anchor: end; fill: var(--ink) } .tick { font: 10.5px system-ui; text-anchor: middle; fill: var(--soft) } .value { font: 11px ui-monospace, monospace; fill: var(--ink) }
+.grid { stroke: var(--line) } .even { stroke: var(--soft) } .spread { stroke: var(--ink); stroke-width: 1.5; opacity: .55 } .floor { stroke: var(--ink); stroke-width: 2.5 }
+rect.ok { fill: var(--ok) } rect.short { fill: var(--short) } rect.free { fill: var(--free) }
+.key span { display: inline-block; margin-right: 1.2rem } .key i { display: inline-block; width: 1em; height: .8em; border-radius: 2px; margin-right: .4em }
+.tiles { display: flex; gap: 1rem; flex-wrap: wrap } .tiles div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem } .tiles b { display: block; font-size: 1.4rem }`
+
+function page({ rows, machine, data, mode, seconds, pace }: Results): string {
+  const groups = [...new Set(rows.map(({ group }) => group))]
+  const judged = rows.filter(({ ok }) => ok !== undefined)
+  const reached = judged.filter(({ ok }) => ok)
+  const facts = Object.entries(data)
+    .map(([name, count]) => `${count.toLocaleString('en-US')} ${name}`)
+    .join(', ')
+  const sections = groups.map((group) => {
+    const mine = rows.filter((row) => row.group === group)
+    return `<h2>${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(mine)}<details><summary>numbers</summary>${table(mine)}</details>`
+  })
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>ledger-folio benchmark</title><style>${style}</style>
+<h1>ledger-folio, side by side</h1>
+<p>Each bar: how many times faster (smaller) than the peer, the median of ${pace.rounds} interleaved rounds; thin line: least and most; thick mark: the floor. The scale is logarithmic; 1× is level.</p>
+<div class="tiles"><div><b>${reached.length} of ${judged.length}</b>floors reached</div><div><b>${mode}</b>run, ${seconds} s</div><div><b>${machine['cores']} cores</b>${escaped(String(machine['cpu']))}, ${machine['memoryGB']} GB, Node ${escaped(String(machine['node']))}</div></div>
+<p>${facts}.</p>
+<p class="key"><span><i style="background:var(--ok)"></i>floor reached</span><span><i style="background:var(--short)"></i>short of it</span><span><i style="background:var(--free)"></i>no floor set</span></p>
+${sections.join('\n')}
+</html>
+`
+}
+
+const folder = join(import.meta.dirname, '..', 'results')
+const source = join(folder, 'latest.json')
+if (!existsSync(source)) {
+  console.error('There are no results yet: npm run bench -- --quick')
+  process.exit(1)
+}
+const out = join(folder, 'report.html')
+writeFileSync(out, page(JSON.parse(readFileSync(source, 'utf8')) as Results))
+console.log('bench/results/report.html')

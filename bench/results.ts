@@ -1,0 +1,27 @@
+/**
+ * What a run leaves behind, and how its processes are started.
+ */
+import type { DataSet } from './dataset.ts'
+import type { Row } from './measure.ts'
+import type { Pace } from './pages.ts'
+import { Remote } from './process.ts'
+import type { WorkerFunctions } from './worker.ts'
+
+export interface Results {
+  readonly mode: 'quick' | 'full'
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly data: DataSet['counts']
+  readonly pace: Pace
+  readonly seconds: number
+  readonly rows: readonly Row[]
+}
+
+export type Worker = Remote<WorkerFunctions>
+
+/** A process that holds one contender. */
+export const worker = (
+  kind: 'folio' | 'sqlite' | 'level-raw',
+  path: string,
+  mode: 'read' | 'write' = 'read',
+  flags: readonly string[] = [],
+): Worker => new Remote('worker.js', [kind, path, mode], flags)

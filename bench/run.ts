@@ -1,0 +1,79 @@
+/**
+ * The whole benchmark: `npm run bench -- [--quick] [--only TEXT]`. Prints each row as it comes, and writes `results/latest.json`.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { load } from './dataset.ts'
+import type { Row } from './measure.ts'
+import { FULL, pageRow, QUICK } from './pages.ts'
+import { openDatabase } from './peers/sqlite.ts'
+import { type Results, worker } from './results.ts'
+import { deepRows, diskRow, httpRows, ingestRows, memoryRow, scanRows } from './suites.ts'
+import { Table, verdict } from './table.ts'
+import { works } from './works.ts'
+
+const { values: flags } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, rounds: { type: 'string' } },
+})
+const here = join(import.meta.dirname, '..')
+const began = performance.now()
+const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: Number(flags.rounds) }) }
+/** `--only page`, `--only "http effects"`, `--only scan`: a part of a suite's and a work's name. */
+const wanted = (name: string): boolean => flags.only === undefined || name.includes(flags.only)
+
+const folder = join(here, 'data')
+const data = await load(folder, flags.quick, console.error)
+const rows: Row[] = []
+const table = new Table(console.log)
+const done = (row: Row): void => {
+  rows.push(row)
+  table.row(row)
+}
+
+const chosen = works.filter(({ name }) => wanted(`page ${name}`))
+const db = openDatabase(data.sqlite, { readonly: true })
+if (chosen.length > 0) {
+  const ours = worker('folio', data.level)
+  const theirs = worker('sqlite', data.sqlite)
+  for (const work of chosen)
+    for (const workload of ['uniform', 'recent'] as const)
+      for (const limit of work.limits) done(await pageRow(ours, theirs, db, data, pace, work, workload, limit))
+  done(await memoryRow(ours, theirs))
+  await ours.end()
+  await theirs.end()
+}
+await httpRows(db, data, pace, wanted, done)
+db.close()
+if (wanted('scan')) await scanRows(data, pace, done)
+if (wanted('ingest')) await ingestRows(folder, flags.quick, pace, done)
+if (wanted('disk')) done(diskRow(data))
+if (wanted('deep')) await deepRows(data, pace, done)
+
+const seconds = (performance.now() - began) / 1000
+const results: Results = {
+  mode: flags.quick ? 'quick' : 'full',
+  machine: {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memoryGB: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    v8: process.versions.v8,
+    platform: `${process.platform} ${process.arch}`,
+  },
+  data: data.counts,
+  pace,
+  seconds: Math.round(seconds),
+  rows,
+}
+mkdirSync(join(here, 'results'), { recursive: true })
+const name = flags.only === undefined ? 'latest' : 'part'
+writeFileSync(join(here, 'results', `${name}.json`), JSON.stringify(results, undefined, 1))
+const judged = rows.filter((row) => row.ok !== undefined)
+const short = judged.filter((row) => !row.ok)
+console.log(`\n${judged.length - short.length} of ${judged.length} floors reached, in ${seconds.toFixed(0)} s; results/${name}.json`)
+for (const row of short)
+  console.log(
+    `  ${verdict(row)}  ${row.work}${row.workload ? `, ${row.workload}` : ''}${row.limit ? `, ${row.limit}` : ''}: ${row.ratio.median.toFixed(2)} of ${row.floor}`,
+  )

@@ -1,0 +1,230 @@
+/**
+ * What is measured besides pages: HTTP, full scans, ingest, disk, depth, memory.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type Database from 'better-sqlite3'
+import { BUSY_ACCOUNT } from './busy.ts'
+import { targetOf } from './contender.ts'
+import { type DataSet, diskBytes } from './dataset.ts'
+import { Client, type Load, requestOf } from './load.ts'
+import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
+import { Asks, type Pace } from './pages.ts'
+import { type Worker, worker } from './results.ts'
+import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
+
+/** Requests under way at once: enough to keep a server busy, few enough to see its own time. */
+const CONNECTIONS = 8
+const MB = 2 ** 20
+
+interface Side {
+  readonly worker: Worker
+  readonly client: Client
+  readonly idle: number
+  most: number
+}
+
+async function serving(kind: 'folio' | 'sqlite', path: string): Promise<Side> {
+  const side = worker(kind, path)
+  const port = await side.call('listen')
+  const { rss } = await side.call('usage')
+  return { worker: side, client: await Client.open(port, CONNECTIONS), idle: rss, most: rss }
+}
+
+/** The same pages over HTTP: one server process a side, the load from this process. And the servers' memory meanwhile. */
+export async function httpRows(
+  db: Database,
+  data: DataSet,
+  pace: Pace,
+  wanted: (name: string) => boolean,
+  done: (row: Row) => void,
+): Promise<void> {
+  const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
+  if (chosen.length === 0) return
+  const ours = await serving('folio', data.level)
+  const theirs = await serving('sqlite', data.sqlite)
+  for (const work of chosen)
+    for (const workload of ['uniform', 'recent'] as const)
+      for (const limit of work.limits) done(await httpRow(ours, theirs, db, data, pace, work, workload, limit))
+  done(memoryOf('an HTTP server under load', 'Fastify + SQLite', [ours.idle, ours.most], [theirs.idle, theirs.most]))
+  for (const { client, worker: server } of [ours, theirs]) {
+    client.close()
+    await server.end()
+  }
+}
+
+/** Resident memory of a process: least seen and most seen. */
+function memoryOf(work: string, peer: string, ours: readonly [number, number], theirs: readonly [number, number]): Row {
+  const spreadOf = ([least, most]: readonly [number, number]) => ({ median: most / MB, least: least / MB, most: most / MB })
+  const ratio = ours[1] / theirs[1]
+  return {
+    ...{ suite: 'memory', work: `resident memory of ${work}`, group: 'memory', unit: 'MB', peer, sense: 'below' },
+    ...{ ours: spreadOf(ours), theirs: spreadOf(theirs), ratio: { median: ratio, least: ratio, most: ratio } },
+    more: { note: 'SQLite maps its file: the pages it touched count here, though they belong to the page cache.' },
+  }
+}
+
+/** After all pages were served in process. */
+export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
+  const [left, right] = await Promise.all([ours.call('usage'), theirs.call('usage')])
+  const row = memoryOf('the process that served all pages', 'SQLite', [left.rss, left.rss], [right.rss, right.rss])
+  return { ...row, more: { ...row.more, 'our heap MB': Math.round(left.heap / MB), 'our buffers MB': Math.round(left.external / MB) } }
+}
+
+async function httpRow(
+  ours: Side,
+  theirs: Side,
+  db: Database,
+  data: DataSet,
+  pace: Pace,
+  work: Work,
+  workload: Workload,
+  limit: Limit,
+): Promise<Row> {
+  const column = limit === 10 ? 0 : 1
+  const asks = new Asks(db, data, work, workload, limit)
+  for (const target of asks.take(Math.ceil(pace.checks[column]! / 4)).map(targetOf)) {
+    const [left, right] = [await ours.client.body(target), await theirs.client.body(target)]
+    if (!left.equals(right))
+      throw new Error(`other bytes over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
+  }
+  const draw = (count: number): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
+  const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
+  const run = async (side: Side, requests: readonly Buffer[], loads: Load[]): Promise<Run> => {
+    const before = await side.worker.call('usage')
+    const load = await side.client.run(requests)
+    const after = await side.worker.call('usage')
+    side.most = Math.max(side.most, after.rss)
+    loads.push(load)
+    return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs, rss: after.rss }
+  }
+  const trial = draw(limit === 10 ? 300 : 60)
+  const slower = Math.max((await run(ours, trial, [])).ms, (await run(theirs, trial, [])).ms) / trial.length
+  const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
+  const sets = Array.from({ length: pace.rounds + 1 }, () => draw(each))
+  await run(ours, sets[pace.rounds]!, [])
+  await run(theirs, sets[pace.rounds]!, [])
+  const [left, right] = await inTurns(
+    pace.rounds,
+    (round) => run(ours, sets[round]!, loads.ours),
+    (round) => run(theirs, sets[round]!, loads.theirs),
+  )
+  const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
+  const more = {
+    ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
+    ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
+  }
+  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
+  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
+  return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right)
+}
+
+/** All transactions from the first to the last. */
+export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
+  const ours = worker('folio', data.level)
+  const theirs = worker('level-raw', data.raw)
+  const pairs = [
+    { work: 'full scan, ledger.records', how: 'records', against: 'iterator', peer: 'raw iterator', floor: 1 },
+    { work: 'full scan, ledger.pages', how: 'pages', against: 'iterator', peer: 'raw iterator', floor: 3 },
+    { work: 'full scan, raw pages', how: 'raw', against: 'iterator', peer: 'raw iterator' },
+    { work: 'full scan, raw pages vs nextv', how: 'raw', against: 'nextv', peer: 'raw nextv(1000)' },
+    { work: 'full scan, records vs parsed', how: 'records', against: 'iterator parsed', peer: 'raw iterator + JSON.parse' },
+    { work: 'full scan, pages vs nextv parsed', how: 'pages', against: 'nextv parsed', peer: 'raw nextv(1000) + JSON.parse' },
+  ]
+  for (const { how, against, ...named } of pairs) {
+    const counts = await Promise.all([ours.call('scan', how), theirs.call('scan', against)])
+    if (counts[0].count !== counts[1].count) throw new Error(`a scan gave ${counts[0].count} records, its peer ${counts[1].count}`)
+    const [left, right] = await inTurns(
+      Math.min(5, pace.rounds),
+      () => ours.call('scan', how),
+      () => theirs.call('scan', against),
+    )
+    done(timed({ suite: 'scan', group: 'full scans', ...named }, left, right))
+  }
+  await ours.end()
+  await theirs.end()
+}
+
+/** Ledger after ledger, each durable before the next, into empty stores. */
+export async function ingestRows(folder: string, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
+  const at = mkdtempSync(join(folder, 'ingest-'))
+  const ours = worker('folio', join(at, 'level'), 'write')
+  const theirs = worker('sqlite', join(at, 'sqlite.db'), 'write')
+  const each = quick ? 30 : 100
+  const append = (side: Worker) => async (): Promise<Run> => {
+    await side.call('makeReady', quick, each)
+    return side.call('appendReady')
+  }
+  // Compiled code and accounts seen before: the first runs do not count.
+  for (let i = 0; i < 2; i++) {
+    await append(ours)()
+    await append(theirs)()
+  }
+  const [left, right] = await inTurns(pace.rounds, append(ours), append(theirs))
+  const row = timed(
+    { suite: 'ingest', work: 'ingest, durable a ledger', group: 'ingest', peer: 'SQLite, WAL, FULL', floor: 2.5 },
+    left,
+    right,
+  )
+  const persecond = (micros: number): number => Math.round(1e6 / micros)
+  done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
+  await ours.end()
+  await theirs.end()
+  rmSync(at, { recursive: true })
+}
+
+export function diskRow(data: DataSet): Row {
+  const [ours, theirs] = [diskBytes(data.level) / MB, diskBytes(data.sqlite) / MB]
+  const exact = (value: number) => ({ median: value, least: value, most: value })
+  const ratio = ours / theirs
+  return {
+    ...{
+      suite: 'disk',
+      work: 'disk after load',
+      group: 'disk',
+      unit: 'MB',
+      peer: 'SQLite file',
+      sense: 'below',
+      floor: 0.25,
+      ok: ratio <= 0.25,
+    },
+    ...{ ours: exact(ours), theirs: exact(theirs), ratio: exact(ratio) },
+  }
+}
+
+/** Pages near number 10,000 against pages near number 1, ours both: what depth costs. */
+export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
+  const effectsALedger = 2000
+  const lists = [
+    { work: 'page 10,000 of /effects', path: data.level, what: 'effects', entries: data.counts.effects, account: undefined },
+    { work: 'page 10,000 of a busy account', path: data.busy, what: 'effectsOfAccount', entries: data.busyEntries, account: BUSY_ACCOUNT },
+  ] as const
+  for (const { work, path, what, entries, account } of lists) {
+    const side = worker('folio', path)
+    for (const limit of [10, 200] as const) {
+      const deep = Math.min(10_000, Math.floor(entries / limit) - 100)
+      const near = (page: number, round: number) =>
+        Array.from({ length: 100 }, (_, i) => {
+          const skip = (page + ((i * 7 + round * 13) % 100)) * limit
+          const cursor =
+            account === undefined
+              ? String((BigInt(data.firstLedger + Math.floor((skip / entries) * data.counts.ledgers)) << 32n) + 4096n)
+              : String(
+                  (BigInt(1 + Math.floor(skip / effectsALedger)) << 32n) + 4096n + BigInt(1 + Math.floor((skip % effectsALedger) / 100)),
+                )
+          return { what, ...(account !== undefined && { account }), cursor, order: 'asc' as const, limit }
+        })
+      const run = (page: number) => async (round: number) => {
+        await side.call('prepare', near(page, round), 'body')
+        return side.call('run', 0, 100)
+      }
+      for (let i = 0; i < 3; i++) for (const page of [1, deep]) await run(page)(i)
+      const [first, later] = await inTurns(pace.rounds * 3, run(1), run(deep))
+      // Here the peer is ourselves at page 1.
+      const { ratio, ok: _ok, ...row } = timed({ suite: 'deep', work, group: 'depth', limit, peer: 'page 1', floor: 1.2 }, later, first)
+      const turned = { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }
+      done({ ...row, sense: 'below', ratio: turned, ok: turned.median <= 1.2, more: { page: deep } })
+    }
+    await side.end()
+  }
+}

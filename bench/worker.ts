@@ -1,0 +1,139 @@
+/**
+ * A process that holds one contender and does as it is told. Each side has a process of its own, so neither pays for the other's
+ * garbage, compiled code or memory.
+ */
+import { createHash } from 'node:crypto'
+import { type Profiler, Session } from 'node:inspector/promises'
+import { type GeneratedClose, generate } from '../adapters/generate/index.ts'
+import type { Ask, Contender } from './contender.ts'
+import { networkOptions } from './dataset.ts'
+import type { Run } from './measure.ts'
+import { LevelRaw } from './peers/classic-level-raw.ts'
+import { serveSqlite } from './peers/fastify-sqlite.ts'
+import { Folio, serveFolio } from './peers/folio.ts'
+import { Sqlite } from './peers/sqlite.ts'
+import { answerCalls } from './process.ts'
+import type { Answer } from './works.ts'
+
+export type Kind = 'folio' | 'sqlite' | 'level-raw'
+type Mode = 'read' | 'write'
+
+const [kind, path, mode] = process.argv.slice(2) as [Kind, string, Mode]
+
+const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | LevelRaw =
+  kind === 'folio'
+    ? await Folio.open(path)
+    : kind === 'sqlite'
+      ? new Sqlite(path, { readonly: mode === 'read' })
+      : await LevelRaw.open(path)
+
+let prepared: unknown[] = []
+let answer: Answer = 'body'
+let closes: Generator<GeneratedClose> | undefined
+let pending: GeneratedClose[] = []
+let stop: (() => Promise<unknown>) | undefined
+
+/** Wall and CPU time of some work. */
+async function measured(work: () => number | Promise<number>): Promise<Run> {
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  const counted = work()
+  const count = typeof counted === 'number' ? counted : await counted
+  const ms = performance.now() - start
+  const { user, system } = process.cpuUsage(cpu)
+  return { count, ms, cpuMs: (user + system) / 1000, rss: process.memoryUsage.rss() }
+}
+
+const answering = (): Contender => {
+  if (contender instanceof LevelRaw) throw new Error('only scans')
+  return contender
+}
+
+async function bodies(from: number, to: number): Promise<number> {
+  const asked = answering()
+  for (let i = from; i < to; i++) {
+    const parts = asked.body(prepared[i])
+    if (parts instanceof Promise) await parts
+  }
+  return to - from
+}
+
+async function records(from: number, to: number): Promise<number> {
+  const asked = answering()
+  for (let i = from; i < to; i++) {
+    const page = asked.records(prepared[i])
+    if (page instanceof Promise) await page
+  }
+  return to - from
+}
+
+async function shown(at: number): Promise<string> {
+  if (answer === 'body') return Buffer.concat(await answering().body(prepared[at])).toString()
+  return JSON.stringify((await answering().records(prepared[at])).map((record: any) => record.paging_token ?? record.id))
+}
+
+const functions = {
+  prepare(asks: readonly Ask[], kindOfAnswer: Answer): void {
+    prepared = asks.map((ask) => answering().prepare(ask))
+    answer = kindOfAnswer
+  },
+  /** A digest of each answer, and how many bytes they have in all. */
+  async digests(from: number, to: number): Promise<string[]> {
+    const out: string[] = []
+    for (let at = from; at < to; at++)
+      out.push(
+        createHash('md5')
+          .update(await shown(at))
+          .digest('base64'),
+      )
+    return out
+  },
+  shown,
+  run: (from: number, to: number): Promise<Run> => measured(() => (answer === 'body' ? bodies(from, to) : records(from, to))),
+  async scan(how: string): Promise<Run> {
+    return measured(async () => {
+      let count = 0
+      for await (const more of (contender as { scan(how: string): AsyncIterable<number> }).scan(how)) count += more
+      return count
+    })
+  },
+  /** Makes the next ledgers of the network ready to be appended. */
+  makeReady(quick: boolean, count: number): void {
+    closes ??= generate(networkOptions(quick))
+    pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
+  },
+  appendReady: (): Promise<Run> =>
+    measured(async () => {
+      for (const close of pending) await answering().append(close)
+      return pending.length
+    }),
+  async listen(): Promise<number> {
+    if (contender instanceof LevelRaw) throw new Error('does not serve')
+    const served = contender instanceof Folio ? await serveFolio(contender) : await serveSqlite(contender as Sqlite)
+    stop = served.stop
+    return served.port
+  },
+  /** As run, with samples of the stack every 50 µs. */
+  async profile(from: number, to: number): Promise<{ run: Run; profile: Profiler.Profile }> {
+    const session = new Session()
+    session.connect()
+    await session.post('Profiler.enable')
+    await session.post('Profiler.setSamplingInterval', { interval: 50 })
+    await session.post('Profiler.start')
+    const run = await functions.run(from, to)
+    const { profile } = await session.post('Profiler.stop')
+    session.disconnect()
+    return { run, profile }
+  },
+  usage(): { cpuMs: number; rss: number; heap: number; external: number } {
+    const { user, system } = process.cpuUsage()
+    const { rss, heapUsed, external } = process.memoryUsage()
+    return { cpuMs: (user + system) / 1000, rss, heap: heapUsed, external }
+  },
+}
+export type WorkerFunctions = typeof functions
+
+answerCalls(functions, async () => {
+  await stop?.()
+  await contender.close()
+})
