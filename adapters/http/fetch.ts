@@ -2,6 +2,7 @@
 import type { Ledger } from '../../src/index.ts'
 import { concat } from './bytes.ts'
 import { type CoreOptions, createCore } from './handler.ts'
+import type { Frames } from './stream.ts'
 
 /**
  * Answers requests with what the ledger holds. The target is the whole path of the request's URL: where the handler is mounted below another
@@ -15,9 +16,24 @@ export function createHandler(ledger: Ledger, options: CoreOptions = {}): (reque
     const { headers: given, method, url } = request
     const fragment = url.indexOf('#')
     const target = fragment < 0 ? url : url.slice(0, fragment)
-    const { status, headers, parts } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
+    const { status, headers, parts, frames } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
     const sent = new Headers()
     for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
+    if (frames) return new Response(bodyOf(frames), { status, headers: sent })
     return new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
   }
 }
+
+/** An event stream as a body that is pulled. */
+const bodyOf = (frames: Frames): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const bytes = await frames.next()
+        if (bytes) controller.enqueue(bytes)
+        else controller.close()
+      },
+      cancel: () => frames.end(),
+    },
+    { highWaterMark: 0 },
+  )

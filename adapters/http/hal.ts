@@ -118,6 +118,13 @@ export class Renderer {
     if (to === places.length) sink.at--
   }
 
+  /** Writes one record. */
+  record(out: Out, block: Block, at: number): void {
+    this.stats.records++
+    this.write(out, fills[block.resource.name]!, block, at)
+    out.at--
+  }
+
   /** Writes one record and a comma; returns what it adds to the entity tag. */
   private write(sink: Out, fill: Fill, block: Block, at: number): number {
     const text = block.text(at)

@@ -29,7 +29,7 @@ import { type Asked, fillPath, filterText, PAGE_TAIL, pageHead } from './page.ts
 import { badParameter, type Problem, ProblemError, problemBody, problemOf, problemPage, problems } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
-import { stream } from './stream.ts'
+import { type Frames, type StreamOptions, type StreamRequest, Streams } from './stream.ts'
 import { decode, parseQuery, parseTarget, type QueryText, type Target } from './target.ts'
 
 export interface CoreRequest {
@@ -50,9 +50,11 @@ export interface CoreResponse {
   readonly headers: string[]
   /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
   readonly parts: readonly Uint8Array[]
+  /** The body of an event stream, in place of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
+  readonly frames?: Frames
 }
 
-export interface CoreOptions {
+export interface CoreOptions extends StreamOptions {
   /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
   readonly baseUrl?: string
   /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
@@ -65,7 +67,11 @@ export interface CoreOptions {
   readonly log?: (error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void
 }
 
-export type Core = (request: CoreRequest) => MaybePromise<CoreResponse>
+export interface Core {
+  (request: CoreRequest): MaybePromise<CoreResponse>
+  /** Ends all event streams, each where a reader can take it up again. */
+  endStreams(): void
+}
 
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const REVALIDATE = 'no-cache'
@@ -85,7 +91,7 @@ interface Answer {
 /** @throws TypeError for a baseUrl that is none */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   const core = new HttpCore(ledger, options)
-  return (request) => core.respond(request)
+  return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.endAll() })
 }
 
 class HttpCore {
@@ -97,6 +103,7 @@ class HttpCore {
   private readonly renderers: Renderers
   private readonly sink = new Sink()
   private readonly counters = new Counters()
+  readonly streams: Streams
   private document: { readonly base: string; readonly body: Uint8Array } | undefined
 
   constructor(ledger: Ledger, options: CoreOptions) {
@@ -106,6 +113,7 @@ class HttpCore {
     this.maxTargetBytes = options.maxTargetBytes ?? 8192
     this.log = options.log ?? ((error, { id, method, target }) => console.error(`${id} ${method} ${target}`, error))
     this.renderers = new Renderers(options.profile ?? 'document')
+    this.streams = new Streams(ledger, options, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
   }
 
   respond(request: CoreRequest): MaybePromise<CoreResponse> {
@@ -177,7 +185,8 @@ class HttpCore {
       throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
     const filters = query.filters?.parse(text)
     const values = { ...filters, ...pathValues(query, params) }
-    if (form === 'stream') return stream({ request, query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
+    if (form === 'stream')
+      return this.answerStream(request, { query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
     return after(this.ledger.read(query, values, asked), (page: RawPage) => {
       const listing = `${renderer.base}${fillPath(query.path, values)}?${filterText(query.filters, values)}`
       const tag = tagOf(form, renderer)
@@ -199,6 +208,16 @@ class HttpCore {
     })
   }
 
+  private async answerStream(request: CoreRequest, asked: StreamRequest): Promise<CoreResponse> {
+    const frames = await this.streams.start(asked)
+    this.counters.count(200, 0)
+    const headers = ['content-type', contentTypes.stream, 'cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no']
+    headers.push('access-control-allow-origin', '*', 'vary', 'accept')
+    if (request.method !== 'HEAD') return { status: 200, headers, parts: none, frames }
+    frames.end()
+    return { status: 200, headers, parts: none }
+  }
+
   private answerOwn(request: CoreRequest, target: Target, path: OwnPath, { params }: Match): Answer {
     switch (path) {
       case '/': {
@@ -217,7 +236,10 @@ class HttpCore {
         if (this.ledger.closed) throw new ProblemError({ name: 'unavailable', detail: 'The ledger is closed.' })
         return whole(JSON_TYPE, { status: 'ok', history: this.ledger.head ? historyOf(this.ledger.head) : null })
       case '/metrics':
-        return whole('text/plain; version=0.0.4; charset=utf-8', utf8(metricsText(this.ledger, this.counters, this.renderers.stats)))
+        return whole(
+          'text/plain; version=0.0.4; charset=utf-8',
+          utf8(metricsText(this.ledger, this.counters, this.renderers.stats, this.streams)),
+        )
     }
   }
 
@@ -268,16 +290,18 @@ class HttpCore {
     return this.done(request, 204, headers, none, 0)
   }
 
-  private fail(request: CoreRequest, error: unknown): CoreResponse {
-    const { method, target } = request
-    const problem = problemOf(error, (cause, id) => {
+  private problem({ method, target }: Pick<CoreRequest, 'method' | 'target'>, error: unknown): Problem {
+    return problemOf(error, (cause, id) => {
       try {
         this.log(cause, { id, method, target })
       } catch {
         // A log that fails must not cost the answer.
       }
     })
-    const { status, headers, parts } = problemResponse(problem)
+  }
+
+  private fail(request: CoreRequest, error: unknown): CoreResponse {
+    const { status, headers, parts } = problemResponse(this.problem(request, error))
     return this.done(request, status, headers, parts, parts[0]!.length)
   }
 }

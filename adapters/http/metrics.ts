@@ -1,6 +1,7 @@
 /** Figures in the text format of Prometheus. */
 import type { Ledger } from '../../src/index.ts'
 import type { RenderStats } from './hal.ts'
+import type { Streams } from './stream.ts'
 
 export class Counters {
   /** Responses by class of status, from 1xx. */
@@ -18,7 +19,7 @@ type Sample = readonly [labels: string, value: number]
 const metric = (name: string, type: 'counter' | 'gauge', help: string, samples: readonly Sample[]): string =>
   `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.map(([labels, value]) => `${name}${labels} ${value}\n`).join('')}`
 
-export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats: RenderStats): string {
+export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats: RenderStats, streams: Streams): string {
   const { head } = ledger
   return [
     metric(
@@ -33,6 +34,12 @@ export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats:
     metric('folio_rendered_records_total', 'counter', 'Records rendered one by one.', [['', stats.records]]),
     metric('folio_ledger_last', 'gauge', 'Sequence of the newest ledger.', [['', head?.last ?? 0]]),
     metric('folio_ledger_oldest', 'gauge', 'Sequence of the oldest ledger held.', [['', head?.oldest ?? 0]]),
+    metric('folio_streams_open', 'gauge', 'Event streams that are open.', [['', streams.open.size]]),
+    metric('folio_stream_events_total', 'counter', 'Records sent as events.', [['', streams.events]]),
+    metric('folio_streams_cut_total', 'counter', 'Event streams ended because their reader took nothing for too long.', [
+      ['', streams.cut],
+    ]),
+    metric('folio_stream_lag_ledgers', 'gauge', 'Ledgers that the event stream furthest behind has still to be sent.', [['', streams.lag]]),
     metric('folio_streams_waiting', 'gauge', 'Streams that have caught up.', [['', ledger.waitingStreams]]),
   ].join('')
 }

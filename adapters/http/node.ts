@@ -9,13 +9,21 @@ import type { Duplex } from 'node:stream'
 import { isPromise, type Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, type CoreResponse, createCore, problemResponse } from './handler.ts'
 import type { ProblemName } from './problem.ts'
+import type { Frames } from './stream.ts'
 
 /** Requests that may wait on a socket for the answer before them. */
 const MAX_QUEUED = 32
 /** Bytes of a request's header: room for a target that is then refused by its length. */
 const MAX_HEADER_BYTES = 32 * 1024
 
-export interface ServeOptions extends CoreOptions {
+const STALL_MS = 30_000
+
+export interface ListenerOptions extends CoreOptions {
+  /** How long an event stream waits for a reader that takes nothing, before it is cut. Default 30,000. */
+  readonly streamStallMs?: number
+}
+
+export interface ServeOptions extends ListenerOptions {
   /** 0 picks a free one. */
   readonly port: number
   /** Default `127.0.0.1`: open it to others on purpose. */
@@ -45,8 +53,8 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`).
  * @throws TypeError for a baseUrl that is none
  */
-export function listener(ledger: Ledger, options: CoreOptions = {}): Listener {
-  return inTurn(createCore(ledger, options))
+export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
+  return inTurn(createCore(ledger, options), options.streamStallMs ?? STALL_MS)
 }
 
 /** The requests of one socket: the one being answered, and those behind it. */
@@ -57,7 +65,7 @@ interface Turn {
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
 }
 
-function inTurn(core: Core): Listener {
+function inTurn(core: Core, stallMs: number): Listener {
   const turns = new WeakMap<Duplex, Turn>()
   const start = (turn: Turn, request: IncomingMessage, response: ServerResponse): void => {
     turn.busy = true
@@ -69,8 +77,10 @@ function inTurn(core: Core): Listener {
     })
     const last = turn.full && turn.waiting.length === 0
     const answer = core(coreRequest(request))
-    if (isPromise(answer)) void answer.then((ready) => write(response, ready, last))
-    else write(response, answer, last)
+    const send = (ready: CoreResponse): void =>
+      ready.frames ? void pump(response, ready, ready.frames, stallMs) : write(response, ready, last)
+    if (isPromise(answer)) void answer.then(send)
+    else send(answer)
   }
   return (request, response) => {
     const { socket } = request
@@ -122,6 +132,37 @@ function write(response: ServerResponse, { status, headers, parts }: CoreRespons
   socket?.uncork()
 }
 
+/** Writes an event stream as fast as its reader takes it: what was pulled is written, and nothing is pulled before that has drained. */
+async function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames, stallMs: number): Promise<void> {
+  if (response.destroyed) return frames.end()
+  response.once('close', () => frames.end())
+  response.writeHead(status, headers)
+  for (let bytes = await frames.next(); bytes; bytes = await frames.next()) {
+    if (response.destroyed) return
+    if (!response.write(bytes) && !(await drained(response, stallMs))) {
+      frames.end(true)
+      response.destroy()
+      return
+    }
+  }
+  response.end()
+}
+
+/** True when the socket has taken what was written; false when it took too long or is gone. */
+function drained(response: ServerResponse, stallMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (taken: boolean): void => {
+      clearTimeout(timer)
+      response.off('drain', drain).off('close', close)
+      resolve(taken)
+    }
+    const drain = (): void => done(true)
+    const close = (): void => done(false)
+    const timer = setTimeout(close, stallMs)
+    response.once('drain', drain).once('close', close)
+  })
+}
+
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
@@ -130,6 +171,7 @@ function write(response: ServerResponse, { status, headers, parts }: CoreRespons
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
   const { port, host = '127.0.0.1', keepAliveMs = 65_000, headersMs = 10_000, requestMs = 30_000, drainMs = 5_000 } = options
   if (!(keepAliveMs >= 5_000 && keepAliveMs <= 65_000)) throw new RangeError('keepAliveMs must be 5,000 to 65,000')
+  const core = createCore(ledger, options)
   const server = createServer(
     {
       headersTimeout: headersMs,
@@ -142,7 +184,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
       requireHostHeader: false,
       noDelay: true,
     },
-    listener(ledger, options),
+    inTurn(core, options.streamStallMs ?? STALL_MS),
   )
   server.maxConnections = options.maxConnections ?? 10_000
   // A socket that takes no byte of an answer for so long is dead.
@@ -158,12 +200,13 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   return {
     url: `http://${name}:${address.port}`,
     port: address.port,
-    close: () => (closing ??= shut(server, drainMs)),
+    close: () => (closing ??= shut(server, core, drainMs)),
   }
 }
 
-function shut(server: Server, drainMs: number): Promise<void> {
+function shut(server: Server, core: Core, drainMs: number): Promise<void> {
   return new Promise((resolve) => {
+    core.endStreams()
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
     server.close(() => {
       clearTimeout(cut)

@@ -80,6 +80,12 @@ export function problemOf(error: unknown, log: (error: unknown, id: string) => v
   }
   if (code === 'GONE_BEFORE_HISTORY')
     return { name: 'gone_before_history', extras: fields['oldest'] === undefined ? {} : { oldest_ledger: Number(fields['oldest']) } }
+  if (code === 'ROLLED_BACK')
+    return {
+      name: 'unavailable',
+      detail: 'History was taken back below what was sent. Start again.',
+      extras: { last_ledger: Number(fields['last']) },
+    }
   if (code === 'CLOSED') return { name: 'unavailable' }
   const id = globalThis.crypto.randomUUID()
   log(error, id)

@@ -1,0 +1,153 @@
+/** Event streams over real sockets: frames byte for byte, reconnects, and what is refused before the hello. */
+import { type IncomingMessage, get as request } from 'node:http'
+import { EventSource } from 'eventsource'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type HttpServer, serve } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
+
+const closes = [...generate({ ledgers: 40, seed: 11, accounts: 30, transactionsPerLedger: 10 })]
+let ledger: Ledger
+let server: HttpServer
+
+const start = (port = 0): Promise<HttpServer> =>
+  serve(ledger, { port, baseUrl: 'http://ledger.test', streamIdleMs: 300, streamStallMs: 1000, maxStreams: 20 })
+
+beforeEach(async () => {
+  ledger = await openLedger(memory())
+  await ledger.ingest(closes.slice(0, 20))
+  server = await start()
+})
+afterEach(async () => {
+  await server.close()
+  await ledger.close()
+})
+
+const open = (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    request(`${server.url}${path}`, { headers: { accept: 'text/event-stream', ...headers } }, resolve).on('error', reject)
+  })
+
+/** Reads until `enough` says so. */
+async function readText(response: IncomingMessage, enough: (text: string) => boolean): Promise<string> {
+  let text = ''
+  for await (const chunk of response) {
+    text += chunk
+    if (enough(text)) break
+  }
+  return text
+}
+
+const ids = (text: string): string[] => Array.from(text.matchAll(/\ndata: \{.*\nid: (.*)\n/g), ([, id]) => id!)
+
+const tokens = async (name: 'operations' | 'effects' | 'ledgers', cursor?: string): Promise<string[]> => {
+  const all: string[] = []
+  for await (const { paging_token } of ledger.records(
+    catalogue[name] as typeof catalogue.effects,
+    {},
+    cursor === undefined ? {} : { cursor },
+  ))
+    all.push(paging_token)
+  return all
+}
+
+test('the head goes out at once, then the hello, then records whose id follows their data', async () => {
+  const response = await open('/ledgers')
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['content-type']).toBe('text/event-stream; charset=utf-8')
+  expect(response.headers['cache-control']).toBe('no-cache, no-transform')
+  expect(response.headers['x-accel-buffering']).toBe('no')
+  expect(response.headers['access-control-allow-origin']).toBe('*')
+  const text = await readText(response, (sofar) => ids(sofar).length >= 20)
+  expect(text.startsWith('retry: 1000\nevent: open\ndata: "hello"\nid: \n\ndata: {"_links":{')).toBe(true)
+  expect(text).not.toContain('\r')
+  expect(ids(text)).toEqual(await tokens('ledgers'))
+  const page = (await (await fetch(`${server.url}/ledgers?limit=1`)).json()) as { _embedded: { records: unknown[] } }
+  expect(JSON.parse(/\ndata: (\{.*)\n/.exec(text)![1]!)).toEqual(page._embedded.records[0])
+})
+
+test('a stream from now says hello with the token of the newest record, follows commits, and greets again in silence', async () => {
+  const response = await open('/operations?cursor=now')
+  const before = (await tokens('operations')).at(-1)!
+  setTimeout(() => void ledger.ingest(closes.slice(20, 23)), 50)
+  const text = await readText(response, (sofar) => (sofar.match(/event: open/g) ?? []).length >= 2)
+  expect(text.startsWith(`retry: 1000\nevent: open\ndata: "hello"\nid: ${before}\n\n`)).toBe(true)
+  const seen = ids(text)
+  expect(seen).toEqual(await tokens('operations', before))
+  expect(text.endsWith(`retry: 1000\nevent: open\ndata: "hello"\nid: ${seen.at(-1)}\n\n`)).toBe(true)
+})
+
+test('Last-Event-ID wins over cursor, and limit does not end a stream', async () => {
+  const all = await tokens('effects')
+  const response = await open('/effects?cursor=now&limit=3', { 'last-event-id': all[9]! })
+  expect(ids(await readText(response, (sofar) => ids(sofar).length >= all.length - 10))).toEqual(all.slice(10))
+})
+
+test.each([
+  ['/operations?order=desc', 400],
+  ['/operations?limit=201', 400],
+  ['/operations?cursor=x', 400],
+  ['/accounts/nobody/operations', 404],
+  ['/ledgers/1/effects', 406],
+])('%s is refused before the hello', async (path, status) => {
+  const response = await open(path)
+  expect(response.statusCode).toBe(status)
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  response.resume()
+})
+
+test('one stream too many is told to come back later', async () => {
+  const streams = await Promise.all(Array.from({ length: 20 }, () => open('/effects')))
+  const refused = await open('/effects')
+  expect(refused.statusCode).toBe(503)
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  refused.resume()
+  for (const stream of streams) stream.destroy()
+  await expect.poll(async () => (await (await fetch(`${server.url}/metrics`)).text()).includes('folio_streams_open 0\n')).toBe(true)
+})
+
+test('a rollback below what was sent is an error event, and then the end', async () => {
+  const response = await open('/ledgers')
+  setTimeout(() => void ledger.rollback(closes[4]!.ledger.sequence), 100)
+  const text = await readText(response, () => false)
+  expect(text).toMatch(/\n\nevent: error\ndata: \{"type":"\/problems\/unavailable".*"last_ledger":2100000\}\}\n\n$/)
+  expect(ids(text)).toHaveLength(20)
+})
+
+test('a reader that takes nothing is paced by its socket, and cut after the stall limit', async () => {
+  const large = await openLedger(memory())
+  await large.ingest(generate({ ledgers: 400, seed: 12 }), { batch: 50 })
+  const own = await serve(large, { port: 0, streamStallMs: 300 })
+  const before = process.memoryUsage()
+  const response: IncomingMessage = await new Promise((resolve) =>
+    request(`${own.url}/transactions`, { headers: { accept: 'text/event-stream' } }, resolve),
+  )
+  const metrics = async (): Promise<string> => (await fetch(`${own.url}/metrics`)).text()
+  await expect.poll(metrics, { timeout: 5000 }).toContain('folio_streams_cut_total 1\n')
+  const sent = Number(/folio_stream_events_total (\d+)/.exec(await metrics())![1])
+  expect(sent).toBeGreaterThan(0)
+  expect(sent).toBeLessThan(7000)
+  expect(process.memoryUsage().external - before.external).toBeLessThan(64 * 2 ** 20)
+  response.destroy()
+  await own.close()
+  await large.close()
+})
+
+test('EventSource clients lose and repeat nothing across restarts of the server', async () => {
+  const { port } = server
+  const seen: string[] = []
+  const source = new EventSource(`${server.url}/effects`)
+  source.onmessage = ({ lastEventId }) => void seen.push(lastEventId)
+  for (let turn = 0; turn < 3; turn++) {
+    await ledger.ingest(closes.slice(20 + 4 * turn, 24 + 4 * turn))
+    await new Promise((resolve) => setTimeout(resolve, 30 * turn))
+    await server.close()
+    await ledger.append(closes[32 + turn] && turn === 2 ? closes[32]! : closes[23 + 4 * turn]!)
+    server = await start(port)
+  }
+  const all = await tokens('effects')
+  await expect.poll(() => seen.length, { timeout: 8000 }).toBe(all.length)
+  expect(seen).toEqual(all)
+  source.close()
+}, 20_000)
