@@ -15,7 +15,7 @@ const draft = at('.demo/draft')
 if (!existsSync(demo)) {
   rmSync(draft, { recursive: true, force: true })
   console.error('making a demo ledger in .demo/ (once)')
-  const made = folio(['generate', '--ledgers', '2000', '--seed', 'demo'], ['ignore', 'pipe', 'inherit'])
+  const made = folio(['generate', '--ledgers', '500', '--seed', 'demo'], ['ignore', 'pipe', 'inherit'])
   const taken = folio(['ingest', '--data', draft, '--batch', '100', '-'], ['pipe', 'inherit', 'inherit'])
   made.stdout.pipe(taken.stdin)
   const code = await codeOf(taken)

@@ -9,7 +9,7 @@ export async function urlsToTry(ledger: Ledger, url: string): Promise<string[]> 
         `${url}/accounts/${newest.account}/operations?limit=5`,
         `${url}/transactions/${newest.hash}`,
         `${url}/trades?order=desc&limit=5`,
-        `-H 'Accept: text/event-stream' '${url}/effects?cursor=now'`,
+        `-N -H 'Accept: text/event-stream' '${url}/ledgers'`,
       ]
     : []
   return [url, `${url}/ledgers?order=desc&limit=3`, ...ofRecords].map((text) => `curl ${text.startsWith('-') ? text : `'${text}'`}`)
