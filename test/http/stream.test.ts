@@ -111,7 +111,7 @@ test('a rollback below what was sent is an error event, and then the end', async
   const response = await open('/ledgers')
   setTimeout(() => void ledger.rollback(closes[4]!.ledger.sequence), 100)
   const text = await readText(response, () => false)
-  expect(text).toMatch(/\n\nevent: error\ndata: \{"type":"\/problems\/unavailable".*"last_ledger":2100000\}\}\n\n$/)
+  expect(text).toMatch(/\n\nevent: error\ndata: \{"type":"\/problems\/unavailable".*"last_ledger":2100004\}\}\n\n$/)
   expect(ids(text)).toHaveLength(20)
 })
 
