@@ -12,6 +12,7 @@ import { corrupt } from './layout/seal.ts'
 import { indexes, logs } from './logs.ts'
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One } from './query.ts'
+import { type Explanation, explainPage } from './scan/explain.ts'
 import type { Place } from './scan/locate.ts'
 import { checkOptions, type Ended, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
@@ -234,6 +235,13 @@ export class Ledger {
       if (error instanceof FolioError && error.code === 'NOT_FOUND') return undefined
       throw error
     }
+  }
+
+  /** Reads a page and says what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
+  async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
+    const checked = checkValues(query, values as never)
+    const reader = this.reader()
+    return reader.run((read) => explainPage(read, query, checked, options))
   }
 
   /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */

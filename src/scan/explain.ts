@@ -1,0 +1,34 @@
+/** What a page costs and why: for people who tune, and for tests that hold every query to a budget. */
+
+import { pathNames } from '../params.ts'
+import type { List } from '../query.ts'
+import { offers } from '../resources/offer.ts'
+import { type PageOptions, readPage } from './page.ts'
+import type { Reader, ReadStats } from './reader.ts'
+import type { Values } from './resolve.ts'
+
+export interface Explanation {
+  /** The catalogue path. */
+  readonly path: string
+  /** What is read, in words: the log or the posting lists that must all name a record, and the parent that they are cut to. */
+  readonly reads: readonly string[]
+  /** Records on the page. */
+  readonly records: number
+  /** Calls of the store, the value bytes it gave, blocks looked into, and values found in the cache. */
+  readonly cost: Readonly<ReadStats>
+  /** Records in the log that the page was taken from. */
+  readonly logRecords: number
+}
+
+/** Reads a page and says what that took. The reader must be fresh. */
+export function explainPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): Explanation {
+  const { records } = readPage(reader, query, values, options)
+  const reads: string[] = []
+  const own = query.by?.column
+  if (query.of === offers) reads.push('scan of the book')
+  if (query.by) reads.push(`list ${query.by.name} of ${query.of.name}`)
+  for (const [index] of query.filters?.lists(values) ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
+  if (reads.length === 0) reads.push(`log of ${query.of.name}`)
+  for (const name of pathNames(query.path)) if (name !== own && query.of !== offers) reads.push(`within ${name}`)
+  return { path: query.path, reads, records: records.length, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }
+}

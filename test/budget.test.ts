@@ -1,0 +1,75 @@
+/**
+ * Every query is held to a budget of store calls, with a cold cache, on filed and on unfiled history: counts, not times, so that a change which
+ * makes a page cost more fails here, on any machine.
+ */
+import { expect, test } from 'vitest'
+import { generate } from '../adapters/generate/index.ts'
+import { memory, memoryDisk } from '../adapters/memory/index.ts'
+import { catalogue, type List, openLedger } from '../src/index.ts'
+
+const closes = [...generate({ ledgers: 120, seed: 2, accounts: 60, transactionsPerLedger: 12 })]
+
+/** Store calls for a page of 10 in the middle, newest first, with a cache that keeps nothing: what finding the cursor, the parent and the records takes. */
+const budgets: Record<string, number> = {
+  ledgers: 2,
+  transactions: 5,
+  operations: 4,
+  payments: 7,
+  effects: 3,
+  trades: 4,
+  transactionsOfAccount: 13,
+  operationsOfAccount: 10,
+  paymentsOfAccount: 7,
+  effectsOfAccount: 9,
+  tradesOfAccount: 6,
+  offersOfAccount: 1,
+  tradesOfOffer: 6,
+  transactionsOfLedger: 4,
+  operationsOfLedger: 3,
+  paymentsOfLedger: 5,
+  effectsOfLedger: 3,
+  tradesOfLedger: 3,
+  operationsOfTransaction: 8,
+  paymentsOfTransaction: 10,
+  effectsOfTransaction: 8,
+  tradesOfTransaction: 8,
+  effectsOfOperation: 9,
+  tradesOfOperation: 9,
+}
+
+test.each([500, 32768])('a page costs what its row may cost (lists filed every %i records)', async (fileEvery) => {
+  const disk = memoryDisk()
+  const writer = await openLedger(memory(disk), { fileEvery })
+  await writer.ingest(closes)
+  await writer.close()
+  const probe = await openLedger(memory(disk), { fileEvery })
+  const trade = (await probe.page(catalogue.trades, {}, { limit: 50 })).records.find(({ offer_id }) => offer_id !== undefined)!
+  const middle = (await probe.page(catalogue.transactions, {}, { limit: 200 })).records.at(-1)!
+  const operation = (await probe.page(catalogue.operations, {}, { cursor: middle.paging_token, limit: 1 })).records[0]!
+  await probe.close()
+  const values = {
+    account: middle.account,
+    ledger: middle.ledger,
+    hash: middle.hash,
+    operation: operation.id,
+    offer: BigInt(trade.offer_id!),
+  }
+  const costs: Record<string, number> = {}
+  for (const [name, query] of Object.entries(catalogue)) {
+    if (query.kind !== 'list') continue
+    // Opened anew for each: nothing is cached.
+    const ledger = await openLedger(memory(disk), { fileEvery, cacheBytes: 0 })
+    try {
+      const cursor =
+        query.path.startsWith('/ledgers/') || query.path.includes('{hash}') || query.path.includes('{operation}') ? '' : middle.paging_token
+      const { cost } = await ledger.explain(query as List<any>, values, { cursor, order: 'desc' })
+      costs[name] = cost.gets + cost.scans
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'NOT_FOUND' })
+    }
+    await ledger.close()
+  }
+  const over = Object.entries(costs).filter(([name, cost]) => cost > budgets[name]!)
+  expect(over).toEqual([])
+  expect(Object.keys(costs).length).toBeGreaterThan(20)
+})
