@@ -13,7 +13,7 @@ import { agree, type Bench, holds, levelBench, memoryBenches } from './support.t
 type Step =
   | { readonly do: 'append'; readonly shapes: readonly Shape[]; readonly batch: number }
   | { readonly do: 'ask'; readonly draws: readonly Draw[] }
-  | { readonly do: 'reopen' }
+  | { readonly do: 'reopen'; readonly fileEvery: number }
   | { readonly do: 'rollback'; readonly back: number }
 
 const append = fc.record({
@@ -22,20 +22,25 @@ const append = fc.record({
   batch: fc.constantFrom(1, 2, 5),
 })
 const ask = fc.record({ do: fc.constant('ask' as const), draws: fc.array(draw, { minLength: 20, maxLength: 40 }) })
+/** Records that wait in memory before they are filed: one, a few, many, and for ever. */
+const fileEvery = fc.constantFrom(1, 12, 150, 32_768)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: append },
   { weight: 4, arbitrary: ask },
-  { weight: 1, arbitrary: fc.constant({ do: 'reopen' as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reopen' as const), fileEvery }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rollback' as const), back: fc.nat(4) }) },
 )
 const story = fc
-  .tuple(firstLedger, append, fc.array(step, { maxLength: 6, size: 'max' }), ask)
-  .map(([first, begin, steps, end]) => ({ first, steps: [begin, ...steps, end] as Step[] }))
+  .tuple(firstLedger, fileEvery, append, fc.array(step, { maxLength: 6, size: 'max' }), ask)
+  .map(([first, fileEvery, begin, steps, end]) => ({ first, fileEvery, steps: [begin, ...steps, end] as Step[] }))
 
 /** Tells the story to an engine and to the model, which must agree all the way. */
-async function tell(bench: Bench, { first, steps }: { first: number; steps: readonly Step[] }): Promise<void> {
+async function tell(
+  bench: Bench,
+  { first, fileEvery, steps }: { first: number; fileEvery: number; steps: readonly Step[] },
+): Promise<void> {
   const { open, remove } = await bench.fresh()
-  let ledger = await openLedger(open(), bench.options)
+  let ledger = await openLedger(open(), { ...bench.options, fileEvery })
   try {
     const model = naiveLedger()
     for (const [salt, step] of steps.entries()) {
@@ -51,7 +56,7 @@ async function tell(bench: Bench, { first, steps }: { first: number; steps: read
       } else if (step.do === 'ask') for (const drawn of step.draws) await agree(ledger, model, requestOf(model, drawn))
       else if (step.do === 'reopen') {
         await ledger.close()
-        ledger = await openLedger(open(), bench.options)
+        ledger = await openLedger(open(), { ...bench.options, fileEvery: step.fileEvery })
       } else if (ledger.head) {
         const to = Math.max(0, ledger.head.last - step.back)
         await ledger.rollback(to)
@@ -65,7 +70,7 @@ async function tell(bench: Bench, { first, steps }: { first: number; steps: read
 }
 
 describe('the engine answers as the model does', () => {
-  test.each(memoryBenches)('over $name', (bench) => holds(story, 80, (told) => tell(bench, told)))
-  test('over LevelDB', () => holds(story, 40, (told) => tell(levelBench(), told)))
-  test('over LevelDB, without a cache', () => holds(story, 20, (told) => tell(levelBench({ cacheBytes: 0 }), told)))
+  test.each(memoryBenches)('over $name', (bench) => holds(story, 40, (told) => tell(bench, told)))
+  test('over LevelDB', () => holds(story, 25, (told) => tell(levelBench(), told)))
+  test('over LevelDB, without a cache', () => holds(story, 12, (told) => tell(levelBench({ cacheBytes: 0 }), told)))
 })

@@ -24,7 +24,7 @@ const story = fc.record({
 })
 
 test('whatever waits while history moves, no read sees damage, and what is read later is whole', () =>
-  holds(story, 60, async ({ shapes, draws, delays, cacheBytes, fileEvery, back }) => {
+  holds(story, 40, async ({ shapes, draws, delays, cacheBytes, fileEvery, back }) => {
     const disk = memoryDisk()
     let answers = 0
     const store = slow(memory(disk), () => turns(delays[answers++ % delays.length]!))
@@ -35,7 +35,11 @@ test('whatever waits while history moves, no read sees damage, and what is read 
       for (const drawn of draws.slice(from, from + 8)) {
         const { query, values, options } = requestOf(model, drawn)
         const row = catalogue[query]
-        waiting.push(codeOf(() => (row.kind === 'one' ? ledger.get(row as never, values as never) : ledger.page(row as never, values as never, options))))
+        waiting.push(
+          codeOf(() =>
+            row.kind === 'one' ? ledger.get(row as never, values as never) : ledger.page(row as never, values as never, options),
+          ),
+        )
       }
     }
     let previous: string | undefined

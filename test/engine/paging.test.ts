@@ -1,0 +1,121 @@
+/** Paging: pages join without gap or overlap, any token resumes, and a page that was seen stays what it was. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { network } from '../../adapters/testing/arbitraries.ts'
+import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
+import { isRefusal, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
+import { catalogue, type Ledger, type List, type Order, type PageOptions } from '../../src/index.ts'
+import { codeOf, holds, ledgerOf } from './support.ts'
+
+const tokensOf = async (ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> =>
+  (await ledger.page(query, values, options)).records.map(({ paging_token }) => paging_token)
+
+async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const one of source) all.push(one)
+  return all
+}
+
+/** All tokens of a listing, page after page by `next`. */
+async function walk(ledger: Ledger, query: List<any>, values: object, order: Order, limit: number): Promise<string[]> {
+  const tokens: string[] = []
+  for (let cursor = ''; ; ) {
+    const page = await ledger.page(query, values, { cursor, order, limit })
+    tokens.push(...page.records.map(({ paging_token }) => paging_token))
+    if (page.ended === 'end') {
+      expect(await tokensOf(ledger, query, values, { cursor: page.next, order, limit })).toEqual([])
+      return tokens
+    }
+    cursor = page.next
+  }
+}
+
+/** A list that is there, drawn with a network. */
+const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength: 3 })).map(([closes, ...draws]) => {
+  const model = naiveLedger(closes)
+  const lists = draws.flat().flatMap((drawn) => {
+    const { query, values } = requestOf(model, drawn)
+    const row = catalogue[query]
+    return row.kind === 'list' && !isRefusal(model.list(query, values)) ? [{ query: row as List<any>, values }] : []
+  })
+  return { closes, lists }
+})
+
+describe('every listing', () => {
+  test('is the same by pages of 1, 7, 10 and 200, in both orders', () =>
+    holds(listing, 25, async ({ closes, lists }) => {
+      const ledger = await ledgerOf(closes)
+      for (const { query, values } of lists) {
+        const whole = await walk(ledger, query, values, 'asc', 200)
+        expect(new Set(whole).size).toBe(whole.length)
+        for (const limit of [1, 7, 10]) expect(await walk(ledger, query, values, 'asc', limit)).toEqual(whole)
+        for (const limit of [1, 7, 200]) expect(await walk(ledger, query, values, 'desc', limit)).toEqual(whole.toReversed())
+      }
+    }))
+
+  test('resumes at the token of any record, and prev leads back from next', () =>
+    holds(listing, 25, async ({ closes, lists }) => {
+      const ledger = await ledgerOf(closes)
+      for (const { query, values } of lists)
+        for (const order of ['asc', 'desc'] as const) {
+          const whole = await walk(ledger, query, values, order, 200)
+          const back = order === 'asc' ? 'desc' : 'asc'
+          for (const [at, cursor] of whole.slice(0, 40).entries()) {
+            const page = await ledger.page(query, values, { cursor, order, limit: 7 })
+            expect(page.records.map(({ paging_token }) => paging_token)).toEqual(whole.slice(at + 1, at + 8))
+            const before = await tokensOf(ledger, query, values, { cursor: page.prev, order: back, limit: 7 })
+            const behind = page.records.length > 0 ? at + 1 : at
+            expect(before.toReversed()).toEqual(whole.slice(Math.max(0, behind - 7), behind))
+          }
+        }
+    }))
+})
+
+test('a page that was full, ascending, stays what it was while newer ledgers are appended', () =>
+  holds(fc.tuple(network, fc.array(draw, { minLength: 20, maxLength: 30 })), 25, async ([closes, draws]) => {
+    const ledger = await ledgerOf(closes.slice(0, 1))
+    const model = naiveLedger(closes.slice(0, 1))
+    const seen: (() => Promise<void>)[] = []
+    for (const close of closes.slice(1)) {
+      for (const drawn of draws) {
+        const { query, values, options } = requestOf(model, drawn)
+        const row = catalogue[query] as List<any>
+        if (row.kind !== 'list' || isRefusal(model.page(query, values, options))) continue
+        const page = await ledger.read(row, values, { ...options, order: 'asc' })
+        if (options.cursor === 'now' || !page.final) continue
+        const records = page.records.map(({ block, at }) => block.record(at))
+        seen.push(async () => expect((await ledger.page(row, values, { ...options, order: 'asc' })).records).toEqual(records))
+      }
+      await ledger.append(close)
+      model.append(close)
+    }
+    for (const look of seen) await look()
+  }))
+
+test('records and pages unroll a listing to its end', async () => {
+  const [closes] = fc.sample(
+    network.filter((some) => some.length > 3),
+    { numRuns: 1, seed: 7 },
+  )
+  const ledger = await ledgerOf(closes!)
+  const whole = await walk(ledger, catalogue.transactions, {}, 'asc', 200)
+  const unrolled = await collect(ledger.records(catalogue.transactions, {}, { limit: 3 }))
+  expect(unrolled.map(({ paging_token }) => paging_token)).toEqual(whole)
+  const sizes = (await collect(ledger.pages(catalogue.transactions, {}, { limit: 3 }))).map(({ records }) => records.length)
+  expect(sizes.slice(0, -1).every((size) => size === 3)).toBe(true)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(whole.length)
+})
+
+describe('parameters are checked in the order cursor, limit, order, filters, before anything is looked up', async () => {
+  const ledger = await ledgerOf([])
+  const bad = { base: { type: 'gold' } as never }
+  const options = { cursor: 'x', limit: 0, order: 'up' as never }
+  test.each([
+    ['cursor', options],
+    ['limit', { ...options, cursor: '' }],
+    ['order', { ...options, cursor: '1', limit: 1 }],
+    ['base_asset_type', { cursor: 'now', limit: 200, order: 'desc' as const }],
+  ])('%s', async (field, given) => {
+    expect(await codeOf(() => ledger.page(catalogue.tradesOfAccount, { account: 'nobody', ...bad }, given))).toBe(`BAD_REQUEST ${field}`)
+  })
+})
