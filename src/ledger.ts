@@ -29,6 +29,8 @@ export interface LedgerOptions {
    * most. Default 32,768: some 200 busy ledgers, a tenth of a second at open.
    */
   readonly fileEvery?: number
+  /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
+  readonly pollMs?: number
 }
 
 export interface IngestOptions extends AppendOptions {
@@ -93,11 +95,18 @@ export class Ledger {
   private readonly writer: LedgerWriter
   private readonly bell = new Bell()
   private readonly sharedReads = new SharedReads()
+  private readonly pollMs: number
+  private unwatch: (() => void) | undefined
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
-  constructor(store: Store, headBytes: Uint8Array | undefined, { cacheBytes = 64 * 2 ** 20, fileEvery = 32768 }: LedgerOptions) {
+  constructor(
+    store: Store,
+    headBytes: Uint8Array | undefined,
+    { cacheBytes = 64 * 2 ** 20, fileEvery = 32768, pollMs = 500 }: LedgerOptions,
+  ) {
     this.store = store
+    this.pollMs = pollMs
     this.writer = new LedgerWriter(store, new Cache(cacheBytes), headBytes, fileEvery, {
       committed: () => this.bell.ring(),
       rolledBack: (last) => this.bell.rolledBack(last),
@@ -105,8 +114,31 @@ export class Ledger {
   }
 
   /** @internal */
-  load(): Promise<void> {
-    return this.writer.load()
+  async load(): Promise<void> {
+    await this.writer.load()
+    if (this.store.capabilities.shared) this.unwatch = this.follow()
+  }
+
+  /** Takes on what other processes write: when the store says so, and every so often. Returns the function that stops it. */
+  private follow(): () => void {
+    // A look that fails is taken again; reads meanwhile fail by themselves, with an error that somebody sees.
+    const look = (): void => void this.writer.refresh().catch(() => {})
+    const timer = setInterval(look, this.pollMs)
+    if (typeof timer === 'object') timer.unref()
+    const unwatch = this.store.watch?.(look)
+    return () => {
+      clearInterval(timer)
+      unwatch?.()
+    }
+  }
+
+  /**
+   * Looks whether another process has appended ledgers, without waiting for the next poll. Only of use over a store that processes share.
+   * @returns whether history has moved
+   */
+  refresh(): Promise<boolean> {
+    this.checkOpen()
+    return this.writer.refresh()
   }
 
   /** How far history reaches; undefined before the first ledger. */
@@ -310,6 +342,7 @@ export class Ledger {
   /** Waits for what is under way, then closes the store. Later calls give CLOSED. */
   close(): Promise<void> {
     this.closing ??= (async () => {
+      this.unwatch?.()
       this.bell.silence()
       await this.writer.idle()
       await this.store.close()

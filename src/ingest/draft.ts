@@ -5,7 +5,7 @@
 import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
 import { Block, encodeBlock, type Row } from '../layout/block.ts'
-import { encodeHash } from '../layout/hash.ts'
+import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
@@ -77,7 +77,7 @@ export class Draft {
     const changes = close.book.filter(({ id }) => !this.sellers.has(id))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
-    for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, values[i] !== undefined)
+    for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     for (const [i, { id }] of changes.entries()) {
       const at = hashes.length + i
       this.sellers.set(id, values[at] && text(unseal(keys[at]!, values[at])))
@@ -85,6 +85,13 @@ export class Draft {
     this.refuseKnownHashes(close)
     this.apply(close)
     if (this.head.filed === close.sequence) await this.file(store, cachedEdge)
+  }
+
+  /** True where a hash entry names a transaction below the head: what lies above it is not there. */
+  private isHeld(key: Uint8Array, value: Uint8Array | undefined): boolean {
+    if (value === undefined) return false
+    const { ordinal, failed } = decodeHash(unseal(key, value), key)
+    return ordinal < this.counts[failed ? failedTransactions.tag : transactions.tag]!
   }
 
   private refuseKnownHashes(close: EncodedClose): void {

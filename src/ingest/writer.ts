@@ -3,6 +3,7 @@
  * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
+import { equal } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
@@ -51,6 +52,7 @@ export class LedgerWriter {
   private headBytes: Uint8Array | undefined
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
+  private refreshing: Promise<boolean> | undefined
 
   constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, told: Told) {
     this.store = store
@@ -88,6 +90,44 @@ export class LedgerWriter {
       tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
     }
     this.tails = tails
+  }
+
+  /**
+   * Takes on a head that another process has written, where the store is shared. Calls that overlap share one look.
+   * @returns whether history has moved
+   */
+  refresh(): Promise<boolean> {
+    this.refreshing ??= this.exclusive(() => this.look()).finally(() => {
+      this.refreshing = undefined
+    })
+    return this.refreshing
+  }
+
+  private async look(): Promise<boolean> {
+    const value = await this.store.get(HEAD)
+    if (value === undefined ? this.headBytes === undefined : this.headBytes && equal(value, this.headBytes)) return false
+    const before = this.head
+    const head = value ? decodeHead(value) : emptyHead
+    const grown = head.last > before.last && (before.last === 0 || (await this.holds(head, before)))
+    if (!grown) this.cache.clear()
+    const reader = new Reader(this.store, this.cache, head, new Unfiled())
+    this.unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
+    this.head = head
+    this.headBytes = value
+    await this.loadTails()
+    if (grown) this.told.committed()
+    else this.told.rolledBack(head.last)
+    return true
+  }
+
+  /** True where history under `head` goes on from `before`. */
+  private async holds(head: Head, before: Head): Promise<boolean> {
+    if (before.last < head.oldest) return false
+    const reader = new Reader(this.store, this.cache, head, new Unfiled())
+    return reader.run((read) => {
+      const { block, at } = read.at(ledgers, before.last - head.first)
+      return block.members(at)['hash'] === before.hash
+    })
   }
 
   /** Runs `work` when everything asked for before it is done. */

@@ -1,0 +1,57 @@
+/** A store that two processes have open: the head that one writes wakes the readers of the other. */
+import { expect, test } from 'vitest'
+import { generate } from '../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
+import { catalogue, openLedger, type Store } from '../src/index.ts'
+
+const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
+const shared = (disk: MemoryDisk): Store => ({
+  ...memory(disk),
+  capabilities: { name: 'memory', sync: true, persistent: false, shared: true },
+})
+const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<number[]> => {
+  const all: number[] = []
+  for await (const { sequence } of records) all.push(sequence)
+  return all
+}
+
+test.each([100, 32768])('streams follow what another writer appends, also where lists are filed every %i records', async (fileEvery) => {
+  const disk = memoryDisk()
+  const writer = await openLedger(shared(disk), { fileEvery })
+  await writer.ingest(closes.slice(0, 5))
+  const reader = await openLedger(shared(disk), { pollMs: 5 })
+  const seen: string[] = []
+  const { account } = closes[0]!.transactions[0]!
+  const stream = reader.stream(catalogue.operationsOfAccount, { account })
+  const done = (async () => {
+    for await (const { paging_token } of stream) seen.push(paging_token)
+  })()
+  for (const close of closes.slice(5)) {
+    await writer.append(close)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  await expect.poll(() => reader.head?.last).toBe(closes.at(-1)!.ledger.sequence)
+  const all: string[] = []
+  for await (const { paging_token } of writer.records(catalogue.operationsOfAccount, { account })) all.push(paging_token)
+  await expect.poll(() => seen).toEqual(all)
+  await reader.close()
+  await done
+  await writer.close()
+})
+
+test('a rollback and another branch, written elsewhere, replace what was read', async () => {
+  const disk = memoryDisk()
+  const writer = await openLedger(shared(disk), { pollMs: 100_000 })
+  await writer.ingest(closes.slice(0, 10))
+  const reader = await openLedger(shared(disk), { pollMs: 100_000 })
+  expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(10)
+  await writer.rollback(closes[5]!.ledger.sequence)
+  expect(await reader.refresh()).toBe(true)
+  expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(6)
+  await writer.ingest(closes.slice(6, 8))
+  expect(await reader.refresh()).toBe(true)
+  expect(await reader.refresh()).toBe(false)
+  expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(8)
+  await reader.append(closes[8]!)
+  await expect(writer.append(closes[8]!)).rejects.toMatchObject({ code: 'CONFLICT' })
+})
