@@ -222,7 +222,7 @@ function refuse(server: Server): void {
     const answering = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage
     // Half an answer is on its way already: nothing that could be sent now would be understood.
     if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) return void socket.destroy()
-    answerRaw(socket, nameOf(error))
+    answerRaw(socket, nameOf(error, socket))
   })
   server.on('checkExpectation', (_request, response) => {
     const { status, headers, parts } = problemResponse({ name: 'expectation_failed' })
@@ -232,11 +232,12 @@ function refuse(server: Server): void {
   server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed'))
 }
 
-function nameOf({ code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }): ProblemName {
+function nameOf({ code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): ProblemName {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
-  // The request line alone filled the header: it is the target that was too long.
-  if (code === 'HPE_HEADER_OVERFLOW') return rawPacket?.includes('\n') ? 'header_fields_too_large' : 'uri_too_long'
-  return 'bad_request'
+  if (code !== 'HPE_HEADER_OVERFLOW') return 'bad_request'
+  // Only of the first packet is it known that it begins with the request line.
+  const lineEnd = rawPacket && socket.bytesRead === rawPacket.length ? rawPacket.indexOf(10) : 0
+  return lineEnd < 0 || lineEnd > MAX_HEADER_BYTES / 2 ? 'uri_too_long' : 'header_fields_too_large'
 }
 
 /** Writes a whole response by hand and ends the connection. */

@@ -24,7 +24,7 @@ for (const path of ownPaths) add(path, { kind: 'own', path })
 
 const none = {}
 
-/** @param path as sent, without a slash at its end */
+/** @param path as sent; one slash at its end makes no difference */
 export function match(path: string): Match | undefined {
   const found = findRoute(router, '', path)
   return found && { route: found.data, params: (found.params as Record<string, string> | undefined) ?? none }

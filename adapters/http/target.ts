@@ -8,7 +8,7 @@ export interface Target {
   /** Scheme and host of an absolute target, as proxies and fetch handlers have it. */
   readonly scheme: string | undefined
   readonly authority: string | undefined
-  /** Still percent-encoded; without a slash at its end, but for the root. */
+  /** Still percent-encoded. */
   readonly path: string
   readonly query: string
 }
@@ -24,11 +24,10 @@ export function parseTarget(target: string): Target {
   const local = rest === undefined ? target : rest[0] === '/' ? rest : `/${rest}`
   if (local[0] !== '/') throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
   const mark = local.indexOf('?')
-  const path = mark < 0 ? local : local.slice(0, mark)
   return {
     scheme: scheme?.toLowerCase(),
     authority,
-    path: path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path,
+    path: mark < 0 ? local : local.slice(0, mark),
     query: mark < 0 ? '' : local.slice(mark + 1),
   }
 }

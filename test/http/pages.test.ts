@@ -62,7 +62,9 @@ describe('the links of a page', () => {
   })
 
   it('carry the path in its one form: hash in lower case, account percent-encoded', async () => {
-    expect((await linksOf(`/transactions/${hashOf('A')}/operations`))['self']).toBe(`/transactions/${hashOf('a')}/operations?cursor=&limit=10&order=asc`)
+    expect((await linksOf(`/transactions/${hashOf('A')}/operations`))['self']).toBe(
+      `/transactions/${hashOf('a')}/operations?cursor=&limit=10&order=asc`,
+    )
     expect((await linksOf('/accounts/%47ALICE/operations/'))['self']).toBe('/accounts/GALICE/operations?cursor=&limit=10&order=asc')
   })
 })
@@ -103,7 +105,10 @@ describe('a history that starts late', () => {
     const gone = await ask('/ledgers?cursor=5&order=desc')
     expect(gone.status).toBe(410)
     expect(gone.body.extras).toEqual({ oldest_ledger: 2 })
-    for (const [path, cursor] of [[`/ledgers/3/operations`, '5'], ['/ledgers/3/effects', '5-1']] as const) {
+    for (const [path, cursor] of [
+      [`/ledgers/3/operations`, '5'],
+      ['/ledgers/3/effects', '5-1'],
+    ] as const) {
       const { body } = await ask(`${path}?cursor=${cursor}`)
       expect(body._links.next.href).toContain(`cursor=${cursor}&`)
       expect((await ask(body._links.prev.href.slice(BASE.length))).status, body._links.prev.href).toBe(200)

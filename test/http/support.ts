@@ -96,7 +96,15 @@ export const closes: LedgerClose[] = [
     ],
     offers: {
       changed: [
-        { id: 7, seller: 'GALICE', selling: { asset_type: 'native' }, buying: credit, amount: '5.0000000', price_r: { n: 3, d: 1 }, price: '3.0000000' },
+        {
+          id: 7,
+          seller: 'GALICE',
+          selling: { asset_type: 'native' },
+          buying: credit,
+          amount: '5.0000000',
+          price_r: { n: 3, d: 1 },
+          price: '3.0000000',
+        },
         {
           id: '9223372036854775807',
           seller: ODD,
@@ -113,7 +121,8 @@ export const closes: LedgerClose[] = [
 ]
 
 /** Operation ids of the network above, by ledger, transaction and operation. */
-export const idOf = (sequence: number, tx: number, op: number): string => String((BigInt(sequence) << 32n) | (BigInt(tx) << 12n) | BigInt(op))
+export const idOf = (sequence: number, tx: number, op: number): string =>
+  String((BigInt(sequence) << 32n) | (BigInt(tx) << 12n) | BigInt(op))
 
 export async function smallLedger(count = closes.length): Promise<Ledger> {
   const opened = await openLedger(memory())

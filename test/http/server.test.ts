@@ -1,0 +1,226 @@
+/** The two shells: on sockets, and on Request and Response. */
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { MemoryLevel } from 'memory-level'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
+import { level } from '../../adapters/level/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { closes, hashOf, idOf, smallLedger } from './support.ts'
+
+let ledger: Ledger
+let server: HttpServer
+beforeAll(async () => {
+  ledger = await smallLedger()
+  server = await serve(ledger, { port: 0, log: () => {} })
+})
+afterAll(async () => {
+  await server.close()
+  await ledger.close()
+})
+
+/** Sends bytes as they are, and gives everything that came back until the other side closed, or `until` was seen. */
+function raw(port: number, sent: string, until?: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(sent, 'latin1'))
+    let got = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk: string) => {
+      got += chunk
+      if (until?.test(got)) socket.destroy()
+    })
+    socket.on('close', () => resolve(got))
+    socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? resolve(got) : reject(error)))
+    setTimeout(() => socket.destroy(), 5_000).unref()
+  })
+}
+
+const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n${more}\r\n`
+const last = (target: string, more = ''): string => get(target, `Connection: close\r\n${more}`)
+const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
+const bodyOf = (answer: string): any => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+
+describe('both shells', () => {
+  it('give the same answers', async () => {
+    const handler = createHandler(ledger, { log: () => {} })
+    const targets = [
+      '/',
+      '/ledgers',
+      '/ledgers?limit=2&order=desc',
+      '/ledgers/2',
+      '/ledgers/9',
+      '/ledgers/x',
+      '/operations?limit=0x10',
+      '/nothing',
+      '/health',
+      '/openapi.json',
+      '/problems/gone_before_history',
+    ]
+    targets.push(
+      `/transactions/${hashOf('a')}`,
+      `/transactions/${hashOf('b')}/effects`,
+      `/operations/${idOf(1, 1, 2)}`,
+      '/trades?offer_id=7',
+      '/accounts/%C3%B6',
+      '/accounts/%zz',
+      `/ledgers?${'x'.repeat(9000)}`,
+    )
+    const requests: RequestInit[] = [
+      {},
+      { headers: { accept: 'application/json' } },
+      { headers: { accept: 'image/png' } },
+      { headers: { 'if-none-match': '*' } },
+      { method: 'HEAD' },
+      { method: 'OPTIONS', headers: { 'access-control-request-headers': 'x-a' } },
+      { method: 'POST', body: 'x' },
+    ]
+    for (const target of targets)
+      for (const init of requests) {
+        const url = server.url + target
+        const [over, direct] = [await fetch(url, init), await handler(new Request(url, init))]
+        const about = `${init.method ?? 'GET'} ${target} ${JSON.stringify(init.headers)}`
+        expect(over.status, about).toBe(direct.status)
+        expect(await over.text(), about).toBe(await direct.text())
+        const sent = Object.fromEntries(over.headers)
+        for (const [name, value] of direct.headers) expect(sent[name], `${about} ${name}`).toBe(value)
+      }
+  })
+
+  it('send large pages whole, from stored views and from copies', async () => {
+    const big = await openLedger(memory())
+    await big.ingest(generate({ ledgers: 40, seed: 9 }) as Iterable<LedgerClose>)
+    const handler = createHandler(big)
+    const served = await serve(big, { port: 0 })
+    for (const path of ['/transactions?limit=200', '/transactions?limit=200&order=desc', '/effects?limit=200', '/operations?limit=200'])
+      for (let i = 0; i < 3; i++) {
+        const [over, direct] = [await fetch(served.url + path), await handler(new Request(served.url + path))]
+        const text = await over.text()
+        expect(text).toBe(await direct.text())
+        expect(Buffer.byteLength(text)).toBe(Number(over.headers.get('content-length')))
+        expect(JSON.parse(text)._embedded.records).toHaveLength(200)
+      }
+    await served.close()
+  })
+
+  it('answer from a store that answers later', async () => {
+    const slow = await openLedger(level(new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })))
+    await slow.ingest(closes)
+    const handler = createHandler(slow, { baseUrl: 'http://x.test' })
+    const now = createHandler(ledger, { baseUrl: 'http://x.test' })
+    for (const path of ['/ledgers', '/operations?order=desc', `/transactions/${hashOf('b')}`, '/accounts/GNOBODY/trades']) {
+      const [later, atOnce] = [await handler(new Request(`http://y.test${path}`)), await now(new Request(`http://y.test${path}`))]
+      expect([later.status, await later.text()]).toEqual([atOnce.status, await atOnce.text()])
+    }
+    await slow.close()
+  })
+})
+
+describe('a target on the wire', () => {
+  it('reaches the core as it was sent', async () => {
+    expect(statusOf(await raw(server.port, last('//x.test/ledgers')))).toBe(404)
+    expect(statusOf(await raw(server.port, last('/../ledgers')))).toBe(404)
+    expect(statusOf(await raw(server.port, last('/ledgers/../transactions')))).toBe(400)
+    expect(statusOf(await raw(server.port, last('/accounts/%zz')))).toBe(400)
+    expect(statusOf(await raw(server.port, last('http://x.test/ledgers')))).toBe(200)
+    expect(statusOf(await raw(server.port, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))).toBe(204)
+    expect(statusOf(await raw(server.port, 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'))).toBe(405)
+  })
+})
+
+describe('what the parser refuses', () => {
+  it.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+    ['a header that is none', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400],
+    ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['a header without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ['a target without end', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
+    ['a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n', 417],
+    ['no host', 'GET /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['a host that is none', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400],
+  ])('%s is answered with a problem', async (_name, sent, status) => {
+    const answer = await raw(server.port, sent)
+    expect(statusOf(answer)).toBe(status)
+    expect(answer.toLowerCase()).toContain('content-type: application/problem+json')
+    expect(answer.toLowerCase()).toContain('access-control-allow-origin: *')
+    expect(bodyOf(answer).status).toBe(status)
+  })
+})
+
+describe('pipelined requests', () => {
+  it('are answered in their order', async () => {
+    const answer = await raw(server.port, get('/ledgers/1') + get('/ledgers/2') + get('/ledgers/x') + last('/ledgers/3'))
+    expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '400', '200'])
+    expect(Array.from(answer.matchAll(/"sequence":(\d)/g), ([, sequence]) => sequence)).toEqual(['1', '2', '3'])
+  })
+
+  it('past the bound are left unanswered, and the connection ends', async () => {
+    const answer = await raw(server.port, get('/ledgers/1').repeat(500))
+    const answers = answer.match(/HTTP\/1\.1 200/g)!.length
+    expect(answers).toBe(33)
+    expect(answer.slice(answer.lastIndexOf('HTTP/1.1')).toLowerCase()).toContain('connection: close')
+  })
+
+  it('that nobody reads the answers of cost one answer, not all of them', async () => {
+    const big = await openLedger(memory())
+    await big.ingest(generate({ ledgers: 20, seed: 3 }) as Iterable<LedgerClose>)
+    const served = await serve(big, { port: 0, drainMs: 100 })
+    const sockets: Socket[] = []
+    for (let i = 0; i < 10; i++) {
+      const socket = connect(served.port, '127.0.0.1')
+      socket.pause()
+      socket.on('error', () => {})
+      socket.write(get('/transactions?limit=200').repeat(400))
+      sockets.push(socket)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const figures = await (await fetch(`${served.url}/metrics`)).text()
+    expect(Number(/class="2xx"} (\d+)/.exec(figures)![1])).toBeLessThan(10 * 33)
+    for (const socket of sockets) socket.destroy()
+    await served.close()
+    await big.close()
+  })
+})
+
+describe('closing', () => {
+  it('takes bounded time, with a connection that is idle and one that never finishes its request', async () => {
+    const served = await serve(ledger, { port: 0, drainMs: 200 })
+    const idle = connect(served.port, '127.0.0.1')
+    const slow = connect(served.port, '127.0.0.1', () => slow.write('GET / HT'))
+    for (const socket of [idle, slow]) socket.on('error', () => {})
+    await fetch(`${served.url}/health`)
+    const start = Date.now()
+    await Promise.all([served.close(), served.close()])
+    expect(Date.now() - start).toBeLessThan(2_000)
+    await expect(fetch(`${served.url}/health`)).rejects.toThrow()
+    expect(ledger.closed).toBe(false)
+  })
+})
+
+describe('a listener', () => {
+  it('mounts in a server of somebody else, below a path that links then begin with', async () => {
+    const answer = listener(ledger)
+    const host = createServer((request, response) => {
+      // What Express does with a mount path.
+      Object.assign(request, { baseUrl: '/history', url: request.url!.slice('/history'.length) || '/' })
+      answer(request, response)
+    })
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+    const { port } = host.address() as { port: number }
+    const page: any = await (await fetch(`http://127.0.0.1:${port}/history/ledgers?limit=1`)).json()
+    expect(page._links.self.href).toBe(`http://127.0.0.1:${port}/history/ledgers?cursor=&limit=1&order=asc`)
+    expect((await fetch(page._links.next.href)).status).toBe(200)
+    host.closeAllConnections()
+    host.close()
+  })
+})
+
+describe('options', () => {
+  it('without sense are refused', async () => {
+    await expect(serve(ledger, { port: 0, keepAliveMs: 1 })).rejects.toThrow(RangeError)
+    await expect(serve(ledger, { port: 0, baseUrl: 'nowhere' })).rejects.toThrow(TypeError)
+    await expect(serve(ledger, { port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+})
