@@ -57,6 +57,7 @@ export class Block<R = any> {
     this.strings = 4 + this.count * (12 + 4 * this.indexed + 2 * resource.sides.length)
     if (payload[3] !== resource.sides.length || this.strings + 2 > payload.length) throw corrupt(key, 'the block has another shape')
     const stringCount = this.view.getUint16(this.strings, true)
+    if (this.strings + 2 + 4 * stringCount > payload.length) throw corrupt(key, 'the block has another shape')
     this.texts = this.strings + 2 + 4 * stringCount + (stringCount ? this.view.getUint32(this.strings + 4 * stringCount - 2, true) : 0)
     if (this.texts + (this.count ? this.end(this.count - 1) : 0) !== payload.length) throw corrupt(key, 'the block has another length')
   }

@@ -1,0 +1,270 @@
+/** The bytes under the engine: posting lists against plain arrays, blocks and seals against damage, positions and cursors by value. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { crc32, portableCrc32, VarintReader, Writer } from '../../src/bytes.ts'
+import { Block, encodeBlock, type Row } from '../../src/layout/block.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import {
+  decodeEdge,
+  decodePage,
+  encodeEdge,
+  encodePage,
+  FANOUT,
+  type PageSource,
+  PostingEdge,
+  rank,
+  slice,
+  truncate,
+} from '../../src/layout/posting.ts'
+import { SEAL_BYTES, seal, unseal } from '../../src/layout/seal.ts'
+import { comparePositions, idOf, idText, low, MAX_ID, parseCursor, parseId, splitId } from '../../src/position.ts'
+import { effects } from '../../src/resources/effect.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { codeOf, holds } from './support.ts'
+
+const key = Uint8Array.of(1, 2, 3)
+const payload = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
+
+/** A posting list built by steps, its pages on a shelf, every value through its bytes. */
+class Shelf {
+  edge = PostingEdge.empty
+  readonly pages = new Map<string, Uint8Array>()
+  page: PageSource = (level, page) => decodePage(payload(this.pages.get(`${level}/${page}`)!), key)
+
+  append(ordinals: readonly number[]): void {
+    const next = this.edge.append(ordinals, (level, page, entries) => {
+      expect(this.pages.has(`${level}/${page}`)).toBe(false)
+      this.pages.set(`${level}/${page}`, encodePage(entries))
+    })
+    this.edge = decodeEdge(payload(encodeEdge(next)), key)
+    expect(this.edge.levels).toEqual(next.levels)
+  }
+}
+
+/** Rising ordinals, now dense, now with leaps. */
+const rising = (count: number, seed: number): number[] => {
+  const all: number[] = []
+  for (let at = 0, last = seed % 3; at < count; at++) {
+    all.push(last)
+    last += 1 + ((at * 2654435761 + seed) % 97 === 0 ? 70_000 : at % 5 === 0 ? seed % 7 : 0)
+  }
+  return all
+}
+
+/** Counts around the borders of pages on three levels. */
+const borders = [0, 1, FANOUT - 1, FANOUT, FANOUT + 1, 2 * FANOUT, FANOUT ** 2 - 1, FANOUT ** 2, FANOUT ** 2 + FANOUT, 3 * FANOUT ** 2 + 5]
+
+describe('posting lists', () => {
+  test.each(borders)('of %i entries rank and slice as an array does', (count) => {
+    const all = rising(count, count)
+    const shelf = new Shelf()
+    for (let at = 0; at < count; at += 1000) shelf.append(all.slice(at, at + 1000))
+    expect(shelf.edge.count).toBe(count)
+    const places = [...borders, count - 1, count >> 1, count - FANOUT].filter((place) => place >= 0 && place <= count)
+    for (const place of places) {
+      const entry = all[place] ?? (all.at(-1) ?? 0) + 1
+      for (const bound of [entry - 1, entry, entry + 1])
+        expect(rank(shelf.edge, bound, shelf.page)).toBe(all.filter((one) => one < bound).length)
+      expect(slice(shelf.edge, place, Math.min(count, place + 200), shelf.page)).toEqual(all.slice(place, place + 200))
+    }
+  })
+
+  test('grow the same in any steps, and read at most a page a level', () =>
+    holds(
+      fc.tuple(fc.array(fc.nat(300), { maxLength: 12 }), fc.nat(50), fc.array(fc.nat(4000), { maxLength: 10 })),
+      60,
+      ([steps, seed, bounds]) => {
+        const count = steps.reduce((sum, step) => sum + step, 0)
+        const all = rising(count, seed)
+        const [stepwise, once] = [new Shelf(), new Shelf()]
+        let done = 0
+        for (const step of steps) {
+          stepwise.append(all.slice(done, done + step))
+          done += step
+        }
+        once.append(all)
+        expect(stepwise.edge).toEqual(once.edge)
+        expect([...stepwise.pages.keys()].sort()).toEqual([...once.pages.keys()].sort())
+        for (const bound of bounds) {
+          const read = new Set<number>()
+          const counted: PageSource = (level, page) => {
+            expect(read.has(level)).toBe(false)
+            read.add(level)
+            return once.page(level, page)
+          }
+          expect(rank(once.edge, bound, counted)).toBe(all.filter((one) => one < bound).length)
+        }
+      },
+    ))
+
+  test('that are cut equal their shorter selves', () =>
+    holds(fc.tuple(fc.constantFrom(...borders.slice(1)), fc.double({ min: 0, max: 1, noNaN: true })), 40, ([count, share]) => {
+      const all = rising(count, 1)
+      const kept = Math.floor(count * share)
+      const [long, short] = [new Shelf(), new Shelf()]
+      long.append(all)
+      short.append(all.slice(0, kept))
+      const cut = truncate(long.edge, kept, long.page)
+      expect(decodeEdge(payload(encodeEdge(cut.edge)), key)).toEqual(short.edge)
+      for (const { level, page } of cut.dropped) expect(long.pages.delete(`${level}/${page}`)).toBe(true)
+      expect([...long.pages.keys()].sort()).toEqual([...short.pages.keys()].sort())
+    }))
+
+  test('with damaged bytes are refused, or are another list of the same count', () =>
+    holds(fc.tuple(fc.nat(300), fc.nat(), fc.integer({ min: 1, max: 255 })), 300, async ([count, at, flip]) => {
+      const value = payload(encodeEdge(new Shelf().edge.append(rising(count, 5), () => {})))
+      value[at % value.length]! ^= flip
+      const code = await codeOf(() => {
+        const edge = decodeEdge(value, key)
+        const entries = edge.levels.flat()
+        expect(edge.levels.every((level) => level.every((one, place) => place === 0 || one > level[place - 1]!))).toBe(true)
+        expect(entries.length).toBeLessThanOrEqual(edge.count)
+      })
+      expect(['CORRUPT', 'no error']).toContain(code)
+    }))
+})
+
+const row = fc.record({
+  hi: fc.nat(2 ** 31 - 1),
+  lo: fc.nat(),
+  index: fc.nat(),
+  text: fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => `"x":${JSON.stringify(text)}`),
+  sides: fc.tuple(fc.string({ unit: 'grapheme', maxLength: 5 }), fc.constantFrom('', 'GA', 'nul\u0000')),
+  exact: fc.boolean(),
+})
+
+describe('blocks', () => {
+  test('give back what went in, and again from their own rows', () =>
+    holds(fc.array(row, { minLength: 1, maxLength: 64 }), 150, (rows) => {
+      const value = payload(encodeBlock(effects, rows))
+      const block = new Block(effects, value)
+      expect(block.count).toBe(rows.length)
+      for (const [at, { hi, lo, index, text, sides }] of rows.entries()) {
+        expect([
+          block.hi(at),
+          block.lo(at),
+          block.index(at),
+          Buffer.from(block.text(at)).toString(),
+          block.side(at, 0),
+          block.side(at, 1),
+        ]).toEqual([hi, lo, index, text, ...sides])
+        expect(block.token(at)).toBe(`${(BigInt(hi) << 32n) | BigInt(lo)}-${index}`)
+        expect(block.textBytes(at, at + 1)).toBe(block.text(at).length)
+      }
+      const again: Row[] = rows.map((_, at) => block.row(at))
+      expect(payload(encodeBlock(effects, again))).toEqual(value)
+    }))
+
+  test('cut short or read as another log are refused', () =>
+    holds(fc.tuple(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat()), 300, async ([rows, at]) => {
+      const value = payload(encodeBlock(effects, rows))
+      expect(await codeOf(() => new Block(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
+      expect(await codeOf(() => new Block(effects, Buffer.concat([value, Uint8Array.of(0)]), key))).toBe('CORRUPT')
+      expect(await codeOf(() => new Block(ledgers, value, key))).toBe('CORRUPT')
+    }))
+})
+
+describe('seals', () => {
+  test('tell any flipped bit, any cut, any other key', () =>
+    holds(
+      fc.tuple(fc.uint8Array({ maxLength: 60 }), fc.uint8Array({ minLength: 1, maxLength: 10 }), fc.nat(), fc.nat(7)),
+      500,
+      async ([bytes, name, at, bit]) => {
+        const value = seal(name, Uint8Array.from([...bytes, 0, 0, 0, 0, 0]))
+        expect(Array.from(unseal(name, value))).toEqual(Array.from(bytes))
+        const flipped = value.slice()
+        flipped[at % value.length]! ^= 1 << bit
+        expect(await codeOf(() => unseal(name, flipped))).toBe('CORRUPT')
+        expect(await codeOf(() => unseal(name, value.subarray(0, at % value.length)))).toBe('CORRUPT')
+        const other = name.slice()
+        other[at % name.length]! ^= 1 << bit
+        expect(await codeOf(() => unseal(other, value))).toBe('CORRUPT')
+      },
+    ))
+
+  test('the portable checksum is that of the platform, whole or in parts', () =>
+    holds(fc.tuple(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ maxLength: 80 })), 200, ([a, b]) => {
+      expect(portableCrc32(a)).toBe(crc32(a))
+      expect(portableCrc32(b, portableCrc32(a))).toBe(crc32(Buffer.concat([a, b])))
+    }))
+
+  test('varints of any size come back', () =>
+    holds(fc.array(fc.oneof(fc.maxSafeNat(), fc.constantFrom(0, 127, 128, 2 ** 31, 2 ** 32, 2 ** 53 - 1))), 200, (values) => {
+      const out = new Writer(1)
+      for (const value of values) out.varint(value)
+      const input = new VarintReader(out.finish())
+      expect(values.map(() => input.next())).toEqual(values)
+      expect(input.next()).toBeNaN()
+    }))
+})
+
+describe('positions', () => {
+  test('are ids of 32, 20 and 12 bits, and their order is that of the ids', () =>
+    holds(fc.tuple(fc.bigInt(0n, MAX_ID), fc.bigInt(0n, MAX_ID)), 500, ([a, b]) => {
+      const [x, y] = [splitId(a), splitId(b)]
+      expect(idOf(x.hi, x.lo)).toBe(a)
+      expect(idText(x.hi, x.lo)).toBe(String(a))
+      expect(Math.sign(comparePositions(x.hi, x.lo, 0, { ...y, index: 0 }))).toBe(a < b ? -1 : a > b ? 1 : 0)
+    }))
+
+  test('a transaction or an operation beyond its bits is refused', async () => {
+    expect(low(2 ** 20 - 1, 2 ** 12 - 1, 1)).toBe(2 ** 32 - 1)
+    expect(await codeOf(() => low(2 ** 20, 0, 1))).toBe('ID_OUT_OF_RANGE')
+    expect(await codeOf(() => low(1, 2 ** 12, 1))).toBe('ID_OUT_OF_RANGE')
+  })
+
+  test.each([
+    ['0', 0n],
+    ['007', 7n],
+    ['9223372036854775807', MAX_ID],
+    ['9223372036854775808', undefined],
+    ['', undefined],
+    ['-1', undefined],
+    ['+1', undefined],
+    ['1.0', undefined],
+    ['1e3', undefined],
+    [' 1', undefined],
+    ['١', undefined],
+    ['1\n', undefined],
+  ])('%j as an id is %s', (text, value) => {
+    expect(parseId(text)).toBe(value)
+  })
+
+  test.each([
+    ['5', false, { hi: 0, lo: 5, index: 0, whole: false }],
+    ['5', true, { hi: 0, lo: 5, index: 0, whole: true }],
+    ['4294967301-7', true, { hi: 1, lo: 5, index: 7, whole: false }],
+    ['9223372036854775807-0', true, { hi: 2 ** 31 - 1, lo: 2 ** 32 - 1, index: 0, whole: false }],
+  ])('%s as a cursor (indexed: %s)', (text, indexed, cursor) => {
+    expect(parseCursor(text, indexed)).toEqual(cursor)
+  })
+
+  test.each([
+    ['5-1', false],
+    ['5-', true],
+    ['-5', true],
+    ['5-1-1', true],
+    ['5-x', true],
+    ['', true],
+  ])('%j is no cursor (indexed: %s)', async (text, indexed) => {
+    expect(await codeOf(() => parseCursor(text, indexed))).toBe('BAD_REQUEST cursor')
+  })
+})
+
+test('the cache gives back the newest value put, or nothing, and stays near its size', () =>
+  holds(fc.tuple(fc.nat(40), fc.array(fc.tuple(fc.nat(9), fc.integer({ min: 1, max: 20 }), fc.boolean()))), 200, ([maxBytes, steps]) => {
+    const cache = new Cache(maxBytes)
+    const newest = new Map<number, { weight: number }>()
+    for (const [id, weight, put] of steps) {
+      if (put) {
+        const value = { weight }
+        newest.set(id, value)
+        cache.put(id, value)
+      } else {
+        const held = cache.get(id)
+        if (held !== undefined) expect(held).toBe(newest.get(id))
+      }
+      const all = [...newest.keys()].filter((one) => cache.get(one) !== undefined)
+      expect(all.reduce((sum, one) => sum + newest.get(one)!.weight, 0)).toBeLessThanOrEqual(maxBytes + 60)
+    }
+  }))
