@@ -1,6 +1,6 @@
 /**
- * Order-preserving key codec, after FoundationDB's tuple layer: a type code before each element, encodings prefix-free,
- * so that tuples compare as their elements do and no tuple is a prefix of a different one of the same shape.
+ * Order-preserving key codec, after FoundationDB's tuple layer: a type code before each element, so that tuples compare as their elements do.
+ * Where one tuple begins another of the same shape, FF comes next: a tuple followed by any smaller byte is never mistaken for another.
  *
  * | code | element | bytes |
  * |---|---|---|

@@ -1,0 +1,223 @@
+/** The public surface, for the record: names, rows, codes, and bytes that stores out there hold. A change here is a change for others. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { hex } from '../../src/bytes.ts'
+import * as folio from '../../src/index.ts'
+import { encodeBlock } from '../../src/layout/block.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { fingerprint } from '../../src/layout/head.ts'
+import {
+  blockKey,
+  bookKey,
+  bookRange,
+  bookSellerKey,
+  FORMAT,
+  HEAD,
+  hashKey,
+  INTENT,
+  postingKey,
+  postingPageKey,
+} from '../../src/layout/keys.ts'
+import { encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
+import { SEAL_BYTES, seal } from '../../src/layout/seal.ts'
+import { indexes, logs } from '../../src/logs.ts'
+import { effects } from '../../src/resources/effect.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+
+const values = Object.keys(folio).sort()
+const source = readFileSync(new URL('../../src/index.ts', import.meta.url), 'utf8')
+const names = Array.from(source.matchAll(/\{([^}]*)\}/g), ([, list]) => list!.split(','))
+  .flat()
+  .map((name) =>
+    name
+      .trim()
+      .replace(/^type /, '')
+      .replace(/^\w+ as /, ''),
+  )
+  .filter(Boolean)
+const types = names.filter((name) => !values.includes(name)).sort()
+
+describe('names that others import', () => {
+  test('values', () =>
+    expect(values.join(' ')).toMatchInlineSnapshot(
+      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT after catalogue checkScan closeSchema errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes"`,
+    ))
+  test('types', () =>
+    expect(types.join(' ')).toMatchInlineSnapshot(
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Filters HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRecord List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf Resource ScanOptions Store Stream TailOptions Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf Write WriteOptions"`,
+    ))
+})
+
+test('rows of the catalogue: path, index, when not found, streamed', () => {
+  const rows = Object.entries(folio.catalogue).map(([name, row]) =>
+    row.kind === 'one'
+      ? `${name}: one ${row.of.name} ${row.path} by ${row.by}`
+      : [
+          `${name}: ${row.of.name}s ${row.path}`,
+          row.by && `by ${row.by.name} (${row.by.tag})`,
+          row.filters && 'filters',
+          row.missing,
+          row.live && 'live',
+        ]
+          .filter(Boolean)
+          .join(', '),
+  )
+  expect(rows).toMatchInlineSnapshot(`
+    [
+      "account: one account /accounts/{account} by account",
+      "ledger: one ledger /ledgers/{ledger} by ledger",
+      "transaction: one transaction /transactions/{hash} by hash",
+      "operation: one operation /operations/{operation} by operation",
+      "offer: one offer /offers/{offer} by offer",
+      "ledgers: ledgers /ledgers, never, live",
+      "transactions: transactions /transactions, never, live",
+      "operations: operations /operations, never, live",
+      "payments: operations /payments, by payment (4), never, live",
+      "effects: effects /effects, never, live",
+      "trades: trades /trades, filters, never, live",
+      "transactionsOfAccount: transactions /accounts/{account}/transactions, by account (1), parent, live",
+      "operationsOfAccount: operations /accounts/{account}/operations, by account (3), parent, live",
+      "paymentsOfAccount: operations /accounts/{account}/payments, by payment account (5), parent, live",
+      "effectsOfAccount: effects /accounts/{account}/effects, by account (6), parent, live",
+      "tradesOfAccount: trades /accounts/{account}/trades, by account (7), filters, parent, live",
+      "offersOfAccount: offers /accounts/{account}/offers, never, live",
+      "tradesOfOffer: trades /offers/{offer}/trades, by offer (8), filters, parent, live",
+      "transactionsOfLedger: transactions /ledgers/{ledger}/transactions, parent",
+      "operationsOfLedger: operations /ledgers/{ledger}/operations, parent",
+      "paymentsOfLedger: operations /ledgers/{ledger}/payments, by payment (4), parent",
+      "effectsOfLedger: effects /ledgers/{ledger}/effects, parent",
+      "tradesOfLedger: trades /ledgers/{ledger}/trades, filters, parent",
+      "operationsOfTransaction: operations /transactions/{hash}/operations, parent",
+      "paymentsOfTransaction: operations /transactions/{hash}/payments, by payment (4), parent",
+      "effectsOfTransaction: effects /transactions/{hash}/effects, empty",
+      "tradesOfTransaction: trades /transactions/{hash}/trades, filters, parent",
+      "effectsOfOperation: effects /operations/{operation}/effects, empty",
+      "tradesOfOperation: trades /operations/{operation}/trades, filters, parent",
+    ]
+  `)
+})
+
+test('error codes and their statuses', () => {
+  const rows = Object.entries(folio.errorTable).map(([code, { status }]) => `${code} ${status}`)
+  expect(rows).toMatchInlineSnapshot(`
+    [
+      "BAD_REQUEST 400",
+      "NOT_FOUND 404",
+      "GONE_BEFORE_HISTORY 410",
+      "MALFORMED_JSON 400",
+      "INVALID_INPUT 400",
+      "ID_OUT_OF_RANGE 400",
+      "LEDGER_GAP 409",
+      "LEDGER_FORK 409",
+      "PREV_HASH_MISMATCH 409",
+      "DUPLICATE_TRANSACTION 409",
+      "ROLLED_BACK 503",
+      "CLOSED 503",
+      "POISONED 503",
+      "CONFLICT 503",
+      "STORE_LOCKED 503",
+      "STORE_DENIED 503",
+      "STORE_MISSING 503",
+      "STORE_FAILED 503",
+      "STORE_FORMAT 500",
+      "STORE_CATALOGUE 500",
+      "STORE_MISUSE 500",
+      "CORRUPT 500",
+    ]
+  `)
+})
+
+test('which errors may go away by themselves', () => {
+  const codes = Object.keys(folio.errorTable) as folio.ErrorCode[]
+  expect(codes.filter((code) => new folio.FolioError(code).retry)).toEqual(['CLOSED', 'STORE_LOCKED', 'STORE_FAILED'])
+})
+
+test('an error says what is at fault, and what to do', () => {
+  const error = new folio.FolioError('LEDGER_GAP', { sequence: 9, expected: 7, none: undefined })
+  expect(`${error}`).toBe(`FolioError: ${folio.errorTable.LEDGER_GAP.sentence} (sequence: 9, expected: 7)`)
+  expect(error).toMatchObject({ status: 409, retry: false })
+})
+
+test('the fingerprint of a store: logs with block sizes and columns, indexes with tags', () => {
+  expect(fingerprint(logs, indexes).split('; ')).toMatchInlineSnapshot(`
+    [
+      "1=ledger/4(ends top_offer filed)",
+      "2=transaction/3(account participants)",
+      "3=operation/5(transaction created_at source participants)",
+      "4=effect/6(created_at account)",
+      "5=trade/5(base_account counter_account base_asset counter_asset)",
+      "6=failed transaction/3(account participants)",
+      "7=offer change/5(seller id ledger created_at)",
+      "1=account of transaction",
+      "2=account of failed transaction",
+      "3=account of operation",
+      "4=payment of operation",
+      "5=payment account of operation",
+      "6=account of effect",
+      "7=account of trade",
+      "8=offer of trade",
+      "9=pair of trade",
+      "10=offer of offer change",
+      "11=seller of offer change",
+    ]
+  `)
+  for (const tagged of [logs, indexes]) expect(new Set(tagged.map(({ tag }) => tag)).size).toBe(tagged.length)
+})
+
+describe('bytes of keys', () => {
+  test.each<[string, Uint8Array, string]>([
+    ['head', HEAD, '00'],
+    ['format', FORMAT, '01'],
+    ['intent', INTENT, '02'],
+    ['block', blockKey(3, 2 ** 40 + 5), '1003010000000005'],
+    ['posting list', postingKey(5, ['GA']), '200502474100'],
+    ['posting list of a partial index', postingKey(4, []), '2004'],
+    ['posting list of a pair', postingKey(9, ['a', 'native']), '200902610002' + '6e617469766500'],
+    ['posting list of an offer', postingKey(8, [7n]), '2008150000000000000007'],
+    ['page of a posting list', postingPageKey(5, ['GA'], 1, 258), '21050247410001000000000102'],
+    ['hash', hashKey('aB'.repeat(32)), `30${'ab'.repeat(32)}`],
+    ['offer of the book', bookKey('GA', 7n), '4002474100150000000000000007'],
+    ['seller of an offer', bookSellerKey(2n ** 63n - 1n), '41157fffffffffffffff'],
+    ['end of a seller in the book', bookRange('GA', 0n, 2n ** 63n).lt, '4002474100158000000000000000'],
+  ])('%s', (_, key, bytes) => {
+    expect(hex(key)).toBe(bytes)
+  })
+})
+
+describe('bytes of values', () => {
+  const sealed = (key: Uint8Array, value: Uint8Array): string => hex(seal(key, value))
+
+  test('a block of two effects', () => {
+    const rows = [
+      { hi: 1, lo: 4097, index: 1, text: '"a":1', sides: ['2019-06-01T12:00:00Z', 'GA'], exact: false },
+      { hi: 1, lo: 4097, index: 2, text: '"b":"é"', sides: ['2019-06-01T12:00:00Z', 'GB'], exact: false },
+    ]
+    expect(sealed(blockKey(4, 0), encodeBlock(effects, rows))).toMatchInlineSnapshot(
+      `"02000202010000000100000001100000011000000100000002000000050000000d00000000000100000002000300140000001600000018000000323031392d30362d30315431323a30303a30305a474147422261223a312262223a22c3a92201080fa2b8"`,
+    )
+  })
+
+  test('a block of a ledger with numbers that need care', () => {
+    const rows = [{ hi: 5, lo: 0, index: 0, text: '"n":1.50', sides: ['0,1', '9', '0'], exact: true }]
+    expect(sealed(blockKey(1, 0), encodeBlock(ledgers, rows))).toMatchInlineSnapshot(
+      `"010001030500000000000000080000000000010002000300030000000400000005000000302c313930226e223a312e3530014121bd72"`,
+    )
+  })
+
+  test('a posting list of three, of 130, and a page of it', () => {
+    const key = postingKey(5, ['GA'])
+    const pages: string[] = []
+    const count = (to: number) => Array.from({ length: to }, (_, n) => 3 * n)
+    expect(sealed(key, encodeEdge(PostingEdge.empty.append([0, 5, 300], () => {})))).toMatchInlineSnapshot(`"03030005a70201cb49eed0"`)
+    const list = PostingEdge.empty.append(count(130), (level, page, entries) =>
+      pages.push(`${level} ${page} ${hex(encodePage(entries).slice(0, -SEAL_BYTES))}`),
+    )
+    expect(sealed(key, encodeEdge(list))).toMatchInlineSnapshot(`"82010280030301000136dc22c6"`)
+    expect(pages).toEqual([`0 0 00${'03'.repeat(127)}`])
+  })
+
+  test('a hash entry', () => {
+    const key = hashKey('00'.repeat(32))
+    expect(sealed(key, encodeHash({ ordinal: 300, failed: true }))).toMatchInlineSnapshot(`"d904015de93703"`)
+  })
+})

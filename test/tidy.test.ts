@@ -1,0 +1,121 @@
+/** The rules of the house: who may import whom, that each file says what it is, that none grows too long. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** A file imports only from its own room and from rooms before it. */
+const ROOMS = 'bytes errors json store position tuple params query resources logs catalogue layout scan stream ingest ledger index'.split(
+  ' ',
+)
+/** What store adapters and the laws they are held to need, without the engine. */
+const CONTRACT = ['src/bytes.ts', 'src/errors.ts', 'src/store.ts']
+const LONGEST = 250
+/** Longer for a reason. */
+const LONG: Record<string, string> = {
+  'adapters/testing/store-conformance.ts': 'one table of laws',
+  'adapters/http/handler.ts': 'the way of a request, from first check to answer',
+}
+/** Lines that are neither empty nor comment. */
+const codeLines = (text: string): number =>
+  text.split('\n').filter((line) => line.trim() !== '' && !/^\s*(?:\/\*|\*|\/\/)/.test(line)).length
+
+interface File {
+  readonly path: string
+  readonly text: string
+  /** Repository paths of relative imports. */
+  readonly imports: readonly string[]
+}
+
+const filesIn = (folder: string): File[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => {
+      const path = join(folder, name)
+      const text = readFileSync(join(ROOT, path), 'utf8')
+      const found = Array.from(
+        text.matchAll(/^(?:import|export|\}) ?[^'\n]*from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm),
+      )
+      const imports = found.map(([, a, b, c]) => relative(ROOT, join(ROOT, dirname(path), (a ?? b ?? c)!)))
+      return { path, text, imports }
+    })
+
+const src = filesIn('src')
+const adapters = filesIn('adapters')
+const all = [...src, ...adapters, ...filesIn('test')]
+const roomOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '')
+
+describe('imports go upwards', () => {
+  test('every file of src lies in a room', () => {
+    expect(src.map(({ path }) => roomOf(path)).filter((room) => !ROOMS.includes(room))).toEqual([])
+  })
+
+  test('src imports no adapter, and nothing from rooms below', () => {
+    const wrong = src.flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => !to.startsWith('src/') || ROOMS.indexOf(roomOf(to)) > ROOMS.indexOf(roomOf(path)))
+        .map((to) => `${path} imports ${to}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('an adapter imports the engine by its door, another adapter by its own', () => {
+    const contract = ['memory', 'level', 'testing']
+    const wrong = adapters.flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => {
+          if (to.startsWith('src/')) return to !== 'src/index.ts' && !(contract.includes(roomOf(path)) && CONTRACT.includes(to))
+          if (!to.startsWith('adapters/')) return to !== 'package.json'
+          return roomOf(to) !== roomOf(path) && to !== `adapters/${roomOf(to)}/index.ts`
+        })
+        .map((to) => `${path} imports ${to}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('no two files of src import each other, however far around', () => {
+    const importsOf = new Map(src.map(({ path, imports }) => [path, imports]))
+    const loops: string[] = []
+    const done = new Set<string>()
+    const visit = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) loops.push([...way.slice(way.indexOf(path)), path].join(' → '))
+      if (done.has(path) || way.includes(path)) return
+      for (const to of valuesOf(path, importsOf.get(path) ?? [])) visit(to, [...way, path])
+      done.add(path)
+    }
+    for (const path of importsOf.keys()) visit(path, [])
+    expect(loops).toEqual([])
+  })
+})
+
+/** Imports that are there at run time: types may refer to each other. */
+function valuesOf(path: string, imports: readonly string[]): string[] {
+  const { text = '' } = all.find((file) => file.path === path) ?? {}
+  return imports.filter((to) => {
+    const name = to.split('/').at(-1)!.replace('.', '\\.')
+    return new RegExp(`^(?:import|export)(?! type\\b)[^']*?from '[^']*${name}'`, 'm').test(text)
+  })
+}
+
+describe('every file', () => {
+  test('of src and the adapters opens by saying what it is', () => {
+    const silent = [...src, ...adapters].filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text))
+    expect(silent.map(({ path }) => path)).toEqual([])
+  })
+
+  test(`has at most ${LONGEST} lines of code, but for those listed`, () => {
+    const lines = new Map([...src, ...adapters].map(({ path, text }) => [path, codeLines(text)]))
+    const long = [...lines].filter(([, count]) => count > LONGEST).map(([path, count]) => `${path}: ${count}`)
+    expect(long.filter((line) => !(line.split(':')[0]! in LONG))).toEqual([])
+  })
+
+  test('of src writes nothing to the console', () => {
+    expect(src.filter(({ text }) => /\bconsole\s*\./.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  test('of src is used: another file imports it, or it is the door', () => {
+    const imported = new Set(all.flatMap(({ path, imports }) => (path.startsWith('test/') ? [] : imports)))
+    expect(src.map(({ path }) => path).filter((path) => path !== 'src/index.ts' && !imported.has(path))).toEqual([])
+  })
+})
