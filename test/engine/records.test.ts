@@ -282,3 +282,15 @@ test('integers may come as numbers, bigints or text, prices in either spelling: 
   )
   expect(texts[0]).toEqual(texts[1])
 })
+
+test('a member named __proto__ is a member like any other', async () => {
+  const odd = parseJson(
+    line.replace('"base_pool":"p1"', '"__proto__":{"x":1.50}').replace('"memo":"hi', '"__proto__":{"y":2},"memo":"hi'),
+  ) as LedgerClose
+  const other = await ledgerOf([odd])
+  expect(await textOf(other.readOne(catalogue.transaction, { hash: 'aa'.repeat(32) }))).toContain('"__proto__":{"y":2}')
+  const pair = { base: { type: 'credit_alphanum12', code: 'LONGER', issuer: 'GI' }, counter: { type: 'native' } } as const
+  const { records } = await other.read(catalogue.trades, pair)
+  expect(await textOf(records[0]!)).toContain('"__proto__":{"x":1.50}')
+  expect(({} as { x?: unknown }).x).toBeUndefined()
+})
