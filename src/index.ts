@@ -25,8 +25,8 @@ export type { Int64Input } from './resources/schema.ts'
 export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
-export type { Place } from './scan/locate.ts'
 export type { Ended, PageOptions, RawPage } from './scan/page.ts'
+export type { Place } from './scan/reader.ts'
 export {
   after,
   type Capabilities,

@@ -84,8 +84,17 @@ export type Names<Path extends string> = Path extends `${string}{${infer N}}${in
 /** The parameter values that a path template asks for. */
 export type PathValues<Path extends string> = { readonly [N in Names<Path> & keyof ParamTypes]: ParamTypes[N] }
 
-export const pathNames = (path: string): (keyof ParamTypes)[] =>
-  Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] as keyof ParamTypes)
+const namesOf = new Map<string, readonly (keyof ParamTypes)[]>()
+
+/** The names between braces in a path template, in order. */
+export function pathNames(path: string): readonly (keyof ParamTypes)[] {
+  let names = namesOf.get(path)
+  if (names === undefined) {
+    names = Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1] as keyof ParamTypes)
+    namesOf.set(path, names)
+  }
+  return names
+}
 
 export type Order = 'asc' | 'desc'
 export const DEFAULT_LIMIT = 10

@@ -36,10 +36,41 @@ export const idOf = (hi: number, lo: number): bigint => (BigInt(hi) << 32n) | Bi
 
 export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number(id >> 32n), lo: Number(id & 0xffffffffn) })
 
-/** The decimal digits of an id, without a bigint where a number is exact (ledgers below 2,097,152). */
-export const idText = (hi: number, lo: number): string => (hi < 2097152 ? String(hi * 4294967296 + lo) : String(idOf(hi, lo)))
+const BILLION = 1e9
+
+/** The decimal digits of the id made of two halves, without a bigint: every page has some. */
+export function idText(hi: number, lo: number): string {
+  if (hi < 2097152) return String(hi * 4294967296 + lo)
+  // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
+  const top = Math.floor(hi / BILLION)
+  const middle = (hi - top * BILLION) * 65536 + (lo >>> 16)
+  const upper = Math.floor(middle / BILLION)
+  const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
+  const lower = Math.floor(whole / BILLION)
+  const quotient = (top * 65536 + upper) * 65536 + lower
+  return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
+}
 
 const canonical = /^(?:0|[1-9]\d{0,18})$/
+
+/** As {@link parseId}, but in two halves and without a bigint: every page that has a cursor parses one. */
+export function parseHalves(text: string): { hi: number; lo: number } | undefined {
+  const { length } = text
+  if (length === 0 || length > 19) return halvesOf(parseId(text))
+  let hi = 0
+  let lo = 0
+  for (let i = 0; i < length; i++) {
+    const digit = text.charCodeAt(i) - 48
+    if (digit < 0 || digit > 9) return undefined
+    const next = lo * 10 + digit
+    const carry = Math.floor(next / 4294967296)
+    lo = next - carry * 4294967296
+    hi = hi * 10 + carry
+  }
+  return hi > MAX_LEDGER ? undefined : { hi, lo }
+}
+
+const halvesOf = (id: bigint | undefined): { hi: number; lo: number } | undefined => (id === undefined ? undefined : splitId(id))
 
 /** Parses decimal digits from 0 to 2^63 - 1; undefined for anything else. */
 export function parseId(text: string): bigint | undefined {
@@ -59,13 +90,14 @@ export interface Cursor extends Position {
 /** Reads a paging token. `indexed` resources accept `<n>-<m>` and `<n>`, the others `<n>`. @throws BAD_REQUEST with field `cursor` */
 export function parseCursor(token: string, indexed: boolean): Cursor {
   const dash = indexed ? token.indexOf('-') : -1
-  const id = parseId(dash < 0 ? token : token.slice(0, dash))
-  const index = dash < 0 ? 0n : parseId(token.slice(dash + 1))
+  const id = parseHalves(dash < 0 ? token : token.slice(0, dash))
+  const index = dash < 0 ? zero : parseHalves(token.slice(dash + 1))
   if (id === undefined || index === undefined)
     throw badRequest(
       'cursor',
       indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now',
     )
-  const { hi, lo } = splitId(id)
-  return { hi, lo, index: Number(index), whole: indexed && dash < 0 }
+  return { hi: id.hi, lo: id.lo, index: index.hi * 4294967296 + index.lo, whole: indexed && dash < 0 }
 }
+
+const zero = { hi: 0, lo: 0 }

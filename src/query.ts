@@ -65,8 +65,8 @@ export interface Filters<R, F> {
   lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
   /** The view the filter asks for, if any: records whose side column `column` is not `wanted` are shown turned. */
   facing(values: F): { readonly column: number; readonly wanted: string } | undefined
-  /** A record turned to its other view, with its side columns in their order. */
-  turn(record: OpenRecord, sides: readonly string[]): { readonly record: OpenRecord; readonly sides: readonly string[] }
+  /** Where the other view of a record is stored. */
+  readonly turning: { readonly text: number; readonly columns: readonly number[] }
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

@@ -35,8 +35,8 @@ export class Block<R = any> {
   weight: number
   /** Told when something is attached to a cached block. */
   grew: ((bytes: number) => void) | undefined
-  private readonly bytes: Uint8Array
-  private readonly view: DataView
+  protected readonly bytes: Uint8Array
+  protected readonly view: DataView
   private readonly indexed: number
   private readonly exact: boolean
   private readonly strings: number
@@ -136,6 +136,15 @@ export class Block<R = any> {
     return this.resource.decode((this.exact ? parseForReading(json) : JSON.parse(json)) as OpenRecord, this.id(at), json)
   }
 
+  /** The same records with other texts and sides, both stored beside the first; made without copying. */
+  turned({ text, columns }: Turning): Block<R> {
+    return this.attach(
+      'turned',
+      () => new TurnedBlock(this, this.bytes, text, columns),
+      () => 256,
+    )
+  }
+
   /** The record as it went in, to be written into another block. */
   row(at: number): Row {
     return {
@@ -166,6 +175,37 @@ export class Block<R = any> {
 
   attached<T>(key: unknown): T | undefined {
     return this.attachments?.get(key) as T | undefined
+  }
+}
+
+/** Where the other view of a record is stored: the side column of its text, and its side columns in their order. */
+export interface Turning {
+  readonly text: number
+  readonly columns: readonly number[]
+}
+
+class TurnedBlock<R> extends Block<R> {
+  private readonly textColumn: number
+  private readonly columns: readonly number[]
+
+  constructor(of: Block<R>, payload: Uint8Array, textColumn: number, columns: readonly number[]) {
+    super(of.resource, payload)
+    this.weight = 256
+    this.textColumn = textColumn
+    this.columns = columns
+    // What hangs on the turned block hangs on the stored one.
+    this.grew = (bytes) => {
+      of.weight += bytes
+      of.grew?.(bytes)
+    }
+  }
+
+  override text(at: number): Uint8Array {
+    return super.sideBytes(at, this.textColumn)
+  }
+
+  override sideBytes(at: number, column: number): Uint8Array {
+    return super.sideBytes(at, this.columns[column] ?? column)
   }
 }
 

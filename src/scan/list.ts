@@ -21,8 +21,10 @@ export interface OrdinalList {
 
 export const wholeLog: OrdinalList = {
   take({ from, to }, limit, reverse) {
-    const length = Math.max(0, Math.min(limit, to - from))
-    return Array.from({ length }, reverse ? (_, i) => to - 1 - i : (_, i) => from + i)
+    const ordinals: number[] = []
+    if (reverse) for (let ordinal = to - 1; ordinal >= from && ordinals.length < limit; ordinal--) ordinals.push(ordinal)
+    else for (let ordinal = from; ordinal < to && ordinals.length < limit; ordinal++) ordinals.push(ordinal)
+    return ordinals
   },
 }
 

@@ -4,7 +4,7 @@
  */
 import { FolioError } from '../errors.ts'
 import type { Block } from '../layout/block.ts'
-import { comparePositions, type Position, splitId } from '../position.ts'
+import { type Position, splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -13,12 +13,7 @@ import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
 import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
 import { posting, type Span } from './list.ts'
-import type { Reader } from './reader.ts'
-
-export interface Place<R = any> {
-  readonly block: Block<R>
-  readonly at: number
-}
+import type { Place, Reader } from './reader.ts'
 
 export const everything = (reader: Reader, resource: Resource<any>): Span => ({
   from: reader.head.since[resource.tag]!,
@@ -31,14 +26,20 @@ const held = (reader: Reader, sequence: number): boolean =>
 /** The ordinal at which a log ended after a ledger that is held. */
 function endOf(reader: Reader, resource: Resource<any>, sequence: number): number {
   if (resource === ledgers) return sequence - reader.head.first + 1
-  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
-  const ends = block.attach(
-    `ends ${at}`,
-    () => block.side(at, 0).split(',').map(Number),
-    (list) => 100 + 8 * list.length,
-  )
-  return ends[resource.tag]!
+  const ordinal = sequence - reader.head.first
+  const size = 1 << ledgers.shift
+  const number = Math.floor(ordinal / size)
+  const block = reader.block(ledgers, number)
+  const rows = block.attach(ENDS, emptyRows, rowsWeight)
+  const at = ordinal - number * size
+  rows[at] ??= block.side(at, 0).split(',').map(Number)
+  return rows[at][resource.tag]!
 }
+
+/** Under this, the counts of a block of ledgers, each parsed when it is first asked for. */
+const ENDS = Symbol('ends')
+const emptyRows = (): number[][] => []
+const rowsWeight = (): number => 200 << ledgers.shift
 
 /** The records of a log that a ledger holds; empty for a ledger outside history. */
 export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: number): Span {
@@ -48,18 +49,49 @@ export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: 
   return { from: start, to: Math.min(to, endOf(reader, resource, sequence)) }
 }
 
-/** The first ordinal whose record lies after `position`, or at it where `inclusive`. */
+/**
+ * The first ordinal whose record lies after `position`, or at it where `inclusive`. Looks where the record should be if the ledger's records were
+ * spread evenly over its transactions, which is nearly always in the right block; a block that was read is searched whole.
+ */
 export function seek(reader: Reader, resource: Resource<any>, position: Position, inclusive: boolean): number {
   const span = spanOfLedger(reader, resource, position.hi)
   let { from, to } = span
+  if (from >= to) return from
+  const size = 1 << resource.shift
+  let guess = from + Math.floor((to - from) * share(reader, position))
   while (from < to) {
-    const middle = Math.floor((from + to) / 2)
-    const { block, at } = reader.at(resource, middle)
-    const order = comparePositions(block.hi(at), block.lo(at), block.index(at), position)
-    if (order < 0 || (order === 0 && !inclusive)) from = middle + 1
-    else to = middle
+    guess = Math.min(Math.max(guess, from), to - 1)
+    const number = Math.floor(guess / size)
+    const block = reader.block(resource, number)
+    const base = number * size
+    let low = Math.max(from - base, 0)
+    let high = Math.min(to - base, size)
+    if (!isBehind(block, low, position, inclusive)) to = base + low
+    else if (isBehind(block, high - 1, position, inclusive)) from = base + high
+    else {
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if (isBehind(block, middle, position, inclusive)) low = middle + 1
+        else high = middle
+      }
+      return base + low
+    }
+    guess = (from + to) >>> 1
   }
   return from
+}
+
+function isBehind(block: Block, at: number, position: Position, inclusive: boolean): boolean {
+  const order = block.hi(at) - position.hi || block.lo(at) - position.lo || block.index(at) - position.index
+  return order < 0 || (order === 0 && !inclusive)
+}
+
+/** The share of its ledger's transactions that a position has behind it. */
+function share(reader: Reader, { hi, lo }: Position): number {
+  const all = spanOfLedger(reader, transactions, hi)
+  const failed = spanOfLedger(reader, failedTransactions, hi)
+  const count = all.to - all.from + failed.to - failed.from
+  return Math.min(1, Math.max(0, (Math.floor(lo / 4096) - 0.5) / count))
 }
 
 /** The records whose ids lie in [hi, lo from, lo to): those of a transaction or an operation. */

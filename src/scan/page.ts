@@ -3,17 +3,13 @@
  * records are decoded or wire text is sliced.
  */
 
-import { text } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
-import { parseJson, stringifyJson } from '../json.ts'
-import { Block, encodeBlock } from '../layout/block.ts'
-import { SEAL_BYTES } from '../layout/seal.ts'
 import { MAX_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
-import type { Filters, List, OpenRecord, Resource } from '../query.ts'
+import type { Filters, List, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
-import { everything, type Place, seek } from './locate.ts'
-import type { Reader } from './reader.ts'
+import { everything, seek } from './locate.ts'
+import type { Place, Reader } from './reader.ts'
 import { resolve, type Values } from './resolve.ts'
 
 export interface PageOptions {
@@ -39,14 +35,21 @@ export interface RawPage<R = any> {
   readonly final: boolean
 }
 
-/** Checked options; `cursor` still as text. @throws BAD_REQUEST */
-export function checkOptions(options: PageOptions, resource: Resource<any>): { cursor: string; order: Order; limit: number } {
-  const { cursor = '', order = 'asc', limit = 10 } = options
+interface Asked {
+  /** As given; empty where it was not. */
+  readonly cursor: string
+  readonly at: Cursor | undefined
+  readonly order: Order
+  readonly limit: number
+}
+
+/** @throws BAD_REQUEST */
+export function checkOptions({ cursor = '', order = 'asc', limit = 10 }: PageOptions, resource: Resource<any>): Asked {
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
-  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, resource.indexed)
+  const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
   if (order !== 'asc' && order !== 'desc') throw badRequest('order', 'asc or desc')
-  return { cursor, order, limit }
+  return { cursor, at, order, limit }
 }
 
 /** The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either. */
@@ -60,11 +63,15 @@ export function headToken(reader: Reader, resource: Resource<any>): string {
 
 /** @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED */
 export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): RawPage {
-  const { cursor: given, order, limit } = checkOptions(options, query.of)
-  const cursor = given === 'now' ? headToken(reader, query.of) : given
-  const reverse = order === 'desc'
-  const records =
-    query.of === offers ? bookPage(reader, values, cursor, limit, reverse) : logPage(reader, query, values, cursor, limit, reverse)
+  const asked = checkOptions(options, query.of)
+  const { limit } = asked
+  let { cursor, at } = asked
+  if (cursor === 'now') {
+    cursor = headToken(reader, query.of)
+    at = parseCursor(cursor, query.of.indexed)
+  }
+  const reverse = asked.order === 'desc'
+  const records = query.of === offers ? bookPage(reader, values, at, limit, reverse) : logPage(reader, query, values, at, limit, reverse)
   const [first, last] = [records[0], records.at(-1)]
   const ended = records.length === limit ? 'limit' : 'end'
   return {
@@ -76,16 +83,10 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   }
 }
 
-function logPage(reader: Reader, query: List<any>, values: Values, cursor: string, limit: number, reverse: boolean): Place[] {
+function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
   const { list, span } = resolve(reader, query, values)
-  const cut = cursor === '' ? span : cutAt(reader, query.of, span, parseCursor(cursor, query.of.indexed), reverse)
-  const ordinals = list.take(cut, limit, reverse)
-  const { shift } = query.of
-  reader.prefetch(
-    query.of,
-    ordinals.map((ordinal) => Math.floor(ordinal / 2 ** shift)),
-  )
-  const places = ordinals.map((ordinal) => reader.at(query.of, ordinal))
+  const cut = at === undefined ? span : cutAt(reader, query.of, span, at, reverse)
+  const places = reader.places(query.of, list.take(cut, limit, reverse))
   const facing = query.filters?.facing(values)
   return facing ? places.map((place) => face(place, facing, query.filters!)) : places
 }
@@ -101,33 +102,14 @@ function cutAt(reader: Reader, resource: Resource<any>, span: { from: number; to
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 
-function bookPage(reader: Reader, values: Values, cursor: string, limit: number, reverse: boolean): Place[] {
-  const at = cursor === '' ? undefined : parseCursor(cursor, false)
+function bookPage(reader: Reader, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
   const id = at && idOf(at.hi, at.lo)
   const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
   return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))
 }
 
-/** The record as the filter wants it shown. A turned block is made once and stays with its block in the cache. */
-function face(place: Place, facing: { readonly column: number; readonly wanted: string }, filters: Filters<any, any>): Place {
+/** The record as the filter wants it shown. */
+function face(place: Place, facing: { readonly column: number; readonly wanted: string }, { turning }: Filters<any, any>): Place {
   const { block, at } = place
-  if (block.side(at, facing.column) === facing.wanted) return place
-  return {
-    block: block.attach(
-      'turned',
-      () => turn(block, filters),
-      (turned) => turned.weight,
-    ),
-    at,
-  }
-}
-
-function turn<R>(block: Block<R>, filters: Filters<any, any>): Block<R> {
-  const rows = Array.from({ length: block.count }, (_, at) => {
-    const row = block.row(at)
-    const turned = filters.turn(parseJson(`{${text(block.text(at))}}`) as OpenRecord, row.sides)
-    return { ...row, text: stringifyJson(turned.record).json.slice(1, -1), sides: turned.sides }
-  })
-  const value = encodeBlock(block.resource, rows)
-  return new Block(block.resource, value.subarray(0, value.length - SEAL_BYTES))
+  return block.side(at, facing.column) === facing.wanted ? place : { block: block.turned(turning), at }
 }

@@ -18,6 +18,8 @@ import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptio
 import type { Element } from '../tuple.ts'
 import { listId, type Unfiled } from './unfiled.ts'
 
+const nothingArrived: Map<number | string, Uint8Array | Chunk | undefined> = new Map()
+
 /** Thrown to suspend a read until what it asked for has come; never leaves {@link run}. */
 const suspended = Symbol('suspended')
 
@@ -46,6 +48,12 @@ class Held<T> implements Weighed {
   }
 }
 
+/** A record: the `at`-th of a block. */
+export interface Place<R = any> {
+  readonly block: Block<R>
+  readonly at: number
+}
+
 export const blockId = (log: number, block: number): number => log * 2 ** 45 + block
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
@@ -60,7 +68,7 @@ export class Reader {
   /** The edition of the cache that belongs to the head. */
   private readonly edition: number
   /** Values that came for this read alone, so that a small cache cannot lose them before it is run again. */
-  private readonly arrived = new Map<number | string, Uint8Array | Chunk | undefined>()
+  private arrived: Map<number | string, Uint8Array | Chunk | undefined> = nothingArrived
   private readonly awaited: Promise<unknown>[] = []
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
@@ -86,8 +94,13 @@ export class Reader {
     this.stats.gets++
     const answer = this.store.get(key)
     if (!isPromise(answer)) return this.count(answer)
-    this.awaited.push(answer.then((value) => this.arrived.set(id, this.count(value))))
+    this.awaited.push(answer.then((value) => this.arrive(id, this.count(value))))
     throw suspended
+  }
+
+  private arrive(id: number | string, value: Uint8Array | Chunk | undefined): void {
+    if (this.arrived === nothingArrived) this.arrived = new Map()
+    this.arrived.set(id, value)
   }
 
   private count(value: Uint8Array | undefined): Uint8Array | undefined {
@@ -121,10 +134,26 @@ export class Reader {
     if (this.cache.edition === this.edition) this.cache.put(id, value)
   }
 
-  /** Asks for several blocks in one call of the store, so that a store without synchronous reads is asked once. */
-  prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
-    if (this.store.capabilities.sync) return
-    const wanted = Array.from(new Set(numbers), (number) => ({
+  /** The places of records. Their blocks are asked for in one call of a store that does not answer at once. */
+  places<R>(resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
+    const size = 1 << resource.shift
+    if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
+    const places: Place<R>[] = []
+    let number = -1
+    let block: Block<R> | undefined
+    for (const ordinal of ordinals) {
+      const wanted = Math.floor(ordinal / size)
+      if (wanted !== number || block === undefined) {
+        number = wanted
+        block = this.block(resource, number)
+      }
+      places.push({ block, at: ordinal - number * size })
+    }
+    return places
+  }
+
+  private prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
+    const wanted = Array.from(numbers, (number) => ({
       id: blockId(resource.tag, number),
       key: blockKey(resource.tag, number),
     })).filter(({ id }) => !this.arrived.has(id) && this.cache.get(id) === undefined)
@@ -132,7 +161,7 @@ export class Reader {
     this.stats.gets++
     const answer = this.store.getMany(wanted.map(({ key }) => key))
     const arrive = (values: (Uint8Array | undefined)[]): void => {
-      for (const [i, { id }] of wanted.entries()) this.arrived.set(id, this.count(values[i]))
+      for (const [i, { id }] of wanted.entries()) this.arrive(id, this.count(values[i]))
     }
     if (isPromise(answer)) {
       this.awaited.push(answer.then(arrive))
@@ -142,7 +171,7 @@ export class Reader {
   }
 
   /** The ordinal and block place of a record. */
-  at<R>(resource: Resource<R>, ordinal: number): { block: Block<R>; at: number } {
+  at<R>(resource: Resource<R>, ordinal: number): Place<R> {
     const size = 1 << resource.shift
     const number = Math.floor(ordinal / size)
     return { block: this.block(resource, number), at: ordinal - number * size }
@@ -213,7 +242,7 @@ export class Reader {
       return chunk
     }
     if (!isPromise(answer)) return arrive(answer)
-    this.awaited.push(answer.then((chunk) => this.arrived.set(id, arrive(chunk))))
+    this.awaited.push(answer.then((chunk) => this.arrive(id, arrive(chunk))))
     throw suspended
   }
 

@@ -9,25 +9,17 @@ import { MAX_OPERATION, splitId } from '../position.ts'
 import type { List, One } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { common, type OrdinalList, posting, type Span, wholeLog } from './list.ts'
-import {
-  accountExists,
-  everything,
-  findLedger,
-  findOperation,
-  findTransaction,
-  offerExists,
-  type Place,
-  spanOfIds,
-  spanOfLedger,
-} from './locate.ts'
-import type { Reader } from './reader.ts'
+import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
+import type { Place, Reader } from './reader.ts'
 
 export type Values = { readonly [name: string]: any }
 
 /** The path values, checked. @throws BAD_REQUEST for values that text could not have given */
 export function checkValues(query: One<any> | List<any>, values: Values): Values {
+  const names = pathNames(query.path)
+  if (names.length === 0) return values
   const checked: Record<string, unknown> = { ...values }
-  for (const name of pathNames(query.path)) checked[name] = params[name].check(values[name] as never, name)
+  for (const name of names) checked[name] = params[name].check(values[name] as never, name)
   return checked
 }
 
@@ -41,7 +33,7 @@ const notFound = (what: string, value: unknown): FolioError => new FolioError('N
 /** @throws NOT_FOUND, GONE_BEFORE_HISTORY, BAD_REQUEST */
 export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
   // Filters are checked before anything is looked up: a malformed request is that, whatever its path names.
-  const filters = [...(query.filters?.lists(values) ?? [])]
+  const filters = query.filters ? [...query.filters.lists(values)] : []
   const lists: OrdinalList[] = []
   let span = everything(reader, query.of)
   let parent: { what: string; value: unknown; exists: () => boolean } | undefined

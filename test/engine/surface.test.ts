@@ -145,7 +145,7 @@ test('the fingerprint of a store: logs with block sizes and columns, indexes wit
       "2=transaction/3(account participants)",
       "3=operation/5(transaction created_at source participants)",
       "4=effect/6(created_at account)",
-      "5=trade/5(base_account counter_account base_asset counter_asset)",
+      "5=trade/5(base_account counter_account base_asset counter_asset turned)",
       "6=failed transaction/3(account participants)",
       "7=offer change/5(seller id ledger created_at)",
       "1=account of transaction",
