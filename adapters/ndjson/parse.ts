@@ -1,4 +1,4 @@
-/** One line of NDJSON to one ledger close. **Invariant:** an integer past 2^53 is a bigint, whatever its digits. */
+/** One line of NDJSON to one ledger close. */
 import { parse } from 'lossless-json'
 import { FolioError, type LedgerClose, parseJson } from '../../src/index.ts'
 
@@ -14,19 +14,13 @@ export interface Origin {
 export function parseLine(text: string, origin: Origin): LedgerClose {
   let value: unknown
   try {
-    value = hasLargeInteger(text) ? parse(text, null, toNumber) : parseJson(text)
+    value = parseJson(text)
   } catch (error) {
     throw new FolioError('MALFORMED_JSON', { ...origin, ...whereInLine(text, error) }, error)
   }
   if (typeof value === 'object' && value !== null) return value as LedgerClose
   throw new FolioError('INVALID_INPUT', { ...origin, path: '(the whole close)', expected: 'an object' })
 }
-
-/** One in two integers past 2^53 survives `JSON.parse` as a number, and the engine takes numbers only up to there. */
-const hasLargeInteger = (text: string): boolean => /(?<=[[:,\s])-?\d{16,}(?=[\s,\]}])/.test(text)
-
-const toNumber = (token: string): unknown =>
-  /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? BigInt(token) : (parseJson(`[${token}]`) as unknown[])[0]
 
 /** `JSON.parse` often does not say where it stopped, so the line is read again by a parser that does. */
 function whereInLine(text: string, error: unknown): { column?: number; reason: string } {
