@@ -7,7 +7,10 @@ import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
+import { hex } from '../../src/bytes.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { postingKey } from '../../src/layout/keys.ts'
+import { operationsByAccount } from '../../src/resources/operation.ts'
 import { agree, codeOf, holds } from './support.ts'
 
 const turns = async (count: number): Promise<void> => {
@@ -113,6 +116,41 @@ describe('an offer is asked for, and between its seller and its state', () => {
   test('its ledger is taken back: nothing is found', async () => {
     expect(await offerWhile((ledger) => ledger.rollback(9))).toBeUndefined()
   })
+})
+
+test('a read that waited over a commit leaves no older list in the cache, for readers or for the writer to build on', async () => {
+  const closes = [richClose(10, hashOf(9))]
+  while (closes.length < 30) closes.push(richClose(10 + closes.length, closes.at(-1)!.ledger.hash))
+  const disk = memoryDisk()
+  const list = hex(postingKey(operationsByAccount.tag, ['GBOB']))
+  let hold: Promise<void> | undefined
+  const store: Store = {
+    ...slow(memory(disk)),
+    async get(key) {
+      const value = await memory(disk).get(key)
+      if (hex(key) === list) await hold
+      return value
+    },
+  }
+  await (await openLedger(memory(disk), { fileEvery: 1 })).ingest(closes.slice(0, 28))
+  const ledger = await openLedger(store, { fileEvery: 1, cacheBytes: 30_000 })
+  let release!: () => void
+  hold = new Promise((resolve) => {
+    release = resolve
+  })
+  const waiting = ledger.page(catalogue.operationsOfAccount, { account: 'GBOB' }, { limit: 1 })
+  await turns(3)
+  await ledger.append(closes[28]!)
+  // What the commit put into the cache is displaced by other reads.
+  for (const query of [catalogue.effects, catalogue.transactions, catalogue.trades]) await ledger.page(query as never, {}, { limit: 200 })
+  release()
+  await waiting
+  hold = undefined
+  await ledger.append(closes[29]!)
+  const model = naiveLedger(closes)
+  const request = { query: 'operationsOfAccount', values: { account: 'GBOB' }, options: { limit: 200 } } as const
+  await agree(ledger, model, request)
+  await agree(await openLedger(memory(disk)), model, request)
 })
 
 test('a read of the lists that fails while they are filed loses no filing: the ledger is refused, and may be tried again', async () => {
