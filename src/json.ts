@@ -23,6 +23,9 @@ function isPlain(token: string): boolean {
   return String(value) === token && (Number.isSafeInteger(value) || !Number.isInteger(value) || !/^-?\d+$/.test(token))
 }
 
+/** What JSON takes for a number. */
+const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
 /** True where `JSON.parse` would change the digits of a number in `text`; false positives (digits inside strings) cost time only. */
 export function hasExactNumbers(text: string): boolean {
   suspicious.lastIndex = 0
@@ -44,16 +47,25 @@ const ESCAPED_MARK = '\\u0001#'
  * inside a string breaks that string, so the text no longer parses, and is parsed the slow way.
  */
 function parseExact(text: string, convert: (token: string) => unknown): unknown {
-  const slow = (): unknown => parseLossless(text, null, convert)
+  // Of members with the same name the last one counts, as in `JSON.parse`.
+  const slow = (): unknown => parseLossless(text, null, { parseNumber: convert, onDuplicateKey: ({ newValue }) => newValue })
   if (text.includes('\\u0001')) return slow()
   let value: unknown
   try {
-    value = JSON.parse(text.replace(suspicious, (token) => (isPlain(token) ? token : `"${ESCAPED_MARK}${token}"`)))
+    value = JSON.parse(text.replace(suspicious, (token, at: number) => (staysBare(token, text, at) ? token : `"${ESCAPED_MARK}${token}"`)))
   } catch {
     return slow()
   }
   return unmask(value, convert)
 }
+
+/** A string may stand where no number may: what is no number, or stands for the name of a member, is left for the parser to refuse. */
+function staysBare(token: string, text: string, at: number): boolean {
+  if (isPlain(token) || !numberToken.test(token)) return true
+  colonNext.lastIndex = at + token.length
+  return colonNext.test(text)
+}
+const colonNext = /\s*:/y
 
 function unmask(value: any, convert: (token: string) => unknown): unknown {
   if (typeof value === 'string') return value.startsWith(MARK) ? convert(value.slice(MARK.length)) : value
@@ -77,10 +89,14 @@ export const parseForReading = (text: string): unknown =>
     return value instanceof Digits ? Number(token) : value
   })
 
-/** JSON text of a value, its bigints as bare digits; `exact` where plain `JSON.parse` would not read it back unchanged. */
+/** An integer past 2^53 that was given as a number: read back as the same bigint whatever stands beside it. */
+const longInteger = /[[:,]-?\d{16}/
+
+/** JSON text of a value, its bigints as bare digits; `exact` where plain `JSON.parse` would not read it back as {@link parseForReading} does. */
 export function stringifyJson(value: object): { json: string; exact: boolean } {
   try {
-    return { json: JSON.stringify(value), exact: false }
+    const json = JSON.stringify(value)
+    return { json, exact: longInteger.test(json) }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     return { json: stringifyLossless(value) ?? 'null', exact: true }

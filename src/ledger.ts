@@ -21,7 +21,7 @@ import { Bell } from './stream/bell.ts'
 import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
 
 export interface LedgerOptions {
-  /** Bytes of decoded blocks and lists to keep in memory. Default 64 MiB. */
+  /** Bytes of blocks, lists and what is rendered of them to keep in memory. Default 256 MiB. */
   readonly cacheBytes?: number
   /**
    * Records that are filed in memory before the posting lists in the store are brought up to date with them. An open files so many again at the
@@ -102,7 +102,7 @@ export class Ledger {
   constructor(
     store: Store,
     headBytes: Uint8Array | undefined,
-    { cacheBytes = 64 * 2 ** 20, fileEvery = 32768, pollMs = 500 }: LedgerOptions,
+    { cacheBytes = 256 * 2 ** 20, fileEvery = 32768, pollMs = 500 }: LedgerOptions,
   ) {
     this.store = store
     this.pollMs = pollMs

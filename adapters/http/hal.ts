@@ -23,9 +23,9 @@ const DOWN_RUN = 4
 interface Rendered {
   readonly bytes: Uint8Array
   readonly ends: Uint32Array
-  /** What each record adds to the entity tag. */
-  readonly sums: Int32Array
-  /** The same records last to first, made when a descending page first wants a run of them. */
+  /** Runs asked for in descending order. */
+  turns: number
+  /** The same records last to first, made when a descending page wants a run of them for the second time. */
   down: Uint8Array | undefined
 }
 
@@ -81,29 +81,30 @@ export class Renderer {
       const { block } = places[i]!
       let end = i + 1
       while (end < count && places[end]!.block === block) end++
+      // The text of a record is what its block holds at its place, so the checksum of the block and the places stand for the texts.
+      tag.add(block.sum)
+      for (let k = i; k < end; k++) tag.add(places[k]!.at)
       const rendered = this.whole(block, end - i)
-      if (rendered) this.views(sink, block, rendered, places, i, end, tag)
-      else this.singles(sink, block, places, i, end, tag)
+      if (rendered) this.views(sink, block, rendered, places, i, end)
+      else this.singles(sink, block, places, i, end)
       i = end
     }
   }
 
   /** Hands out places `from` to `to`, all of one block: a view for each run of neighbours. */
-  private views(sink: Sink, block: Block, rendered: Rendered, places: readonly Place[], from: number, to: number, tag: Tag): void {
-    const { bytes, ends, sums } = rendered
+  private views(sink: Sink, block: Block, rendered: Rendered, places: readonly Place[], from: number, to: number): void {
+    const { bytes, ends } = rendered
     for (let i = from; i < to; ) {
       const first = places[i]!.at
       const step = i + 1 < to && places[i + 1]!.at < first ? -1 : 1
       let last = first
-      tag.add(sums[first]!)
       for (i++; i < to && places[i]!.at === last + step; i++) {
         last += step
-        tag.add(sums[last]!)
       }
       const comma = i === places.length ? 1 : 0
       this.stats.hits++
       if (step === 1) sink.pass(bytes.subarray(first ? ends[first - 1]! : 0, ends[last]! - comma))
-      else if (first - last >= DOWN_RUN - 1) {
+      else if (first - last >= DOWN_RUN - 1 && (rendered.down || rendered.turns++ > 0)) {
         rendered.down ??= turned(block, rendered)
         const { down } = rendered
         sink.pass(down.subarray(bytes.length - ends[first]!, bytes.length - (last ? ends[last - 1]! : 0) - comma))
@@ -111,10 +112,10 @@ export class Renderer {
     }
   }
 
-  private singles(sink: Sink, block: Block, places: readonly Place[], from: number, to: number, tag: Tag): void {
+  private singles(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
     const fill = fills[block.resource.name]!
     this.stats.records += to - from
-    for (let i = from; i < to; i++) tag.add(this.write(sink, fill, block, places[i]!.at))
+    for (let i = from; i < to; i++) this.write(sink, fill, block, places[i]!.at)
     if (to === places.length) sink.at--
   }
 
@@ -125,10 +126,9 @@ export class Renderer {
     out.at--
   }
 
-  /** Writes one record and a comma; returns what it adds to the entity tag. */
-  private write(sink: Out, fill: Fill, block: Block, at: number): number {
+  /** Writes one record and a comma. */
+  private write(sink: Out, fill: Fill, block: Block, at: number): void {
     const text = block.text(at)
-    values.salt = 0
     const template = fill(this.templates, values, block, at, text)
     const more = this.extended ? utf8(extendedText(block, at)) : nothing
     sink.reserve(template.fit(values) + text.length + more.length + 2)
@@ -141,7 +141,6 @@ export class Renderer {
     bytes[end] = CLOSE
     bytes[end + 1] = COMMA
     sink.at = end + 2
-    return checksum(text) ^ values.salt ^ (this.extended ? checksum(more) : 0)
   }
 
   /** The whole block in wire form, where it is at hand or `asked` records of it make it worth while. */
@@ -171,14 +170,13 @@ export class Renderer {
   private render(block: Block): Rendered {
     const fill = fills[block.resource.name]!
     const ends = new Uint32Array(block.count)
-    const sums = new Int32Array(block.count)
     this.stats.blocks++
     scratch.at = 0
     for (let at = 0; at < block.count; at++) {
-      sums[at] = this.write(scratch, fill, block, at)
+      this.write(scratch, fill, block, at)
       ends[at] = scratch.at
     }
-    return { bytes: own(scratch.bytes.subarray(0, scratch.at)), ends, sums, down: undefined }
+    return { bytes: own(scratch.bytes.subarray(0, scratch.at)), ends, turns: 0, down: undefined }
   }
 }
 

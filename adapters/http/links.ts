@@ -135,7 +135,6 @@ const operation: Fill = (templates, values, block, at, text) => {
   setId(values, TOKEN, block.hi(at), block.lo(at))
   const hash = block.sideBytes(at, 0)
   values.set(HASH, hash, 0, hash.length)
-  for (let i = 0; i < 8; i++) values.salt = Math.imul(values.salt ^ hash[i]!, 0x01000193)
   const code = typeCode(text, values.length[TOKEN]!)
   if (code === 0) return templates.linkedOperation
   return code === 1 || code === 2 || code === 8 ? templates.payment : templates.operation

@@ -18,8 +18,6 @@ export class Values {
   readonly bytes: Uint8Array[] = slots.map(() => empty)
   readonly from = new Int32Array(slots.length)
   readonly length = new Int32Array(slots.length)
-  /** For the entity tag: what the links of the record have that its text has not. */
-  salt = 0
   /** Room for the numbers among them. */
   readonly digits: Uint8Array[] = slots.map(() => new Uint8Array(NUMBER_BYTES))
 

@@ -9,7 +9,7 @@ import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
-import { SEAL_BYTES, seal, unseal } from '../layout/seal.ts'
+import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -149,7 +149,7 @@ export class Draft {
     const key = blockKey(resource.tag, number)
     const value = encodeBlock(resource, rows)
     this.writes.push([key, seal(key, value)])
-    this.blocks.push({ resource, number, block: new Block(resource, value.subarray(0, value.length - SEAL_BYTES), key) })
+    this.blocks.push({ resource, number, block: new Block(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
   private changeBook({ id, seller, row }: EncodedClose['book'][number]): void {

@@ -11,7 +11,7 @@
  * into the strings of the block, which are distinct. Flag 1: some text holds numbers that `JSON.parse` would change.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
-import { text, Writer } from '../bytes.ts'
+import { crc32, text, Writer } from '../bytes.ts'
 import { parseForReading } from '../json.ts'
 import { comparePositions, idOf, idText, type Position } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
@@ -35,6 +35,8 @@ export class Block<R = any> {
   weight: number
   /** Told when something is attached to a cached block. */
   grew: ((bytes: number) => void) | undefined
+  private readonly key: Uint8Array
+  private checksum: number | undefined
   protected readonly bytes: Uint8Array
   protected readonly view: DataView
   private readonly indexed: number
@@ -43,9 +45,14 @@ export class Block<R = any> {
   private readonly texts: number
   private attachments: Map<unknown, unknown> | undefined
 
-  /** @throws CORRUPT where the parts do not fit each other */
-  constructor(resource: Resource<R>, payload: Uint8Array, key: Uint8Array = payload) {
+  /**
+   * @param sum the checksum of its seal, where it has one
+   * @throws CORRUPT where the parts do not fit each other
+   */
+  constructor(resource: Resource<R>, payload: Uint8Array, key: Uint8Array = payload, sum?: number) {
+    this.checksum = sum
     this.resource = resource
+    this.key = key
     this.bytes = payload
     this.weight = payload.length + 256
     this.view = new DataView(payload.buffer, payload.byteOffset, payload.length)
@@ -92,6 +99,12 @@ export class Block<R = any> {
   token(at: number): string {
     const id = idText(this.hi(at), this.lo(at))
     return this.resource.indexed ? `${id}-${this.index(at)}` : id
+  }
+
+  /** A checksum of all that the block holds, and of where it is kept: blocks that differ in either differ in it, all but surely. */
+  get sum(): number {
+    this.checksum ??= crc32(this.bytes, crc32(this.key))
+    return this.checksum
   }
 
   /** The wire members of a record without braces and `_links`: a view of the block, not to be written to. */

@@ -26,12 +26,17 @@ export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
 
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
+/** The checksum that a sealed value carries. */
+export function sumOf(value: Uint8Array): number {
+  const end = value.length - 4
+  return (value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)) >>> 0
+}
+
 /** The payload of a sealed value. @throws CORRUPT, naming the key */
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   const end = value.length - 4
   if (end < 1) throw corrupt(key, 'the value is too short')
-  const sum = (value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)) >>> 0
-  if (crc32(value.subarray(0, end), crc32(key)) !== sum) throw corrupt(key, 'the checksum does not match')
+  if (crc32(value.subarray(0, end), crc32(key)) !== sumOf(value)) throw corrupt(key, 'the checksum does not match')
   if (value[end - 1] !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: value[end - 1], expected: FORMAT_VERSION })
   return value.subarray(0, end - 1)
 }

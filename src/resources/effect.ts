@@ -34,7 +34,7 @@ const checkOf = new Map(checks)
 export const effects: Resource<Effect> = {
   name: 'effect',
   tag: 4,
-  shift: 6,
+  shift: 5,
   indexed: true,
   sides: ['created_at', 'account'],
   decode: (members) => members as Effect,

@@ -66,7 +66,7 @@ export const ledgerSchema = object({
 export const ledgers: Resource<Ledger> = {
   name: 'ledger',
   tag: 1,
-  shift: 4,
+  shift: 3,
   indexed: false,
   sides: ['ends', 'top_offer', 'filed'],
   decode: (members) => members as Ledger,

@@ -71,7 +71,7 @@ export const offers: Resource<Offer> = {
 }
 
 /** Every change of an offer, in order: the whole offer as it was after, or nothing where it was removed. */
-export const offerChanges: Resource<Offer> = { ...offers, name: 'offer change', tag: 7, shift: 5 }
+export const offerChanges: Resource<Offer> = { ...offers, name: 'offer change', tag: 7, shift: 4 }
 
 export const changesByOffer: Index<Offer> = {
   name: 'offer',

@@ -109,7 +109,7 @@ const checks = Object.fromEntries(Object.entries(operationMembers).map(([type, s
 export const operations: Resource<Operation> = {
   name: 'operation',
   tag: 3,
-  shift: 5,
+  shift: 4,
   indexed: false,
   sides: ['transaction', 'created_at', 'source', 'participants'],
   decode(members: any, id, source) {

@@ -78,7 +78,7 @@ export const tradeSchema = object({
 export const trades: Resource<Trade> = {
   name: 'trade',
   tag: 5,
-  shift: 5,
+  shift: 3,
   indexed: true,
   sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset', 'turned'],
   decode: (members) => members as Trade,

@@ -77,7 +77,7 @@ const decode = (members: any, _id: bigint, source: string): Transaction => {
 export const transactions: Resource<Transaction> = {
   name: 'transaction',
   tag: 2,
-  shift: 3,
+  shift: 2,
   indexed: false,
   sides: ['account', 'participants'],
   decode,

@@ -11,7 +11,7 @@ import { decodeHash, type HashEntry } from '../layout/hash.ts'
 import type { Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookRange, bookSellerKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
+import { corrupt, sumOf, unseal } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
 import { type Offer, offers } from '../resources/offer.ts'
 import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
@@ -122,7 +122,7 @@ export class Reader {
     const key = blockKey(resource.tag, number)
     const value = this.fetch(id, key)
     if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
-    const block = new Block(resource, unseal(key, value), key)
+    const block = new Block(resource, unseal(key, value), key, sumOf(value))
     if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
     block.grew = (bytes) => this.cache.grew(bytes)
     this.keep(id, block)
@@ -226,7 +226,7 @@ export class Reader {
     if (seller === undefined) return undefined
     const key = bookKey(text(unseal(sellerKey, seller)), id)
     const value = this.fetch(`offer ${id} ${attempt}`, key)
-    if (value !== undefined) return new Block(offers, unseal(key, value), key)
+    if (value !== undefined) return new Block(offers, unseal(key, value), key, sumOf(value))
     // A commit between the two reads may have removed the offer, or given it another seller.
     if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
     return this.offer(id, attempt + 1)
@@ -251,6 +251,6 @@ export class Reader {
     if (from >= to) return []
     const chunk = this.scan(bookRange(seller, from, to), { limit, reverse })
     if (chunk.more && chunk.entries.length < limit) throw new FolioError('STORE_FAILED', { reason: 'a scan ended before its limit' })
-    return chunk.entries.map(([key, value]) => new Block(offers, unseal(key, value), key))
+    return chunk.entries.map(([key, value]) => new Block(offers, unseal(key, value), key, sumOf(value)))
   }
 }

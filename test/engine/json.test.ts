@@ -75,6 +75,26 @@ describe('JSON text that is parsed and written again', () => {
       },
     ))
 
+  test('is refused where JSON itself refuses it, however it was spoilt', () =>
+    holds(
+      fc.tuple(jsonText, fc.nat(), fc.nat(3), fc.constantFrom(...'[]{}:," \\0195.eE+-', '1.50', ' 1e5:')),
+      3000,
+      ([text, at, cut, put]) => {
+        const place = at % (text.length + 1)
+        const other = text.slice(0, place) + put + text.slice(place + cut)
+        const parses = (parse: (text: string) => unknown): boolean => {
+          try {
+            parse(other)
+            return true
+          } catch (error) {
+            expect(error).toBeInstanceOf(SyntaxError)
+            return false
+          }
+        }
+        expect(parses(parseJson)).toBe(parses(JSON.parse))
+      },
+    ))
+
   test('is what JSON itself makes of it, where that is exact', () =>
     holds(fc.json(), 500, (text) => {
       if (hasExactNumbers(text)) return
@@ -106,9 +126,25 @@ test.each([
   expect(parseJson(text)).toEqual(value)
 })
 
-test.each(['', '{', '[1,]', '01', '[1.]', '[.5]', '{"a":1.50', '[9007199254740993', 'nul', '[1.50]]'])('%s is no JSON', (text) => {
-  expect(() => parseJson(text)).toThrow(SyntaxError)
-})
+/** Texts whose numbers look as if they needed care, and are none, or stand where no number may. */
+const spoilt = [
+  '[01.50]',
+  '[1.2.3.4.5.6.7.8.90]',
+  '[0012345678901234567]',
+  '[1.50e]',
+  '[-]',
+  '[1e5e5]',
+  '{ 1.50:2}',
+  '{"a":1, 1e5 : 2}',
+  '[1.50 1.50]',
+]
+
+test.each(['', '{', '[1,]', '01', '[1.]', '[.5]', '{"a":1.50', '[9007199254740993', 'nul', '[1.50]]', ...spoilt])(
+  '%s is no JSON',
+  (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError)
+  },
+)
 
 test('digits cannot be written by plain JSON by mistake', () => {
   expect(() => JSON.stringify({ a: new Digits('1.50') })).toThrow(TypeError)

@@ -141,13 +141,13 @@ test('an error says what is at fault, and what to do', () => {
 test('the fingerprint of a store: logs with block sizes and columns, indexes with tags', () => {
   expect(fingerprint(logs, indexes).split('; ')).toMatchInlineSnapshot(`
     [
-      "1=ledger/4(ends top_offer filed)",
-      "2=transaction/3(account participants)",
-      "3=operation/5(transaction created_at source participants)",
-      "4=effect/6(created_at account)",
-      "5=trade/5(base_account counter_account base_asset counter_asset turned)",
-      "6=failed transaction/3(account participants)",
-      "7=offer change/5(seller id ledger created_at)",
+      "1=ledger/3(ends top_offer filed)",
+      "2=transaction/2(account participants)",
+      "3=operation/4(transaction created_at source participants)",
+      "4=effect/5(created_at account)",
+      "5=trade/3(base_account counter_account base_asset counter_asset turned)",
+      "6=failed transaction/2(account participants)",
+      "7=offer change/4(seller id ledger created_at)",
       "1=account of transaction",
       "2=account of failed transaction",
       "3=account of operation",
