@@ -45,6 +45,7 @@ const digits = fc.constantFrom(
 export const oddNumber: fc.Arbitrary<number | bigint | Digits> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
+  fc.constantFrom(2 ** 53 - 1, 2 ** 53, -(2 ** 60), 1e21, 123456789012345680000),
   fc.bigInt(-(2n ** 70n), 2n ** 70n),
   digits.map((text) => new Digits(text)),
 )

@@ -62,11 +62,11 @@ export const isPayment = (entry: Entry): boolean => paymentTypes.includes(entry.
 export const orderId = (ledger: number, transaction: number, operation: number): bigint =>
   (BigInt(ledger) << 32n) | (BigInt(transaction) << 12n) | BigInt(operation)
 
-/** A value as it is read back: integers that a number cannot hold as bigint, every other number as a number. */
+/** A value as it is read back: integers past 2^53 as bigint, every other number as a number. */
 export function plain(value: unknown): unknown {
   if (value instanceof Digits) return /^-?[1-9]\d*$|^0$/.test(value.value) ? plain(BigInt(value.value)) : Number(value.value)
-  if (typeof value === 'bigint') return String(Number(value)) === String(value) ? Number(value) : value
-  if (typeof value === 'number') return value === 0 ? 0 : value
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'number') return /^-?\d{16,}$/.test(String(value)) ? plain(BigInt(String(value))) : value === 0 ? 0 : value
   if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : plain(item)))
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, plain(item)]])))
