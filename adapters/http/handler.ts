@@ -3,56 +3,36 @@
  * **Invariants:** it never throws and never rejects; every answer, errors too, may be read by any origin; the answer to HEAD has the headers
  * of GET. The checks run cursor, limit, order, filters, path parameters, then what exists.
  */
-import {
-  after,
-  isPromise,
-  type Ledger,
-  type List,
-  type MaybePromise,
-  type One,
-  type Place,
-  params as parameters,
-  parseCursor,
-  parseLimit,
-  parseOrder,
-  pathNames,
-  type RawPage,
-} from '../../src/index.ts'
+import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
+import { pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { checksum, Sink, Tag, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
+import {
+  type Answer,
+  type CoreRequest,
+  type CoreResponse,
+  conditional,
+  IMMUTABLE,
+  JSON_TYPE,
+  none,
+  preflightHeaders,
+  problemResponse,
+  REVALIDATE,
+  streamHeaders,
+  typeOf,
+  whole,
+} from './message.ts'
 import { Counters, metricsText } from './metrics.ts'
-import { type Form, mediaTypes, negotiate } from './negotiate.ts'
+import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
-import { type Asked, fillPath, filterText, PAGE_TAIL, pageHead } from './page.ts'
-import { badParameter, type Problem, ProblemError, problemBody, problemOf, problemPage, problems } from './problem.ts'
+import { fillPath, filterText, PAGE_TAIL, pageHead } from './page.ts'
+import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
-import { type Frames, type StreamOptions, type StreamRequest, Streams } from './stream.ts'
-import { decode, parseQuery, parseTarget, type QueryText, type Target } from './target.ts'
-
-export interface CoreRequest {
-  readonly method: string
-  /** As sent: a path with its query, still percent-encoded, or an absolute URL. */
-  readonly target: string
-  /** How it came. Default `http`. */
-  readonly scheme?: 'http' | 'https'
-  /** Where the service is mounted: a path that links begin with and the target does not. */
-  readonly mount?: string
-  /** The value of a header by its name in lower case. */
-  header(name: string): string | undefined
-}
-
-export interface CoreResponse {
-  readonly status: number
-  /** Names, in lower case, and values in turn. */
-  readonly headers: string[]
-  /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
-  readonly parts: readonly Uint8Array[]
-  /** The body of an event stream, in place of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
-  readonly frames?: Frames
-}
+import { type StreamOptions, type StreamRequest, Streams } from './stream.ts'
+import { decode, parseQuery, parseTarget, type Target } from './target.ts'
 
 export interface CoreOptions extends StreamOptions {
   /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
@@ -71,21 +51,6 @@ export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
   /** Ends all event streams, each where a reader can take it up again. */
   endStreams(): void
-}
-
-const IMMUTABLE = 'public, max-age=31536000, immutable'
-const REVALIDATE = 'no-cache'
-const ALLOW = 'GET, HEAD, OPTIONS'
-const JSON_TYPE = 'application/json; charset=utf-8'
-
-/** An answer before the conditions of the request are looked at. */
-interface Answer {
-  readonly type: string
-  readonly parts: readonly Uint8Array[]
-  readonly etag: string
-  readonly cacheControl: string
-  /** Depends on the Accept header. */
-  readonly varies: boolean
 }
 
 /** @throws TypeError for a baseUrl that is none */
@@ -211,8 +176,7 @@ class HttpCore {
   private async answerStream(request: CoreRequest, asked: StreamRequest): Promise<CoreResponse> {
     const frames = await this.streams.start(asked)
     this.counters.count(200, 0)
-    const headers = ['content-type', contentTypes.stream, 'cache-control', 'no-cache, no-transform', 'x-accel-buffering', 'no']
-    headers.push('access-control-allow-origin', '*', 'vary', 'accept')
+    const headers = streamHeaders()
     if (request.method !== 'HEAD') return { status: 200, headers, parts: none, frames }
     frames.end()
     return { status: 200, headers, parts: none }
@@ -248,24 +212,9 @@ class HttpCore {
     return this.document.body
   }
 
-  /** The answer in full, or 304 where the client has it already. */
-  private send(request: CoreRequest, { type, parts, etag, cacheControl, varies }: Answer): CoreResponse {
-    const common = [
-      'etag',
-      etag,
-      'cache-control',
-      cacheControl,
-      'access-control-allow-origin',
-      '*',
-      'access-control-expose-headers',
-      'etag',
-    ]
-    if (varies) common.push('vary', 'accept')
-    const known = request.header('if-none-match')
-    if (known !== undefined && holds(known, etag)) return this.done(request, 304, common, [], 0)
-    let length = 0
-    for (const part of parts) length += part.length
-    return this.done(request, 200, ['content-type', type, 'content-length', String(length), ...common], parts, length)
+  private send(request: CoreRequest, answer: Answer): CoreResponse {
+    const { status, headers, parts, length } = conditional(answer, request.header('if-none-match'))
+    return this.done(request, status, headers, parts, length)
   }
 
   private done({ method }: CoreRequest, status: number, headers: string[], parts: readonly Uint8Array[], length: number): CoreResponse {
@@ -275,19 +224,7 @@ class HttpCore {
   }
 
   private preflight(request: CoreRequest): CoreResponse {
-    const asked = request.header('access-control-request-headers')
-    const headers = [
-      'allow',
-      ALLOW,
-      'access-control-allow-origin',
-      '*',
-      'access-control-allow-methods',
-      ALLOW,
-      'access-control-max-age',
-      '86400',
-    ]
-    if (asked !== undefined && /^[\w!#$%&'*+.^`|~, -]*$/.test(asked)) headers.push('access-control-allow-headers', asked)
-    return this.done(request, 204, headers, none, 0)
+    return this.done(request, 204, preflightHeaders(request.header('access-control-request-headers')), none, 0)
   }
 
   private problem({ method, target }: Pick<CoreRequest, 'method' | 'target'>, error: unknown): Problem {
@@ -306,27 +243,6 @@ class HttpCore {
   }
 }
 
-const none: readonly Uint8Array[] = []
-
-/** A response with problem details, for shells that refuse a request before the core has seen it. */
-export function problemResponse(problem: Problem): CoreResponse {
-  const { status } = problems[problem.name]
-  const body = problemBody(problem)
-  const headers = ['content-type', 'application/problem+json; charset=utf-8', 'content-length', String(body.length)]
-  headers.push('cache-control', REVALIDATE, 'access-control-allow-origin', '*')
-  if (status === 405) headers.push('allow', ALLOW)
-  if (status === 503) headers.push('retry-after', '5')
-  if (status === 406) headers.push('vary', 'accept')
-  return { status, headers, parts: [body] }
-}
-
-const contentTypes: Readonly<Record<Form, string>> = {
-  hal: `${mediaTypes.hal}; charset=utf-8`,
-  json: `${mediaTypes.json}; charset=utf-8`,
-  stream: `${mediaTypes.stream}; charset=utf-8`,
-}
-const typeOf = (form: Form): string => contentTypes[form]
-
 /** A tag that differs where the same records would be other bytes. */
 function tagOf(form: Form, renderer: Renderer): Tag {
   const tag = new Tag()
@@ -343,36 +259,4 @@ function collect(sink: Sink, write: () => void): Uint8Array[] {
     sink.drop()
     throw error
   }
-}
-
-function whole(type: string, body: object, varies = false): Answer {
-  const bytes = body instanceof Uint8Array ? body : utf8(JSON.stringify(body))
-  const tag = new Tag()
-  tag.add(checksum(bytes))
-  tag.add(checksum(utf8(type)))
-  return { type, parts: [bytes], etag: tag.toString(), cacheControl: REVALIDATE, varies }
-}
-
-/** @throws ProblemError, BAD_REQUEST */
-function pageOf(query: List<any>, text: QueryText, lastEventId: string | undefined): Asked {
-  const cursor = lastEventId || text('cursor')
-  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed)
-  const limit = parseLimit(text('limit'))
-  return { cursor, limit, order: parseOrder(text('order')) }
-}
-
-/** @throws ProblemError, BAD_REQUEST */
-function pathValues(query: One<any> | List<any>, raw: Match['params']): Record<string, unknown> {
-  const values: Record<string, unknown> = {}
-  for (const name of pathNames(query.path)) values[name] = parameters[name].parse(decode(raw[name]!, name), name)
-  return values
-}
-
-/** If-None-Match (RFC 9110, 13.1.2): weak comparison. */
-function holds(list: string, etag: string): boolean {
-  if (list === etag) return true
-  return list.split(',').some((one) => {
-    const known = one.trim()
-    return known === '*' || known === etag || known === `W/${etag}`
-  })
 }

@@ -7,7 +7,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { isPromise, type Ledger } from '../../src/index.ts'
-import { type Core, type CoreOptions, type CoreResponse, createCore, problemResponse } from './handler.ts'
+import { type Core, type CoreOptions, createCore } from './handler.ts'
+import { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'
 import type { ProblemName } from './problem.ts'
 import type { Frames } from './stream.ts'
 
@@ -102,7 +103,7 @@ interface Mounted {
   readonly baseUrl?: unknown
 }
 
-function coreRequest(request: IncomingMessage): Parameters<Core>[0] {
+function coreRequest(request: IncomingMessage): CoreRequest {
   const { headers } = request
   const { baseUrl } = request as Mounted
   return {

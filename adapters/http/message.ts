@@ -1,0 +1,126 @@
+/**
+ * Requests and responses as the core sees them, and the headers that go with every kind of answer.
+ * **Invariant:** every answer, errors too, may be read by any origin.
+ */
+import { checksum, Tag, utf8 } from './bytes.ts'
+import { type Form, mediaTypes } from './negotiate.ts'
+import { type Problem, problemBody, problems } from './problem.ts'
+import type { Frames } from './stream.ts'
+
+export interface CoreRequest {
+  readonly method: string
+  /** As sent: a path with its query, still percent-encoded, or an absolute URL. */
+  readonly target: string
+  /** How it came. Default `http`. */
+  readonly scheme?: 'http' | 'https'
+  /** Where the service is mounted: a path that links begin with and the target does not. */
+  readonly mount?: string
+  /** The value of a header by its name in lower case. */
+  header(name: string): string | undefined
+}
+
+export interface CoreResponse {
+  readonly status: number
+  /** Names, in lower case, and values in turn. */
+  readonly headers: string[]
+  /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
+  readonly parts: readonly Uint8Array[]
+  /** The body of an event stream, in place of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
+  readonly frames?: Frames
+}
+
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
+export const REVALIDATE = 'no-cache'
+const ALLOW = 'GET, HEAD, OPTIONS'
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** An answer before the conditions of the request are looked at. */
+export interface Answer {
+  readonly type: string
+  readonly parts: readonly Uint8Array[]
+  readonly etag: string
+  readonly cacheControl: string
+  /** Depends on the Accept header. */
+  readonly varies: boolean
+}
+
+/** The answer in full, or 304 where the client has it already. */
+export function conditional(
+  { type, parts, etag, cacheControl, varies }: Answer,
+  known: string | undefined,
+): { status: number; headers: string[]; parts: readonly Uint8Array[]; length: number } {
+  const common = ['etag', etag, 'cache-control', cacheControl, 'access-control-allow-origin', '*', 'access-control-expose-headers', 'etag']
+  if (varies) common.push('vary', 'accept')
+  if (known !== undefined && holds(known, etag)) return { status: 304, headers: common, parts: none, length: 0 }
+  let length = 0
+  for (const part of parts) length += part.length
+  return { status: 200, headers: ['content-type', type, 'content-length', String(length), ...common], parts, length }
+}
+
+/** @param asked the headers that a script wants to send */
+export function preflightHeaders(asked: string | undefined): string[] {
+  const headers = [
+    'allow',
+    ALLOW,
+    'access-control-allow-origin',
+    '*',
+    'access-control-allow-methods',
+    ALLOW,
+    'access-control-max-age',
+    '86400',
+  ]
+  if (asked !== undefined && /^[\w!#$%&'*+.^`|~, -]*$/.test(asked)) headers.push('access-control-allow-headers', asked)
+  return headers
+}
+
+export const streamHeaders = (): string[] => [
+  'content-type',
+  contentTypes.stream,
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+  'access-control-allow-origin',
+  '*',
+  'vary',
+  'accept',
+]
+
+export const none: readonly Uint8Array[] = []
+
+/** A response with problem details, for shells that refuse a request before the core has seen it. */
+export function problemResponse(problem: Problem): CoreResponse {
+  const { status } = problems[problem.name]
+  const body = problemBody(problem)
+  const headers = ['content-type', 'application/problem+json; charset=utf-8', 'content-length', String(body.length)]
+  headers.push('cache-control', REVALIDATE, 'access-control-allow-origin', '*')
+  if (status === 405) headers.push('allow', ALLOW)
+  if (status === 503) headers.push('retry-after', '5')
+  if (status === 406) headers.push('vary', 'accept')
+  return { status, headers, parts: [body] }
+}
+
+const contentTypes: Readonly<Record<Form, string>> = {
+  hal: `${mediaTypes.hal}; charset=utf-8`,
+  json: `${mediaTypes.json}; charset=utf-8`,
+  stream: `${mediaTypes.stream}; charset=utf-8`,
+}
+export const typeOf = (form: Form): string => contentTypes[form]
+
+/** An answer whose body is at hand. */
+export function whole(type: string, body: object, varies = false): Answer {
+  const bytes = body instanceof Uint8Array ? body : utf8(JSON.stringify(body))
+  const tag = new Tag()
+  tag.add(checksum(bytes))
+  tag.add(checksum(utf8(type)))
+  return { type, parts: [bytes], etag: tag.toString(), cacheControl: REVALIDATE, varies }
+}
+
+/** If-None-Match (RFC 9110, 13.1.2): weak comparison. */
+function holds(list: string, etag: string): boolean {
+  if (list === etag) return true
+  return list.split(',').some((one) => {
+    const known = one.trim()
+    return known === '*' || known === etag || known === `W/${etag}`
+  })
+}
