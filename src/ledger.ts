@@ -1,93 +1,21 @@
 /**
- * The door: a ledger is opened over a store; ledger closes go in, queries give records, pages and iterators.
+ * The door: ledger closes go in; queries give records, pages and iterators.
  */
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import type { Block } from './layout/block.ts'
 import { Cache } from './layout/cache.ts'
-import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
-import { FORMAT, HEAD } from './layout/keys.ts'
-import { corrupt } from './layout/seal.ts'
-import { indexes, logs } from './logs.ts'
+import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One } from './query.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
-import { checkOptions, type Ended, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
+import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Place, Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
 import { isPromise, type MaybePromise, type Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
-
-export interface LedgerOptions {
-  /** Bytes of blocks, lists and what is rendered of them to keep in memory. Default 256 MiB. */
-  readonly cacheBytes?: number
-  /**
-   * Records that are filed in memory before the posting lists in the store are brought up to date with them. An open files so many again at the
-   * most. Default 32,768: some 200 busy ledgers, a tenth of a second at open.
-   */
-  readonly fileEvery?: number
-  /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
-  readonly pollMs?: number
-}
-
-export interface IngestOptions extends AppendOptions {
-  /** Ledgers a batch; a crash loses whole batches, never part of one. Default 1. */
-  readonly batch?: number
-  /** Called after each batch that is durable and visible. */
-  readonly onBatch?: (results: readonly AppendResult[]) => void
-}
-
-export interface IngestResult {
-  readonly appended: number
-  /** Ledgers that were held already. */
-  readonly known: number
-  readonly last: number | undefined
-}
-
-/** How far history reaches. */
-export interface HistoryHead {
-  /** The oldest ledger held. */
-  readonly oldest: number
-  /** The newest ledger. */
-  readonly last: number
-  readonly hash: string
-  readonly closedAt: string
-}
-
-/** A page of typed records. */
-export interface Page<R> {
-  readonly records: readonly R[]
-  /** The cursor that continues in the same order. */
-  readonly next: string
-  /** The cursor that goes back, in the opposite order. */
-  readonly prev: string
-  /** `limit`: the page is full and there may be more. `end`: there is nothing beyond it now. */
-  readonly ended: Ended
-}
-
-/**
- * Opens a ledger over a store, creating it where the store is empty.
- * @throws STORE_FORMAT, STORE_CATALOGUE, CORRUPT, and what opening the store throws
- */
-export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
-  const opened = await store
-  try {
-    const catalogue = fingerprint(logs, indexes)
-    const format = await opened.get(FORMAT)
-    const head = await opened.get(HEAD)
-    if (format) checkFormat(format, catalogue)
-    else if (head) throw corrupt(FORMAT, 'the format of the store is missing')
-    else await opened.write([[FORMAT, encodeFormat(catalogue)]], { durable: true })
-    const ledger = new Ledger(opened, head, options)
-    await ledger.load()
-    return ledger
-  } catch (error) {
-    await opened.close()
-    throw error
-  }
-}
 
 export class Ledger {
   private readonly store: Store

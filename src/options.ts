@@ -1,0 +1,50 @@
+/** What a ledger can be told, and what it answers with. */
+import type { AppendOptions, AppendResult } from './ingest/writer.ts'
+import type { Ended } from './scan/page.ts'
+
+export interface LedgerOptions {
+  /** Bytes of blocks, lists and what is rendered of them to keep in memory. Default 256 MiB. */
+  readonly cacheBytes?: number
+  /**
+   * Records that are filed in memory before the posting lists in the store are brought up to date with them. An open files so many again at the
+   * most. Default 32,768: some 200 busy ledgers, a tenth of a second at open.
+   */
+  readonly fileEvery?: number
+  /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
+  readonly pollMs?: number
+}
+
+export interface IngestOptions extends AppendOptions {
+  /** Ledgers a batch; a crash loses whole batches, never part of one. Default 1. */
+  readonly batch?: number
+  /** Called after each batch that is durable and visible. */
+  readonly onBatch?: (results: readonly AppendResult[]) => void
+}
+
+export interface IngestResult {
+  readonly appended: number
+  /** Ledgers that were held already. */
+  readonly known: number
+  readonly last: number | undefined
+}
+
+/** How far history reaches. */
+export interface HistoryHead {
+  /** The oldest ledger held. */
+  readonly oldest: number
+  /** The newest ledger. */
+  readonly last: number
+  readonly hash: string
+  readonly closedAt: string
+}
+
+/** A page of typed records. */
+export interface Page<R> {
+  readonly records: readonly R[]
+  /** The cursor that continues in the same order. */
+  readonly next: string
+  /** The cursor that goes back, in the opposite order. */
+  readonly prev: string
+  /** `limit`: the page is full and there may be more. `end`: there is nothing beyond it now. */
+  readonly ended: Ended
+}
