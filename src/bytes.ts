@@ -27,18 +27,6 @@ export const compare: (a: Uint8Array, b: Uint8Array) => number = node
 
 export const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && compare(a, b) === 0
 
-export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0
-  for (const part of parts) length += part.length
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
-
 const HEX = '0123456789abcdef'
 
 export function hex(bytes: Uint8Array): string {

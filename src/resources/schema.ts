@@ -5,14 +5,12 @@
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { invalidInput } from '../errors.ts'
-import { Digits } from '../json.ts'
 import { MAX_ID } from '../position.ts'
 
 /** A 64-bit integer on input: a JSON integer, a bigint, or decimal digits in a string. */
 export type Int64Input = number | bigint | string
 
 export const text = Type.String({ minLength: 1, expected: 'a non-empty string' })
-export const anyText = Type.String({ expected: 'a string' })
 export const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, expected: 'a whole number of 0 or more' })
 export const flag = Type.Boolean({ expected: 'true or false' })
 export const amount = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', expected: 'a decimal number in a string, such as "12.5000000"' })
@@ -99,5 +97,3 @@ export function int64Text(value: Int64Input, ledger: number, path: () => string)
     throw invalidInput(ledger, path(), 'an integer from 0 to 2^63-1')
   return String(value)
 }
-
-export { Digits }
