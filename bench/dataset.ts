@@ -1,6 +1,7 @@
 /**
- * The data set: one seeded network, loaded into each contender and kept on disk until its description changes.
+ * The data set: one seeded network, loaded into each contender and kept on disk until what it was made by changes.
  */
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type GeneratedClose, type GenerateOptions, generate } from '../adapters/generate/index.ts'
@@ -20,6 +21,14 @@ export const networkOptions = (quick: boolean): GenerateOptions => ({
   accounts: 10_000,
 })
 
+export interface Counts {
+  readonly ledgers: number
+  readonly transactions: number
+  readonly operations: number
+  readonly effects: number
+  readonly trades: number
+}
+
 export interface DataSet {
   readonly level: string
   readonly sqlite: string
@@ -28,13 +37,7 @@ export interface DataSet {
   /** A ledger in which one account has a million effects. */
   readonly busy: string
   readonly busyEntries: number
-  readonly counts: {
-    readonly ledgers: number
-    readonly transactions: number
-    readonly operations: number
-    readonly effects: number
-    readonly trades: number
-  }
+  readonly counts: Counts
   readonly firstLedger: number
   readonly lastLedger: number
 }
@@ -44,45 +47,80 @@ export const diskBytes = (path: string): number =>
 
 /** How many ledgers a batch of the load holds. */
 const BATCH = 50
+const root = join(import.meta.dirname, '..', '..')
 
-export async function load(folder: string, quick: boolean, log: (line: string) => void): Promise<DataSet> {
-  const name = quick ? 'quick' : 'full'
-  const at = join(folder, name)
-  const options = networkOptions(quick)
-  // Bump when a schema or the stored format changes.
-  const wanted = JSON.stringify({ version: 1, options })
-  const manifest = join(at, 'manifest.json')
-  if (existsSync(manifest)) {
-    const held = JSON.parse(readFileSync(manifest, 'utf8'))
-    if (held.wanted === wanted) return held.data
+/** A digest of source files: what they made is stale once they change. */
+function digest(paths: readonly string[], also: unknown): string {
+  const hash = createHash('sha256').update(JSON.stringify(also))
+  for (const path of paths) {
+    const at = join(root, path)
+    const files = statSync(at).isDirectory() ? readdirSync(at).map((name) => join(at, name)) : [at]
+    for (const file of files.sort()) hash.update(readFileSync(file))
   }
-  rmSync(at, { recursive: true, force: true })
-  mkdirSync(at, { recursive: true })
-  const data = { level: join(at, 'level'), sqlite: join(at, 'sqlite.db'), raw: join(at, 'raw'), busy: join(at, 'busy') }
-  const busyEntries = quick ? 100_000 : 1_000_000
-  const counts = { ledgers: 0, transactions: 0, operations: 0, effects: 0, trades: 0 }
-  const folio = await Folio.open(data.level)
-  const sqlite = new Sqlite(data.sqlite, { synchronous: 'OFF' })
-  const spent = { folio: 0, sqlite: 0 }
+  return hash.digest('hex')
+}
+
+const NETWORK = ['adapters/generate']
+const ENGINE = ['src/layout', 'src/ingest', 'src/resources', 'adapters/level/open.ts']
+const PEER = ['bench/wire.ts', 'bench/peers/sqlite.ts']
+
+/** Runs `make` and writes down what it gave, unless that was done before from the same sources. */
+async function kept<T>(folder: string, name: string, stamp: string, make: (path: string) => T | Promise<T>): Promise<T> {
+  const path = join(folder, name)
+  const note = `${path}.json`
+  if (existsSync(note)) {
+    const held = JSON.parse(readFileSync(note, 'utf8')) as { stamp: string; made: T }
+    if (held.stamp === stamp) return held.made
+  }
+  rmSync(note, { force: true })
+  rmSync(path, { recursive: true, force: true })
+  mkdirSync(path, { recursive: true })
+  const made = await make(path)
+  writeFileSync(note, JSON.stringify({ stamp, made }))
+  return made
+}
+
+function* batches(closes: Iterable<GeneratedClose>): Generator<GeneratedClose[]> {
   let batch: GeneratedClose[] = []
-  let firstLedger = 0
-  let lastLedger = 0
-  const flush = async (): Promise<void> => {
-    if (batch.length === 0) return
-    let start = performance.now()
-    sqlite.appendAll(batch)
-    spent.sqlite += performance.now() - start
-    start = performance.now()
-    await folio.ledger.ingest(batch as never, { batch: BATCH, durable: false })
-    spent.folio += performance.now() - start
+  for (const close of closes) {
+    batch.push(close)
+    if (batch.length < BATCH) continue
+    yield batch
     batch = []
   }
-  for (const close of generate(options)) {
-    batch.push(close)
-    firstLedger ||= close.ledger.sequence
-    lastLedger = close.ledger.sequence
+  if (batch.length > 0) yield batch
+}
+
+/** Loads a network batch by batch; says how long the loading took, without the making. */
+async function fill(
+  name: string,
+  closes: Iterable<GeneratedClose>,
+  take: (batch: GeneratedClose[]) => unknown,
+  log: (line: string) => void,
+) {
+  let ms = 0
+  let ledgers = 0
+  for (const batch of batches(closes)) {
+    const start = performance.now()
+    await take(batch)
+    ms += performance.now() - start
+    ledgers += batch.length
+    if (ledgers % 1000 === 0) log(`${name}: ${ledgers} ledgers loaded`)
+  }
+  log(
+    `${name}: ${ledgers} ledgers in ${(ms / 1000).toFixed(1)} s, ${Math.round((ledgers * 1000) / ms)} a second, ${BATCH} a batch, not durable one by one`,
+  )
+}
+
+function count(closes: Iterable<GeneratedClose>): { counts: Counts; firstLedger: number; lastLedger: number } {
+  const counts = { ledgers: 0, transactions: 0, operations: 0, effects: 0, trades: 0 }
+  let firstLedger = 0
+  let lastLedger = 0
+  for (const { ledger, transactions } of closes) {
+    firstLedger ||= ledger.sequence
+    lastLedger = ledger.sequence
     counts.ledgers++
-    for (const transaction of close.transactions) {
+    for (const transaction of transactions) {
       if (transaction.successful === false) continue
       counts.transactions++
       for (const { effects = [], trades = [] } of transaction.operations) {
@@ -91,24 +129,42 @@ export async function load(folder: string, quick: boolean, log: (line: string) =
         counts.trades += trades.length
       }
     }
-    if (batch.length === BATCH) await flush()
-    if (counts.ledgers % 1000 === 0) log(`loaded ${counts.ledgers} of ${options.ledgers} ledgers`)
   }
-  await flush()
-  sqlite.close()
-  log(
-    `load in bulk: ${JSON.stringify(counts)}; seconds ${(spent.folio / 1000).toFixed(1)} ours, ${(spent.sqlite / 1000).toFixed(1)} SQLite`,
-  )
-  const raw = await LevelRaw.open(data.raw)
-  await raw.load(folio.texts())
-  await raw.close()
-  await folio.close()
-  const busy = await Folio.open(data.busy)
-  const start = performance.now()
-  await busy.ledger.ingest(busyNetwork(busyEntries) as never, { batch: BATCH, durable: false })
-  await busy.close()
-  log(`load of an account with ${busyEntries} entries: ${((performance.now() - start) / 1000).toFixed(1)} s`)
-  const set: DataSet = { ...data, busyEntries, counts, firstLedger, lastLedger }
-  writeFileSync(manifest, JSON.stringify({ wanted, data: set }, undefined, 2))
-  return set
+  return { counts, firstLedger, lastLedger }
+}
+
+export async function load(data: string, quick: boolean, log: (line: string) => void): Promise<DataSet> {
+  const folder = join(data, quick ? 'quick' : 'full')
+  const options = networkOptions(quick)
+  mkdirSync(folder, { recursive: true })
+  const sqlite = await kept(folder, 'sqlite', digest([...NETWORK, ...PEER], options), async (path) => {
+    const file = join(path, 'history.db')
+    const side = new Sqlite(file, { synchronous: 'OFF' })
+    await fill('SQLite', generate(options), (batch) => side.appendAll(batch), log)
+    side.close()
+    return file
+  })
+  const about = await kept(folder, 'about', digest(NETWORK, options), () => count(generate(options)))
+  const level = await kept(folder, 'level', digest([...NETWORK, ...ENGINE], options), async (path) => {
+    const side = await Folio.open(path)
+    await fill('LevelDB', generate(options), (batch) => side.ledger.ingest(batch as never, { batch: BATCH, durable: false }), log)
+    await side.close()
+    return path
+  })
+  const raw = await kept(folder, 'raw', digest([...NETWORK, ...ENGINE], options), async (path) => {
+    const [side, source] = [await LevelRaw.open(path), await Folio.open(level)]
+    await side.load(source.texts())
+    await side.close()
+    await source.close()
+    return path
+  })
+  const busyEntries = quick ? 100_000 : 1_000_000
+  const busy = await kept(folder, 'busy', digest(ENGINE, busyEntries), async (path) => {
+    const side = await Folio.open(path)
+    const take = (batch: GeneratedClose[]) => side.ledger.ingest(batch as never, { batch: BATCH, durable: false })
+    await fill(`an account with ${busyEntries} entries`, busyNetwork(busyEntries), take, log)
+    await side.close()
+    return path
+  })
+  return { ...about, level, sqlite, raw, busy, busyEntries }
 }

@@ -22,8 +22,10 @@ export interface Run {
   readonly ms: number
   /** CPU time of the whole process meanwhile: its own threads, the collector's, the store's. */
   readonly cpuMs: number
-  /** Resident memory after it. */
-  readonly rss: number
+  /** The part of it that was spent in the kernel. */
+  readonly systemMs?: number
+  /** Pages of memory touched for the first time, or again after they were given back. */
+  readonly faults?: number
 }
 
 /** Two sides measured in turns: the same round of each side saw the same weather. */
@@ -46,11 +48,19 @@ export interface Row {
   /** Mean CPU time a page over all rounds, in the row's unit. */
   readonly ourCpu?: number
   readonly theirCpu?: number
+  /** The share of CPU time spent in the kernel. */
+  readonly ourKernel?: number
+  readonly theirKernel?: number
   readonly more?: Readonly<Record<string, number | string>>
 }
 
 const mean = (runs: readonly Run[], of: 'ms' | 'cpuMs'): number =>
   runs.reduce((sum, run) => sum + run[of], 0) / runs.reduce((sum, run) => sum + run.count, 0)
+
+const kernel = (name: string, runs: readonly Run[]): Record<string, number> => {
+  const sum = (of: (run: Run) => number): number => runs.reduce((all, run) => all + of(run), 0)
+  return runs[0]?.systemMs === undefined ? {} : { [name]: Number((sum((run) => run.systemMs ?? 0) / sum((run) => run.cpuMs)).toFixed(3)) }
+}
 
 type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 'workload' | 'limit' | 'floor' | 'more'>>
 
@@ -68,6 +78,8 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
     ...(named.floor !== undefined && { ok: ratio.median >= named.floor }),
     ourCpu: mean(ours, 'cpuMs') * 1000,
     theirCpu: mean(theirs, 'cpuMs') * 1000,
+    ...kernel('ourKernel', ours),
+    ...kernel('theirKernel', theirs),
   }
 }
 

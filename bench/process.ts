@@ -10,6 +10,7 @@ type Answer = { readonly value?: unknown; readonly error?: string }
 
 export class Remote<F extends Functions> {
   private readonly child: ChildProcess
+  private ended: Error | undefined
   private waiting: { done: (value: any) => void; failed: (error: Error) => void } | undefined
 
   /** Starts a built script beside this one. */
@@ -21,13 +22,17 @@ export class Remote<F extends Functions> {
       if (error !== undefined) waiting?.failed(new Error(error))
       else waiting?.done(value)
     })
-    this.child.on('exit', (code) => this.waiting?.failed(new Error(`${script} ${values.join(' ')} ended with ${code}`)))
+    this.child.on('exit', (code) => {
+      this.ended = new Error(`${script} ${values.join(' ')} ended with ${code}`)
+      this.waiting?.failed(this.ended)
+    })
   }
 
   call<N extends keyof F & string>(name: N, ...values: Parameters<F[N]>): Promise<Awaited<ReturnType<F[N]>>> {
     return new Promise((done, failed) => {
+      if (this.ended) return failed(this.ended)
       this.waiting = { done, failed }
-      this.child.send({ name, values } satisfies Call)
+      this.child.send({ name, values } satisfies Call, () => {})
     })
   }
 

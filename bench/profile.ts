@@ -1,13 +1,14 @@
 /**
- * Where the time of one work goes: `npm run bench:profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite] [--quick]`.
- * Samples the side's process every 50 µs while it answers fresh draws, and prints self time a page by function, then by source file.
+ * Where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite] [--quick]`.
+ * Also `ingest`, and `"scan records"` (or pages, raw). Samples the side's process every 50 µs while it answers fresh draws, and prints self time a page by function, then by source file.
  */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { load } from './dataset.ts'
+import type { Run } from './measure.ts'
 import { Asks } from './pages.ts'
 import { openDatabase } from './peers/sqlite.ts'
 import { worker } from './results.ts'
@@ -84,27 +85,70 @@ function print(title: string, times: Map<string, number>, pages: number): void {
 }
 
 const name = positionals[0] ?? 'transactions'
-const work = works.find((one) => one.name === name)
-if (!work) throw new Error(`no such work; there are: ${works.map((one) => one.name).join('; ')}`)
 const limit = Number(flags.limit) as Limit
-const data = await load(join(import.meta.dirname, '..', 'data'), flags.quick, console.error)
-const db = openDatabase(data.sqlite, { readonly: true })
-const asks = new Asks(db, data, work, flags.workload as Workload, limit)
-const count = Number(flags.pages ?? (limit === 10 ? 8000 : 1500))
-const side = flags.side === 'sqlite' ? worker('sqlite', data.sqlite) : worker('folio', data.level)
-await side.call('prepare', asks.take(2 * count), work.answer)
-await side.call('run', 0, count)
-const { run, profile } = await side.call('profile', count, 2 * count)
-await side.end()
-console.log(`${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs a page under the profiler`)
+const folder = join(import.meta.dirname, '..', 'data')
+const data = await load(folder, flags.quick, console.error)
+
+interface Profiled {
+  readonly run: Run
+  readonly profile: Profiler.Profile
+  readonly costs: Readonly<Record<string, number>>
+}
+
+async function pages(): Promise<Profiled> {
+  const work = works.find((one) => one.name === name)
+  if (!work) throw new Error(`no such work; there are: ${works.map((one) => one.name).join('; ')}; ingest; scan records|pages|raw`)
+  const db = openDatabase(data.sqlite, { readonly: true })
+  const asks = new Asks(db, data, work, flags.workload as Workload, limit)
+  const count = Number(flags.pages ?? (limit === 10 ? 8000 : 1500))
+  const side = flags.side === 'sqlite' ? worker('sqlite', data.sqlite) : worker('folio', data.level)
+  await side.call('prepare', asks.take(2 * count), work.answer)
+  await side.call('run', Math.min(count, 500), count)
+  const costs = await side.call('costs', 0, Math.min(count, 500))
+  const found = await side.call('profile', 'run', count, 2 * count)
+  await side.end()
+  return { ...found, costs }
+}
+
+async function ingest(): Promise<Profiled> {
+  const at = mkdtempSync(join(folder, 'profile-'))
+  const side = flags.side === 'sqlite' ? worker('sqlite', join(at, 'history.db'), 'write') : worker('folio', join(at, 'level'), 'write')
+  const count = Number(flags.pages ?? 300)
+  await side.call('makeReady', flags.quick, 100)
+  await side.call('appendReady')
+  await side.call('makeReady', flags.quick, count)
+  const found = await side.call('profile', 'appendReady')
+  await side.end()
+  rmSync(at, { recursive: true })
+  return { ...found, costs: {} }
+}
+
+async function scan(how: string): Promise<Profiled> {
+  const side = worker('folio', data.level)
+  await side.call('scan', how)
+  const found = await side.call('profile', 'scan', how)
+  await side.end()
+  return { ...found, costs: {} }
+}
+
+const { run, profile, costs } = name === 'ingest' ? await ingest() : name.startsWith('scan ') ? await scan(name.slice(5)) : await pages()
+console.log(
+  `${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs a piece under the profiler`,
+)
+const each = (value = 0): string => (value / run.count).toFixed(1)
+console.log(
+  `CPU ${each(run.cpuMs * 1000)} µs a piece, of which kernel ${each((run.systemMs ?? 0) * 1000)} µs; page faults ${each(run.faults)}`,
+)
+const shown = Object.entries(costs).map(([name, value]) => `${value.toFixed(name === 'bytes' ? 0 : 1)} ${name}`)
+if (shown.length > 0) console.log(`of the store, a page: ${shown.join(', ')}`)
 const times = selfTimes(profile)
 // The profiler's own start and end, and the wait for them.
 for (const name of times.keys()) if (/^(\(root\)|\(idle\)|dispatch\tnative)/.test(name)) times.delete(name)
-print('by function, self time a page', times, count)
+print('by function, self time a piece', times, run.count)
 const files = new Map<string, number>()
 for (const [name, time] of times) {
   const [what, where] = name.split('\t')
   const key = where === 'native' || where === 'node' ? `${where}: ${what}` : where!
   files.set(key, (files.get(key) ?? 0) + time)
 }
-print('by file', files, count)
+print('by file', files, run.count)

@@ -79,7 +79,7 @@ function page({ rows, machine, data, mode, seconds, pace }: Results): string {
     .join(', ')
   const sections = groups.map((group) => {
     const mine = rows.filter((row) => row.group === group)
-    return `<h2>${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(mine)}<details><summary>numbers</summary>${table(mine)}</details>`
+    return `<h2 id="${escaped(group.replace(/\W+/g, '-'))}">${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(mine)}<details><summary>numbers</summary>${table(mine)}</details>`
   })
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>ledger-folio benchmark</title><style>${style}</style>
 <h1>ledger-folio, side by side</h1>
@@ -92,6 +92,36 @@ ${sections.join('\n')}
 `
 }
 
+/** The ratios of each work in one line of Markdown, floors behind them: for the README. */
+function markdown(rows: readonly Row[]): string {
+  const cell = (row: Row | undefined): string => {
+    if (!row) return ''
+    const floor = row.floor === undefined ? '' : ` (${row.sense === 'above' ? '≥' : '≤'} ${row.floor})`
+    return `${row.ok ? '**' : ''}${row.ratio.median.toFixed(2)}${row.ok ? '**' : ''}${floor}`
+  }
+  const paged = rows.filter(({ workload }) => workload !== undefined)
+  const names = [...new Set(paged.map(({ work }) => work))]
+  const lines = names.map((work) => {
+    const find = (workload: string, limit: number): string =>
+      cell(paged.find((row) => row.work === work && row.workload === workload && row.limit === limit))
+    return `| ${work} | ${find('uniform', 10)} | ${find('uniform', 200)} | ${find('recent', 10)} | ${find('recent', 200)} |`
+  })
+  const others = rows.filter(({ workload }) => workload === undefined)
+  return [
+    '| work | uniform 10 | uniform 200 | recent 10 | recent 200 |',
+    '|---|---|---|---|---|',
+    ...lines,
+    '',
+    '| work | ours | peer | ratio |',
+    '|---|---|---|---|',
+    ...others.map((row) => {
+      const cut = cells(row)
+      return `| ${row.work}${row.limit === undefined ? '' : `, ${row.limit}`} | ${cut[3]} ${row.unit} | ${cut[4]} ${row.unit} (${row.peer}) | ${cell(row)} |`
+    }),
+    '',
+  ].join('\n')
+}
+
 const folder = join(import.meta.dirname, '..', 'results')
 const source = join(folder, 'latest.json')
 if (!existsSync(source)) {
@@ -99,5 +129,7 @@ if (!existsSync(source)) {
   process.exit(1)
 }
 const out = join(folder, 'report.html')
-writeFileSync(out, page(JSON.parse(readFileSync(source, 'utf8')) as Results))
-console.log('bench/results/report.html')
+const results = JSON.parse(readFileSync(source, 'utf8')) as Results
+writeFileSync(out, page(results))
+writeFileSync(join(folder, 'table.md'), markdown(results.rows))
+console.log('bench/results/report.html, and the ratios alone in table.md')

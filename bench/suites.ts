@@ -27,8 +27,8 @@ interface Side {
 async function serving(kind: 'folio' | 'sqlite', path: string): Promise<Side> {
   const side = worker(kind, path)
   const port = await side.call('listen')
-  const { rss } = await side.call('usage')
-  return { worker: side, client: await Client.open(port, CONNECTIONS), idle: rss, most: rss }
+  const { own } = await side.call('usage')
+  return { worker: side, client: await Client.open(port, CONNECTIONS), idle: own, most: own }
 }
 
 /** The same pages over HTTP: one server process a side, the load from this process. And the servers' memory meanwhile. */
@@ -53,22 +53,29 @@ export async function httpRows(
   }
 }
 
-/** Resident memory of a process: least seen and most seen. */
+/** Memory of a process: least seen and most seen. Files that it maps do not count. */
 function memoryOf(work: string, peer: string, ours: readonly [number, number], theirs: readonly [number, number]): Row {
   const spreadOf = ([least, most]: readonly [number, number]) => ({ median: most / MB, least: least / MB, most: most / MB })
   const ratio = ours[1] / theirs[1]
   return {
-    ...{ suite: 'memory', work: `resident memory of ${work}`, group: 'memory', unit: 'MB', peer, sense: 'below' },
+    ...{ suite: 'memory', work: `memory of ${work}`, group: 'memory', unit: 'MB', peer, sense: 'below' },
     ...{ ours: spreadOf(ours), theirs: spreadOf(theirs), ratio: { median: ratio, least: ratio, most: ratio } },
-    more: { note: 'SQLite maps its file: the pages it touched count here, though they belong to the page cache.' },
   }
 }
 
 /** After all pages were served in process. */
 export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
   const [left, right] = await Promise.all([ours.call('usage'), theirs.call('usage')])
-  const row = memoryOf('the process that served all pages', 'SQLite', [left.rss, left.rss], [right.rss, right.rss])
-  return { ...row, more: { ...row.more, 'our heap MB': Math.round(left.heap / MB), 'our buffers MB': Math.round(left.external / MB) } }
+  const row = memoryOf('the process that served all pages', 'SQLite', [left.own, left.own], [right.own, right.own])
+  return {
+    ...row,
+    more: {
+      'our resident MB': Math.round(left.rss / MB),
+      'peer resident MB': Math.round(right.rss / MB),
+      'our heap MB': Math.round(left.heap / MB),
+      'our buffers MB': Math.round(left.external / MB),
+    },
+  }
 }
 
 async function httpRow(
@@ -94,9 +101,9 @@ async function httpRow(
     const before = await side.worker.call('usage')
     const load = await side.client.run(requests)
     const after = await side.worker.call('usage')
-    side.most = Math.max(side.most, after.rss)
+    side.most = Math.max(side.most, after.own)
     loads.push(load)
-    return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs, rss: after.rss }
+    return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs }
   }
   const trial = draw(limit === 10 ? 300 : 60)
   const slower = Math.max((await run(ours, trial, [])).ms, (await run(theirs, trial, [])).ms) / trial.length

@@ -3,6 +3,7 @@
  * garbage, compiled code or memory.
  */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'
 import { type GeneratedClose, generate } from '../adapters/generate/index.ts'
 import type { Ask, Contender } from './contender.ts'
@@ -33,15 +34,27 @@ let closes: Generator<GeneratedClose> | undefined
 let pending: GeneratedClose[] = []
 let stop: (() => Promise<unknown>) | undefined
 
+/** Linux tells apart what a process has for itself and what it maps of files, which the page cache holds anyway. */
+function ownMemory(): number | undefined {
+  try {
+    const found = /RssAnon:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))
+    return found ? Number(found[1]) * 1024 : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Wall and CPU time of some work. */
 async function measured(work: () => number | Promise<number>): Promise<Run> {
-  const cpu = process.cpuUsage()
+  const before = process.resourceUsage()
   const start = performance.now()
   const counted = work()
   const count = typeof counted === 'number' ? counted : await counted
   const ms = performance.now() - start
-  const { user, system } = process.cpuUsage(cpu)
-  return { count, ms, cpuMs: (user + system) / 1000, rss: process.memoryUsage.rss() }
+  const after = process.resourceUsage()
+  const userMs = (after.userCPUTime - before.userCPUTime) / 1000
+  const systemMs = (after.systemCPUTime - before.systemCPUTime) / 1000
+  return { count, ms, cpuMs: userMs + systemMs, systemMs, faults: after.minorPageFault - before.minorPageFault }
 }
 
 const answering = (): Contender => {
@@ -113,22 +126,31 @@ const functions = {
     stop = served.stop
     return served.port
   },
+  /** What the store was asked for, a page: the mean over the answers to prepared requests. */
+  async costs(from: number, to: number): Promise<Record<string, number>> {
+    const sums: Record<string, number> = {}
+    if (contender instanceof Folio)
+      for (let at = from; at < to; at++)
+        for (const [name, value] of Object.entries(await contender.cost(prepared[at]))) sums[name] = (sums[name] ?? 0) + value / (to - from)
+    return sums
+  },
   /** As run, with samples of the stack every 50 µs. */
-  async profile(from: number, to: number): Promise<{ run: Run; profile: Profiler.Profile }> {
+  async profile(what: 'run' | 'appendReady' | 'scan', ...values: unknown[]): Promise<{ run: Run; profile: Profiler.Profile }> {
     const session = new Session()
     session.connect()
     await session.post('Profiler.enable')
     await session.post('Profiler.setSamplingInterval', { interval: 50 })
     await session.post('Profiler.start')
-    const run = await functions.run(from, to)
+    const run = await (functions[what] as (...values: unknown[]) => Promise<Run>)(...values)
     const { profile } = await session.post('Profiler.stop')
     session.disconnect()
     return { run, profile }
   },
-  usage(): { cpuMs: number; rss: number; heap: number; external: number } {
+  /** `own`: memory that is the process's alone; what it maps of files is in `rss` besides. */
+  usage(): { cpuMs: number; rss: number; own: number; heap: number; external: number } {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
-    return { cpuMs: (user + system) / 1000, rss, heap: heapUsed, external }
+    return { cpuMs: (user + system) / 1000, rss, own: ownMemory() ?? rss, heap: heapUsed, external }
   },
 }
 export type WorkerFunctions = typeof functions

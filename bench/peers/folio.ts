@@ -84,6 +84,13 @@ export class Folio implements Contender {
     return (await this.ledger.page(query, values, options)).records
   }
 
+  /** Store calls, bytes, blocks and cache hits of a page; reads it. */
+  async cost(prepared: unknown): Promise<Record<string, number>> {
+    const { query, values, options } = prepared as Prepared
+    if (query.kind === 'one') return {}
+    return { ...(await this.ledger.explain(query, values, options)).cost }
+  }
+
   async append(close: GeneratedClose): Promise<void> {
     await this.ledger.append(close as never)
   }
