@@ -43,6 +43,8 @@ export class Block<R = any> {
   private readonly exact: boolean
   private readonly strings: number
   private readonly texts: number
+  /** Side strings that were asked for as text. */
+  private readonly decoded: string[] = []
   private attachments: Map<unknown, unknown> | undefined
 
   /**
@@ -119,8 +121,16 @@ export class Block<R = any> {
 
   /** The bytes of a side column of a record: a view of the block, not to be written to. */
   sideBytes(at: number, column: number): Uint8Array {
+    return this.string(this.ref(at, column))
+  }
+
+  /** Which of the block's strings a side column holds. */
+  protected ref(at: number, column: number): number {
     const refs = 4 + 4 * (3 + this.indexed) * this.count
-    const ref = this.view.getUint16(refs + 2 * (at * this.resource.sides.length + column), true)
+    return this.view.getUint16(refs + 2 * (at * this.resource.sides.length + column), true)
+  }
+
+  protected string(ref: number): Uint8Array {
     const first = this.strings + 2
     const start = first + 4 * this.view.getUint16(this.strings, true)
     const from = ref ? this.view.getUint32(first + 4 * (ref - 1), true) : 0
@@ -128,7 +138,9 @@ export class Block<R = any> {
   }
 
   side(at: number, column: number): string {
-    return text(this.sideBytes(at, column))
+    const ref = this.ref(at, column)
+    this.decoded[ref] ??= text(this.string(ref))
+    return this.decoded[ref]
   }
 
   sides(at: number): { [column: string]: string } {
@@ -214,11 +226,11 @@ class TurnedBlock<R> extends Block<R> {
   }
 
   override text(at: number): Uint8Array {
-    return super.sideBytes(at, this.textColumn)
+    return this.string(super.ref(at, this.textColumn))
   }
 
-  override sideBytes(at: number, column: number): Uint8Array {
-    return super.sideBytes(at, this.columns[column] ?? column)
+  protected override ref(at: number, column: number): number {
+    return super.ref(at, this.columns[column] ?? column)
   }
 }
 

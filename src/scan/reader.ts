@@ -214,9 +214,18 @@ export class Reader {
 
   /** Where the transaction of this hash lies: its ordinal, in the log of successful or of failed ones. */
   hashed(hash: string): HashEntry | undefined {
+    const id = `hash ${hash}`
+    const cached = this.cache.get<Held<HashEntry>>(id)
+    if (cached !== undefined) {
+      this.stats.hits++
+      return cached.value
+    }
     const key = hashKey(hash)
-    const value = this.fetch(`hash ${hash}`, key)
-    return value && decodeHash(unseal(key, value), key)
+    const value = this.fetch(id, key)
+    if (value === undefined) return undefined
+    const entry = decodeHash(unseal(key, value), key)
+    this.cache.put(id, new Held(entry, 250, this.head.last))
+    return entry
   }
 
   /** An offer of the current book, as a block of one; undefined where it never was or was removed. */
