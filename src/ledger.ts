@@ -3,6 +3,7 @@
  */
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
+import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import type { Block } from './layout/block.ts'
 import { Cache } from './layout/cache.ts'
@@ -85,39 +86,47 @@ export class Ledger {
    * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const [result] = await this.appendAll([close], options)
-    return result!
+    const { results, refused } = await this.appendAll([prepareClose(close)], options)
+    if (refused) throw refused
+    return results[0]!
   }
 
-  private async appendAll(closes: readonly LedgerClose[], { durable = true }: AppendOptions): Promise<AppendResult[]> {
+  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions) {
     this.checkOpen()
     return this.writer.exclusive(() => this.writer.append(closes, durable))
   }
 
   /**
-   * Appends ledgers as they come. Where one is refused, those before it stay, and its error is thrown.
+   * Appends ledgers as they come; while a batch is being written, the next one is checked and encoded. Where a ledger is refused, those before it
+   * stay, and its error is thrown.
    * @throws as {@link append}
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
     const { batch = 1, onBatch } = options
     const total = { appended: 0, known: 0 }
-    let group: LedgerClose[] = []
+    const write = async (group: readonly Prepared[]): Promise<void> => {
+      const { results, refused } = await this.appendAll(group, options)
+      for (const { appended } of results) total[appended ? 'appended' : 'known']++
+      if (results.length > 0) onBatch?.(results)
+      if (refused) throw refused
+    }
+    let group: Prepared[] = []
+    let writing: Promise<void> = Promise.resolve()
     const flush = async (): Promise<void> => {
+      await writing
       const taken = group
       group = []
-      if (taken.length === 0) return
-      const results = await this.appendAll(taken, options)
-      for (const { appended } of results) total[appended ? 'appended' : 'known']++
-      onBatch?.(results)
+      writing = taken.length > 0 ? write(taken) : Promise.resolve()
+      // Looked at when the next batch is ready, or at the end; until then it must not count as unhandled.
+      writing.catch(() => {})
     }
     try {
-      for await (const close of closes) if (group.push(close) >= batch) await flush()
-    } catch (error) {
+      for await (const close of closes) if (group.push(prepareClose(close)) >= batch) await flush()
+    } finally {
       // A source that broke must not cost the good ledgers read before.
       await flush()
-      throw error
+      await writing
     }
-    await flush()
     return { ...total, last: this.head?.last }
   }
 
@@ -252,6 +261,7 @@ export class Ledger {
       bell: this.bell,
       head: reader.head,
       read: (...asked) => this.read(...(asked as [typeof query, V, PageOptions])),
+      settled: () => this.writer.idle(),
     }
     return tail(source, this.sharedReads, query, checked, start, MAX_LIMIT, signal)
   }

@@ -10,7 +10,7 @@ import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, transactions } from '../resources/transaction.ts'
-import type { LedgerClose } from './close.ts'
+import { checkClose, type LedgerClose } from './close.ts'
 
 export interface EncodedRow {
   readonly resource: Resource<any>
@@ -38,8 +38,31 @@ export interface EncodedClose {
   ledgerRow(sides: readonly [ends: string, topOffer: string, filed: string]): Row
 }
 
+/** A close checked and encoded as far as that went; what stopped it is thrown when its turn comes. */
+export interface Prepared {
+  /** Undefined where the close breaks its schema. */
+  readonly close?: LedgerClose
+  /** Undefined where some record cannot be stored. */
+  readonly encoded?: EncodedClose
+  readonly error?: unknown
+}
+
+/** All the work on a close that does not depend on the ledgers before it. Never throws. */
+export function prepareClose(close: unknown): Prepared {
+  try {
+    checkClose(close)
+  } catch (error) {
+    return { error }
+  }
+  try {
+    return { close, encoded: encodeClose(close) }
+  } catch (error) {
+    return { close, error }
+  }
+}
+
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
-export function encodeClose(close: LedgerClose): EncodedClose {
+function encodeClose(close: LedgerClose): EncodedClose {
   const { sequence } = close.ledger
   const closedAt = utc(close.ledger.closed_at, sequence, () => 'ledger.closed_at')
   const rows: EncodedRow[] = []

@@ -16,9 +16,9 @@ import { ledgers } from '../resources/ledger.ts'
 import { blockId, cachedEdge, heldEdge, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
-import { checkClose, follows } from './close.ts'
+import { follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
-import { encodeClose } from './encode.ts'
+import type { Prepared } from './encode.ts'
 import { fileAgain, stepBack } from './rollback.ts'
 
 export interface AppendResult {
@@ -142,21 +142,23 @@ export class LedgerWriter {
     await this.queue
   }
 
-  /** Appends ledgers in one batch: all of them, or those before the first that is refused, whose error is then thrown. */
-  async append(closes: readonly unknown[], durable: boolean): Promise<AppendResult[]> {
+  /** Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. @throws what the store throws */
+  async append(closes: readonly Prepared[], durable: boolean): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
     const draft = new Draft(this.head, this.tails, this.unfiled, this.fileEvery)
     const drafted = new Map<number, string>()
     const results: AppendResult[] = []
     let refused: unknown
-    for (const close of closes) {
+    for (const prepared of closes) {
       try {
-        checkClose(close)
+        if (!prepared.close) throw prepared.error
+        const { close } = prepared
         const { sequence } = close.ledger
         const held = drafted.get(sequence) ?? (await this.heldHash(sequence))
         const appended = follows(draft.head, close.ledger, held)
         if (appended) {
-          await draft.add(encodeClose(close), this.store, (id) => this.cachedEdge(id))
+          if (!prepared.encoded) throw prepared.error
+          await draft.add(prepared.encoded, this.store, (id) => this.cachedEdge(id))
           drafted.set(sequence, draft.head.hash)
         }
         results.push({ sequence, hash: close.ledger.hash.toLowerCase(), appended })
@@ -166,8 +168,7 @@ export class LedgerWriter {
       }
     }
     if (draft.ledgers > 0 && !draft.filing) await this.commit(draft, durable)
-    if (refused) throw refused
-    return results
+    return { results, refused }
   }
 
   private cachedEdge(id: string): PostingEdge | undefined {

@@ -18,6 +18,8 @@ export interface TailSource {
   readonly bell: Bell
   readonly head: Head
   read(query: List<any>, values: Values, options: PageOptions): MaybePromise<RawPage>
+  /** Resolves when what is being appended or taken back now has rung the bell. */
+  settled(): Promise<void>
 }
 
 /** Reads at the head, kept until the next ring: many tails of one list at one cursor share one page, and what is attached to it. */
@@ -75,14 +77,27 @@ export function tail(
   let stopped = signal?.aborted ?? false
   const stop = (): void => {
     stopped = true
+    signal?.removeEventListener('abort', stop)
     bell.rouse(sleeper)
   }
+  // Whoever never pulls must not hear of it as an unhandled rejection.
+  if (isPromise(start)) start.catch(() => {})
   signal?.addEventListener('abort', stop, { once: true })
 
   async function* run(): AsyncGenerator<RawPage, void, undefined> {
     try {
-      let cursor = await start
-      let reached = query.of === offers || cursor === '' ? 0 : Math.min(parseCursor(cursor, query.of.indexed).hi, startHead)
+      let cursor = ''
+      try {
+        cursor = await start
+      } catch (error) {
+        await source.settled()
+        if (bell.isSilent || stopped) return
+        const last = bell.lowestSince(rollbacks)
+        throw last === undefined ? error : new FolioError('ROLLED_BACK', { last, reached: startHead })
+      }
+      let reached = cursor === '' ? 0 : startHead
+      // The id of an offer does not say when it was made.
+      if (cursor !== '' && query.of !== offers) reached = Math.min(parseCursor(cursor, query.of.indexed).hi, startHead)
       while (!stopped && !bell.isSilent) {
         const lowest = bell.lowestSince(rollbacks)
         if (lowest !== undefined && lowest < reached) throw new FolioError('ROLLED_BACK', { last: lowest, reached })
@@ -93,7 +108,8 @@ export function tail(
         try {
           page = await shared.get(list + cursor, ticket, () => source.read(query, values, options))
         } catch (error) {
-          if (bell.isSilent) return
+          await source.settled()
+          if (bell.isSilent || stopped) return
           // What was being read may have been taken back meanwhile: then the next turn says so, or reads what took its place.
           if (rollbacks !== bell.rollbackCount) continue
           throw error
@@ -105,8 +121,8 @@ export function tail(
         }
         yield page
         cursor = page.next
-        for (const { block, at } of page.records.slice(-1))
-          reached = Math.max(reached, query.of === offers ? Number(block.side(at, 2)) : block.hi(at))
+        if (query.of === offers) for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, 2)))
+        else for (const { block, at } of page.records.slice(-1)) reached = Math.max(reached, block.hi(at))
       }
     } finally {
       signal?.removeEventListener('abort', stop)
