@@ -82,9 +82,17 @@ export class Streams {
   /** Opens a stream. What would make a page fail makes this fail, before anything is sent. @throws ProblemError, and as Ledger.read */
   async start({ query, values, cursor, renderer }: StreamRequest): Promise<Frames> {
     if (this.open.size >= this.max) throw new ProblemError({ name: 'unavailable', detail: 'Too many streams are open. Try again later.' })
-    const from = cursor === 'now' ? await this.ledger.now(query) : cursor
-    await this.ledger.read(query, values, from === '' ? { limit: 1 } : { cursor: from, limit: 1 })
-    const frames = new FramesOf(this, query.path, this.ledger.tail(query, values, { cursor: from }), from, renderer)
+    // The tail first: what is taken back from now on, it knows of. `now` is asked for in the same turn, so both mean the same head.
+    const tail = this.ledger.tail(query, values, { cursor })
+    let from = cursor
+    try {
+      if (cursor === 'now') from = await this.ledger.now(query)
+      await this.ledger.read(query, values, from === '' ? { limit: 1 } : { cursor: from, limit: 1 })
+    } catch (error) {
+      void tail.return()
+      throw error
+    }
+    const frames = new FramesOf(this, query.path, tail, from, renderer)
     this.open.add(frames)
     tell('open', query.path, 0)
     return frames
