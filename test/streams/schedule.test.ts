@@ -1,0 +1,40 @@
+/** Streams under schedules of all kinds: append, read, abort, slow readers, rollback and close in any order; each record once, in order. */
+
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { plan, play, type Stage } from './scenario.ts'
+
+const { FC_SEED, FC_RUNS } = process.env
+
+const obeys = (stage: Stage, numRuns: number): Promise<void> =>
+  fc.assert(
+    fc.asyncProperty(fc.scheduler(), plan, async (s, planned) => {
+      expect(await play(s, planned, stage)).toEqual([])
+    }),
+    { numRuns: Number(FC_RUNS ?? numRuns), ...(FC_SEED !== undefined && { seed: Number(FC_SEED) }) },
+  )
+
+test(
+  'on memory, every subscriber sees exactly the records after its cursor, in order, once',
+  () => obeys({ store: () => memory() }, 1000),
+  120_000,
+)
+
+test('on a store whose every answer is scheduled', () => obeys({ store: (later) => slow(memory(), later) }, 1000), 120_000)
+
+test('on LevelDB', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'folio-streams-'))
+  let runs = 0
+  try {
+    await obeys({ store: () => level(join(root, String(runs++))), patience: 3000 }, 60)
+  } finally {
+    await rm(root, { recursive: true, force: true })
+  }
+}, 120_000)
