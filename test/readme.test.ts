@@ -1,6 +1,8 @@
 /** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
 import { catalogue, errorTable } from '../src/index.ts'
 
 const root = new URL('..', import.meta.url)
@@ -32,6 +34,20 @@ test('the README shows the example files and the rows of the catalogue', () => {
     (_, path: string) => `\`\`\`ts\n// ${path}\n${read(path)}\`\`\``,
   )
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
+})
+
+test.each(['library', 'stream', 'errors'])('examples/%s.ts runs to its end', async (name) => {
+  const [before, scratch] = [process.cwd(), mkdtempSync(join(tmpdir(), 'folio-example-'))]
+  const said = vi.spyOn(console, 'log').mockImplementation(() => {})
+  process.chdir(scratch)
+  try {
+    await import(`../examples/${name}.ts`)
+    expect(said).toHaveBeenCalled()
+  } finally {
+    said.mockRestore()
+    process.chdir(before)
+    rmSync(scratch, { recursive: true, force: true })
+  }
 })
 
 test('docs/errors.md has a heading for every error code', () => {
