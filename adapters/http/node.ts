@@ -146,7 +146,9 @@ async function pump(response: ServerResponse, { status, headers }: CoreResponse,
       return
     }
   }
-  response.end()
+  // With its connection: a client that asks again over it would reach a server that is closing.
+  const { socket } = response
+  response.end(() => socket?.destroySoon())
 }
 
 /** True when the socket has taken what was written; false when it took too long or is gone. */
