@@ -1,8 +1,8 @@
 /**
  * Records on the wire: `{"_links":{…},` and the stored text and `}`. Nothing is parsed, nothing is stringified.
  *
- * Whole blocks are kept rendered, attached to the block in the cache, once as many of their records were asked for as half of them: from
- * then on a page is a list of views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up;
+ * Whole blocks are kept rendered, attached to the block in the cache, from the second time they are asked for on and once as many of their records
+ * were asked for as half of them: from then on a page is a list of views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up;
  * at most {@link KEPT_BASES} base URLs a core keep what they rendered, however many Host headers come in.
  */
 import type { Block, Place } from '../../src/index.ts'
@@ -159,7 +159,10 @@ export class Renderer {
       places[this.place] = slot
     }
     if (slot.rendered) return slot.rendered
+    const first = slot.asked === 0
     slot.asked += asked
+    // Much of old history is asked for once: what is not kept need not be copied.
+    if (first) return undefined
     // Rendering the rest costs no more than what was rendered already: so never more than twice the least.
     if (slot.asked * 2 < block.count) return undefined
     slot.rendered = this.render(block)

@@ -91,7 +91,8 @@ class LevelStore implements Store {
   private async apply(batch: readonly Write[], { durable, expect }: WriteOptions): Promise<void> {
     if (this.poison) throw new FolioError('POISONED', { location: this.location }, this.poison)
     if (expect) {
-      const held = await this.lookUp(expect.key)
+      // A hop to another thread for one key would cost more than the look-up; and closing waits for this write.
+      const held = this.capabilities.sync ? this.db.getSync<Uint8Array, Uint8Array>(expect.key, encodings) : await this.lookUp(expect.key)
       const same = held && expect.value ? equal(held, expect.value) : held === expect.value
       if (!same) throw new FolioError('CONFLICT', { location: this.location })
     }

@@ -5,7 +5,7 @@
 import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
 import { Block, encodeBlock, type Row } from '../layout/block.ts'
-import { decodeHash, encodeHash } from '../layout/hash.ts'
+import { decodeHash, encodeHash, type HashEntry } from '../layout/hash.ts'
 import { encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
@@ -49,6 +49,8 @@ export class Draft {
   /** The posting lists that were filed, as they will be. */
   readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; edge: PostingEdge }>()
   readonly blocks: WrittenBlock[] = []
+  /** Where each transaction lies, by hash: for the cache. */
+  readonly entries: (readonly [hash: string, entry: HashEntry])[] = []
   private readonly before: Unfiled
   private readonly fileEvery: number
   private readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
@@ -109,7 +111,9 @@ export class Draft {
     for (const { hash, failed } of close.hashes) {
       this.seenHashes.set(hash, true)
       const key = hashKey(hash)
-      this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
+      const entry = { ordinal: failed ? failedOrdinal++ : ordinal++, failed }
+      this.entries.push([hash, entry])
+      this.writes.push([key, seal(key, encodeHash(entry))])
     }
     for (const { resource, row, input } of close.rows) {
       const own = this.counts[resource.tag]!

@@ -71,8 +71,12 @@ export const priceOf = (price: OpenRecord): OpenRecord => {
   return { n, d, ...rest }
 }
 
+/** A 64-bit member as a bigint: from the parsed number where that is exact, else from its digits in the text. */
+export const exactInteger = (parsed: unknown, text: string, name: string): bigint | undefined =>
+  Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(text, name)
+
 /** The first bare integer member of this name in a record's text: exact where the member was written before any open one. */
-export function integerIn(text: string, name: string): bigint | undefined {
+function integerIn(text: string, name: string): bigint | undefined {
   const label = `,"${name}":`
   const at = text.indexOf(label)
   if (at < 0) return undefined

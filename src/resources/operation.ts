@@ -9,8 +9,8 @@ import {
   compose,
   distinct,
   type Encoded,
+  exactInteger,
   extraText,
-  integerIn,
   type Place,
   readExtra,
   tokenOf,
@@ -114,7 +114,7 @@ export const operations: Resource<Operation> = {
   sides: ['transaction', 'created_at', 'source', 'participants'],
   decode(members: any, id, source) {
     members.id = id
-    if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = integerIn(source, 'amount')
+    if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
     return members
   },
 }

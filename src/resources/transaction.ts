@@ -9,8 +9,8 @@ import {
   compose,
   distinct,
   type Encoded,
+  exactInteger,
   extraText,
-  integerIn,
   type Place,
   readExtra,
   tokenOf,
@@ -70,7 +70,7 @@ export const transactionSchema = (operation: TSchema): TSchema =>
   })
 
 const decode = (members: any, _id: bigint, source: string): Transaction => {
-  members.account_sequence = integerIn(source, 'account_sequence')
+  members.account_sequence = exactInteger(members.account_sequence, source, 'account_sequence')
   return members
 }
 
