@@ -45,8 +45,15 @@ test('a rollback and another branch, written elsewhere, replace what was read', 
   await writer.ingest(closes.slice(0, 10))
   const reader = await openLedger(shared(disk), { pollMs: 100_000 })
   expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(10)
+  const stream = reader.stream(catalogue.ledgers, {})
+  await stream.next()
   await writer.rollback(closes[5]!.ledger.sequence)
   expect(await reader.refresh()).toBe(true)
+  await expect(
+    (async () => {
+      for await (const _ of stream);
+    })(),
+  ).rejects.toMatchObject({ code: 'ROLLED_BACK' })
   expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(6)
   await writer.ingest(closes.slice(6, 8))
   expect(await reader.refresh()).toBe(true)

@@ -116,7 +116,8 @@ export class LedgerWriter {
     this.headBytes = value
     await this.loadTails()
     if (grown) this.told.committed()
-    else this.told.rolledBack(head.last)
+    // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
+    else this.told.rolledBack(Math.max(0, head.oldest - 1))
     return true
   }
 
