@@ -13,7 +13,7 @@ import type { PostingEdge } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { blockId, cachedEdge, hashId, heldEdge, heldHash, Reader } from '../scan/reader.ts'
+import { blockId, cachedEdge, hashId, heldEdge, heldEntry, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { follows } from './close.ts'
@@ -193,7 +193,7 @@ export class LedgerWriter {
         this.cache.put(blockId(resource.tag, number), block)
       }
       for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
-      for (const [hash, entry] of draft.entries) this.cache.put(hashId(hash), heldHash(entry, draft.head.last))
+      for (const [hash, entry] of draft.entries) this.cache.put(hashId(hash), heldEntry(entry, draft.head.last))
       if (draft.filed) this.unfiled = draft.unfiled
       else this.unfiled.append(draft.unfiled)
       this.tails = draft.nextTails()

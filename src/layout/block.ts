@@ -15,7 +15,7 @@ import { crc32, text, Writer } from '../bytes.ts'
 import { parseForReading } from '../json.ts'
 import { comparePositions, idOf, idText, type Position } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
-import { corrupt, SEAL_BYTES } from './seal.ts'
+import { corrupt, leaveRoom } from './seal.ts'
 
 const EXACT = 1
 const INDEXED = 2
@@ -274,7 +274,6 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
     }
     out.setU32(ends + 4 * at, written)
   }
-  out.reserve(SEAL_BYTES)
-  out.length += SEAL_BYTES
+  leaveRoom(out)
   return out.finish()
 }

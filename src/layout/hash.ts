@@ -1,6 +1,6 @@
 /** Hash entries: one varint, the ordinal of the transaction twice, plus one where it lies in the log of failed ones. */
 import { VarintReader, Writer } from '../bytes.ts'
-import { corrupt, SEAL_BYTES } from './seal.ts'
+import { corrupt, leaveRoom } from './seal.ts'
 
 export interface HashEntry {
   readonly ordinal: number
@@ -10,8 +10,7 @@ export interface HashEntry {
 export function encodeHash({ ordinal, failed }: HashEntry): Uint8Array {
   const out = new Writer(16)
   out.varint(2 * ordinal + (failed ? 1 : 0))
-  out.reserve(SEAL_BYTES)
-  out.length += SEAL_BYTES
+  leaveRoom(out)
   return out.finish()
 }
 

@@ -12,7 +12,7 @@
  * in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.
  */
 import { VarintReader, Writer } from '../bytes.ts'
-import { corrupt, SEAL_BYTES } from './seal.ts'
+import { corrupt, leaveRoom } from './seal.ts'
 
 export const FANOUT = 128
 
@@ -85,8 +85,7 @@ export function encodeEdge(edge: PostingEdge): Uint8Array {
     out.varint(level.length)
     writeDeltas(level)
   }
-  out.reserve(SEAL_BYTES)
-  out.length += SEAL_BYTES
+  leaveRoom(out)
   return out.take()
 }
 
@@ -106,8 +105,7 @@ export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
 /** The value of a sealed page, with room for its seal. */
 export function encodePage(entries: readonly number[]): Uint8Array {
   writeDeltas(entries)
-  out.reserve(SEAL_BYTES)
-  out.length += SEAL_BYTES
+  leaveRoom(out)
   return out.take()
 }
 

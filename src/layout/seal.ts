@@ -5,12 +5,18 @@
  *
  * So a value that was damaged, cut, or is read under another key than it was written under is never mistaken for data.
  */
-import { crc32, hex } from '../bytes.ts'
+import { crc32, hex, type Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 
 /** The version of every byte layout in this folder. A change of any of them raises it. */
 export const FORMAT_VERSION = 1
 export const SEAL_BYTES = 5
+
+/** Leaves room for the seal behind a payload that was written. */
+export function leaveRoom(out: Writer): void {
+  out.reserve(SEAL_BYTES)
+  out.length += SEAL_BYTES
+}
 
 /** Writes the seal into the last {@link SEAL_BYTES} bytes of `value`, which holds the payload before them, and returns it. */
 export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {

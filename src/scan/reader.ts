@@ -56,7 +56,7 @@ export interface Place<R = any> {
 
 export const blockId = (log: number, block: number): number => log * 2 ** 45 + block
 export const hashId = (hash: string): string => `hash ${hash}`
-export const heldHash = (entry: HashEntry, asOf: number): Weighed => new Held(entry, 250, asOf)
+export const heldEntry = (entry: HashEntry, asOf: number): Weighed => new Held(entry, 250, asOf)
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
@@ -226,7 +226,7 @@ export class Reader {
     const value = this.fetch(id, key)
     if (value === undefined) return undefined
     const entry = decodeHash(unseal(key, value), key)
-    this.cache.put(id, heldHash(entry, this.head.last))
+    this.cache.put(id, heldEntry(entry, this.head.last))
     return entry
   }
 
