@@ -1,0 +1,21 @@
+/**
+ * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted.
+ */
+import { stores } from '../../adapters/cli/stores.ts'
+import { level } from '../../adapters/level/index.ts'
+import { planted } from './plants.ts'
+import type { ChildSetup } from './program.ts'
+
+const { plant, writeBufferBytes } = JSON.parse(process.env['FOLIO_STRESS'] ?? '{}') as ChildSetup
+const [, program, role, ...args] = process.argv
+
+async function cli(): Promise<void> {
+  stores.level.open = async (data, options) =>
+    planted(await level(data, { ...options, ...(writeBufferBytes && { writeBufferBytes }) }), plant)
+  process.argv = [process.execPath, program!, ...args]
+  await import('../../adapters/cli/index.ts')
+}
+
+const roles: Readonly<Record<string, () => Promise<void>>> = { cli }
+
+await roles[role!]!()

@@ -1,0 +1,61 @@
+/**
+ * Runs the stresses and prints their figures.
+ * `--only NAME[,NAME]`, `--scale 0.1` (of the full figure), `--count N`, `--seed N`, `--plants` (each must find the bugs planted for it).
+ */
+import { parseArgs } from 'node:util'
+import { kill } from './kill.ts'
+import type { Figure, Stress } from './stress.ts'
+
+const all: readonly Stress[] = [kill]
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    scale: { type: 'string', default: '1' },
+    count: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    plants: { type: 'boolean', default: false },
+  },
+})
+const seed = Number(values.seed)
+const names = values.only?.split(',')
+const chosen = all.filter(({ name }) => !names || names.includes(name))
+if (chosen.length === 0) throw new Error(`--only takes ${all.map(({ name }) => name).join(', ')}`)
+const say = (line: string): void => void process.stderr.write(`  ${line}\n`)
+const digits = (count: number): string => count.toLocaleString('en-US')
+
+function told({ done, faults, counted, skipped }: Figure, unit: string, seconds: number): string {
+  if (skipped !== undefined) return `skipped: ${skipped}`
+  const more = Object.entries(counted).map(([name, value]) => `${name} ${typeof value === 'number' ? digits(value) : value}`)
+  return `${digits(done)} ${unit}: ${faults.length === 0 ? '0 faults' : `${faults.length} FAULTS`}; ${more.join(', ')}; ${seconds.toFixed(0)} s`
+}
+
+async function timed(stress: Stress, count: number, plant?: string): Promise<{ figure: Figure; line: string }> {
+  const started = performance.now()
+  const figure = await stress.run({ count, seed, plant, say: plant === undefined ? say : undefined })
+  return { figure, line: told(figure, stress.unit, (performance.now() - started) / 1000) }
+}
+
+async function promise(stress: Stress): Promise<boolean> {
+  const count = Number(values.count ?? Math.max(1, Math.round(stress.full * Number(values.scale))))
+  const { figure, line } = await timed(stress, count)
+  console.log(`${stress.name.padEnd(8)} ${line}`)
+  for (const fault of figure.faults.slice(0, 10)) console.log(`         ${fault}`)
+  return figure.faults.length === 0
+}
+
+async function plants(stress: Stress): Promise<boolean> {
+  let found = true
+  for (const [plant, count] of Object.entries(stress.plants)) {
+    const { figure } = await timed(stress, count, plant)
+    const [fault] = figure.faults
+    const said = figure.skipped ?? (fault === undefined ? 'NOT FOUND' : `found: ${fault}`)
+    console.log(`${stress.name.padEnd(8)} planted: ${plant}\n         ${said}`)
+    found &&= fault !== undefined || figure.skipped !== undefined
+  }
+  return found
+}
+
+let good = true
+for (const stress of chosen) good = (await (values.plants ? plants : promise)(stress)) && good
+process.exitCode = good ? 0 : 1

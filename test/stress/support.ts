@@ -1,0 +1,24 @@
+/** How the tests beside the stresses run them: at a small figure, and with every bug planted that each must find. */
+import { expect, test } from 'vitest'
+import type { Stress } from './stress.ts'
+
+const seed = Number(process.env['FOLIO_SEED'] ?? 1)
+
+/** @param plants the planted bugs that are fast enough for every run; `npm run stress -- --plants` plants them all */
+export function holds(stress: Stress, count: number, plants: readonly string[] = Object.keys(stress.plants)): void {
+  test(`${stress.name}: ${count} ${stress.unit}`, async ({ skip }) => {
+    const { done, faults, skipped } = await stress.run({ count, seed })
+    if (skipped !== undefined) skip(skipped)
+    expect(faults).toEqual([])
+    expect(done).toBeGreaterThanOrEqual(count)
+  }, 120_000)
+
+  test.each(plants)(
+    `${stress.name} finds: %s`,
+    async (plant) => {
+      const { faults, skipped } = await stress.run({ count: stress.plants[plant]!, seed, plant })
+      if (skipped === undefined) expect(faults).not.toEqual([])
+    },
+    120_000,
+  )
+}
