@@ -168,7 +168,9 @@ export class LedgerWriter {
         break
       }
     }
-    if (draft.ledgers > 0 && !draft.filing) await this.commit(draft, durable)
+    // Lists were being filed when a read failed: nothing of this draft may be written, so nothing of it is reported.
+    if (draft.filing) throw refused
+    if (draft.ledgers > 0) await this.commit(draft, durable)
     return { results, refused }
   }
 
