@@ -3,10 +3,11 @@
  * `--only NAME[,NAME]`, `--scale 0.1` (of the full figure), `--count N`, `--seed N`, `--plants` (each must find the bugs planted for it).
  */
 import { parseArgs } from 'node:util'
+import { chaos, failing } from './failing.ts'
 import { kill } from './kill.ts'
 import type { Figure, Stress } from './stress.ts'
 
-const all: readonly Stress[] = [kill]
+const all: readonly Stress[] = [kill, failing, chaos]
 
 const { values } = parseArgs({
   options: {
