@@ -78,7 +78,9 @@ class Run {
   async whole(): Promise<void> {
     const { model } = this.scenario
     for (let opens = 0; this.faults.length === 0; opens++) {
-      if (opens > 200) this.faults.push('opened 200 times, and not done')
+      // A large batch may never get through; then the store is mended.
+      if (opens === 50) this.failing.plan = () => undefined
+      if (opens > 60) this.faults.push('mended, and not done')
       if (await this.handle()) break
     }
     this.failing.settle()
