@@ -99,6 +99,16 @@ export function stringifyJson(value: object): { json: string; exact: boolean } {
     return { json, exact: longInteger.test(json) }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return { json: stringifyLossless(value) ?? 'null', exact: true }
+    const json = stringifyLossless(value) ?? 'null'
+    return { json, exact: isExact(json) }
+  }
+}
+
+/** What {@link stringifyJson} says of the value that `json` is read as: a small bigint is no other number than that number, once it is text. */
+function isExact(json: string): boolean {
+  try {
+    return longInteger.test(JSON.stringify(parseJson(json)))
+  } catch {
+    return true
   }
 }

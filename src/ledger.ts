@@ -1,10 +1,13 @@
 /**
  * The door: ledger closes go in; queries give records, pages and iterators.
  */
+import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
+import { hex } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
+import { parseJson } from './json.ts'
 import type { Block } from './layout/block.ts'
 import { Cache } from './layout/cache.ts'
 import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
@@ -14,6 +17,7 @@ import { type Explanation, explainPage } from './scan/explain.ts'
 import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Place, Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
+import { hasher } from './sha256.ts'
 import { isPromise, type MaybePromise, type Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
@@ -152,6 +156,37 @@ export class Ledger {
    * and took them for damage.
    */
   private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
+  /**
+   * The closes of a range of ledgers as lines of JSON, oldest first: what `append` took, every record spelled as the wire shows it. Appended to
+   * an empty store they give the same store again.
+   * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK where history was taken back meanwhile, CLOSED, CORRUPT, STORE_FAILED
+   */
+  async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
+    if (!this.head) return
+    const { from, to } = checkRange(this.writer.head, range)
+    for (let sequence = from; sequence <= to; sequence++) yield await this.ask((reader) => readLine(reader, sequence))
+  }
+
+  /** As {@link lines}, parsed: every digit kept. @throws as {@link lines} */
+  async *closes(range: LedgerRange = {}): AsyncGenerator<LedgerClose, void, undefined> {
+    for await (const line of this.lines(range)) yield parseJson(line) as LedgerClose
+  }
+
+  /**
+   * A digest of a range of ledgers, in hexadecimal: SHA-256 over the SHA-256 of each ledger's line, oldest first. Stores that hold the same
+   * closes give the same digest, whatever they are kept in, and however they came to it. Reads 32 bytes a ledger.
+   * @throws as {@link lines}
+   */
+  async digest(range: LedgerRange = {}): Promise<string> {
+    const all = hasher()
+    const { from, to } = this.head ? checkRange(this.writer.head, range) : { from: 1, to: 0 }
+    for (let first = from; first <= to; first += 1000) {
+      const last = Math.min(to, first + 999)
+      for (const digest of await this.ask((reader) => readDigests(reader, first, last))) all.update(digest)
+    }
+    return hex(all.digest())
+  }
+
     const { stepsBack } = this.writer
     const again = (error: unknown): Promise<T> => {
       const torn = this.writer.stepsBack !== stepsBack || stepsBack % 2 === 1

@@ -2,9 +2,11 @@
  * Taking ledgers back: what their appends added is worked out again from their records and removed, so that the store equals one that never
  * held them. A step goes back at most to the ledger up to which lists were filed before; what was filed since then is unfiled again.
  */
-import { encodeBlock } from '../layout/block.ts'
+
+import { parseJson } from '../json.ts'
+import { encodeBlock, type Row } from '../layout/block.ts'
 import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { encodeEdge, rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
@@ -18,6 +20,8 @@ import type { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
+import { prepareClose } from './encode.ts'
+import { closeLine, rowsOfClose, storedRows } from './line.ts'
 
 /** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
 export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: readonly number[], to: readonly number[]): Unfiled {
@@ -57,6 +61,8 @@ export function stepBack(
     changed.add(block.side(at, 1))
   }
   for (const id of changed) writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!))
+  for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
+    writes.push([digestKey(sequence), undefined])
   writes.push([HEAD, encodeHead(head)])
   return { writes, head, unfiled: fileAgain(reader, logs, head.filedCounts, head.counts) }
 }
@@ -109,12 +115,31 @@ function* cutLog(reader: Reader, resource: Resource<any>, count: number): Genera
         key,
         encodeBlock(
           resource,
-          Array.from({ length: rest }, (_, at) => block.row(at)),
+          withOwnExactness(
+            reader,
+            resource,
+            Array.from({ length: rest }, (_, at) => block.row(at)),
+          ),
         ),
       ),
     ]
   }
   for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
+}
+
+/** A block says of all its rows together whether they need exact reading; what each needs by itself is found by encoding it again. */
+function withOwnExactness(reader: Reader, resource: Resource<any>, rows: readonly Row[]): readonly Row[] {
+  if (!rows.some(({ exact }) => exact)) return rows
+  const nameOf = ({ hi, lo, index }: Row): string => `${hi} ${lo} ${index}`
+  const own = new Map<string, boolean>()
+  for (const sequence of new Set(rows.map(({ hi }) => hi))) {
+    if (sequence < reader.head.oldest) continue
+    const { encoded, error } = prepareClose(parseJson(closeLine(storedRows(reader, sequence))))
+    if (!encoded) throw error
+    const again = resource === ledgers ? [encoded.ledgerRow(['', '', ''])] : rowsOfClose(encoded).of(resource)
+    for (const row of again) own.set(nameOf(row), row.exact)
+  }
+  return rows.map((row) => ({ ...row, exact: own.get(nameOf(row)) ?? true }))
 }
 
 function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bound: number): Generator<Write> {
@@ -137,8 +162,8 @@ function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Wri
   const ordinal = posting(reader, changesByOffer, [id]).take({ from: 0, to: bound }, 1, true)[0]
   if (ordinal === undefined) return
   const { block, at } = reader.at(offerChanges, ordinal)
-  const row = block.row(at)
-  if (block.textBytes(at, at + 1) === 0) return
+  if (block.text(at).length === 0) return
+  const row = withOwnExactness(reader, offerChanges, [block.row(at)])[0]!
   const seller = row.sides[0]!
   const key = bookKey(seller, id)
   yield [key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))]

@@ -7,8 +7,9 @@ import { equal } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
+import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head } from '../layout/head.ts'
-import { blockKey, HEAD, INTENT } from '../layout/keys.ts'
+import { blockKey, digestKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
@@ -19,6 +20,7 @@ import type { Store, Write } from '../store.ts'
 import { follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
+import { digestOf, rowsOfClose, storedRows } from './line.ts'
 import { fileAgain, stepBack } from './rollback.ts'
 
 export interface AppendResult {
@@ -72,8 +74,24 @@ export class LedgerWriter {
   async load(): Promise<void> {
     await this.loadTails()
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
+    await this.checkNewest()
     const intent = await this.store.get(INTENT)
     if (intent) await this.rollback(decodeIntent(intent).rollback)
+  }
+
+  /** The newest ledger is held whole, as it was appended. Of those before it, a read checks what it touches, and `verify` all. */
+  private async checkNewest(): Promise<void> {
+    const { last, hash } = this.head
+    if (last === 0) return
+    const key = digestKey(last)
+    const kept = decodeDigest(last, await this.store.get(key))
+    const { found, row } = await this.reader().run((read) => {
+      const rows = storedRows(read, last)
+      const { block, at } = read.at(ledgers, last - read.head.first)
+      return { found: digestOf(rows), row: block.members(at) }
+    })
+    if (row['sequence'] !== last || !equal(kept, found)) throw corrupt(key, `the newest ledger, ${last}, is not as it was appended`)
+    if (row['hash'] !== hash) throw corrupt(HEAD, 'the head names another ledger as the newest')
   }
 
   private async loadTails(): Promise<void> {
@@ -148,6 +166,7 @@ export class LedgerWriter {
     this.checkSound()
     const draft = new Draft(this.head, this.tails, this.unfiled, this.fileEvery)
     const drafted = new Map<number, string>()
+    const digests: Write[] = []
     const results: AppendResult[] = []
     let refused: unknown
     for (const prepared of closes) {
@@ -161,6 +180,7 @@ export class LedgerWriter {
           if (!prepared.encoded) throw prepared.error
           await draft.add(prepared.encoded, this.store, (id) => this.cachedEdge(id))
           drafted.set(sequence, draft.head.hash)
+          digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(prepared.encoded)))])
         }
         results.push({ sequence, hash: close.ledger.hash.toLowerCase(), appended })
       } catch (error) {
@@ -170,7 +190,7 @@ export class LedgerWriter {
     }
     // Lists were being filed when a read failed: nothing of this draft may be written, so nothing of it is reported.
     if (draft.filing) throw refused
-    if (draft.ledgers > 0) await this.commit(draft, durable)
+    if (draft.ledgers > 0) await this.commit(draft, digests, durable)
     return { results, refused }
   }
 
@@ -187,8 +207,8 @@ export class LedgerWriter {
     })
   }
 
-  private commit(draft: Draft, durable: boolean): Promise<void> {
-    return this.write(draft.finish(), draft.head, durable, () => {
+  private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {
+    return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) {
         block.grew = (bytes) => this.cache.grew(bytes)

@@ -10,11 +10,13 @@
  *     30 hash:32                            a transaction by its hash
  *     40 tuple(seller, offer id)            an offer of the current book
  *     41 tuple(offer id)                    the seller of an offer of the current book
+ *     42 tuple(offer id)                    the last change of an offer below the oldest ledger held
+ *     50 ledger:4                           digest of a ledger
  *
  * Numbers most significant byte first. **Invariant:** a leading byte is never given a second meaning.
  */
 import { unhex, Writer } from '../bytes.ts'
-import { type Element, writeTuple } from '../tuple.ts'
+import { type Element, writeTuple, writeU32BE } from '../tuple.ts'
 
 export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
@@ -27,11 +29,7 @@ function writeU48(value: number): void {
   const high = Math.floor(value / 4294967296)
   out.u8(high >>> 8)
   out.u8(high & 255)
-  const low = value % 4294967296
-  out.u8(low >>> 24)
-  out.u8((low >>> 16) & 255)
-  out.u8((low >>> 8) & 255)
-  out.u8(low & 255)
+  writeU32BE(out, value % 4294967296)
 }
 
 export function blockKey(log: number, block: number): Uint8Array {
@@ -74,6 +72,18 @@ export function bookKey(seller: string, offer: bigint): Uint8Array {
 export function bookSellerKey(offer: bigint): Uint8Array {
   out.u8(0x41)
   writeTuple(out, [offer])
+  return out.take()
+}
+
+export function baseKey(offer: bigint): Uint8Array {
+  out.u8(0x42)
+  writeTuple(out, [offer])
+  return out.take()
+}
+
+export function digestKey(ledger: number): Uint8Array {
+  out.u8(0x50)
+  writeU32BE(out, ledger)
   return out.take()
 }
 

@@ -1,0 +1,43 @@
+/** Ranges of ledgers: read back as lines, and compared by their digests. */
+import { badRequest, FolioError } from '../errors.ts'
+import { closeLine, storedRows } from '../ingest/line.ts'
+import { decodeDigest } from '../layout/digest.ts'
+import type { Head } from '../layout/head.ts'
+import { digestKey } from '../layout/keys.ts'
+import { params } from '../params.ts'
+import type { Reader } from '../scan/reader.ts'
+
+/** Ledgers `from` to `to`, both included. By default all that are held. */
+export interface LedgerRange {
+  readonly from?: number
+  readonly to?: number
+}
+
+/** @throws BAD_REQUEST for what is no ledger, or newer than the newest; GONE_BEFORE_HISTORY */
+export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
+  const from = params.ledger.check(range.from ?? oldest, 'from')
+  const to = params.ledger.check(range.to ?? last, 'to')
+  if (to > last) throw badRequest('to', `at most ${last}, the newest ledger`)
+  if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
+  return { from, to }
+}
+
+/** History may move between two reads of a range. */
+function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number): void {
+  if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
+  if (to > last) throw new FolioError('ROLLED_BACK', { ledger: last })
+}
+
+/** The close of a ledger as one line of JSON. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */
+export function readLine(reader: Reader, sequence: number): string {
+  checkHeld(reader, sequence, sequence)
+  return closeLine(storedRows(reader, sequence))
+}
+
+/** The digests of ledgers `from` to `to`, as they were stored. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */
+export function readDigests(reader: Reader, from: number, to: number): Uint8Array[] {
+  checkHeld(reader, from, to)
+  const { entries } = reader.scan({ gte: digestKey(from), lt: digestKey(to + 1) }, { limit: to - from + 1 })
+  const held = new Map(entries.map(([key, value]) => [key.join(), value]))
+  return Array.from({ length: to - from + 1 }, (_, n) => decodeDigest(from + n, held.get(digestKey(from + n).join())))
+}

@@ -1,0 +1,86 @@
+/**
+ * A ledger as one line of JSON: the close that it was appended with, every record spelled as the wire shows it. It is what is exported, and
+ * what a ledger's digest is taken of. It says nothing of how records are kept.
+ * **Invariant:** appended again, a line gives the same records, and so the same line: derived members are legal on input and are checked there.
+ * What a close said and no line repeats: members of failed transactions' operations (they are not stored), and which of the further accounts of
+ * a transaction were given as `participants` and which its operations name.
+ */
+import { text } from '../bytes.ts'
+import type { Row } from '../layout/block.ts'
+import type { Resource } from '../query.ts'
+import { effects } from '../resources/effect.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { offerChanges } from '../resources/offer.ts'
+import { operations } from '../resources/operation.ts'
+import { trades } from '../resources/trade.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { spanOfLedger } from '../scan/locate.ts'
+import type { Reader } from '../scan/reader.ts'
+import { sha256 } from '../sha256.ts'
+import type { EncodedClose } from './encode.ts'
+
+/** The rows of one ledger: its own, and those of each log, in order of position. */
+export interface LedgerRows {
+  readonly ledger: Row
+  of(resource: Resource<any>): readonly Row[]
+}
+
+const textOf = (row: Row): string => (typeof row.text === 'string' ? row.text : text(row.text))
+
+/** Renders rows as they come, up to but without the one at `lo`; a comma between. */
+const taker = (rows: readonly Row[], render: (row: Row) => string): ((lo: number) => string) => {
+  let at = 0
+  return (lo) => {
+    let json = ''
+    for (; at < rows.length && rows[at]!.lo < lo; at++) json += json === '' ? render(rows[at]!) : `,${render(rows[at]!)}`
+    return json
+  }
+}
+
+const member = (name: string, list: string): string => (list === '' ? '' : `,"${name}":[${list}]`)
+const column = (resource: Resource<any>, name: string) => {
+  const at = resource.sides.indexOf(name)
+  return (row: Row): string => row.sides[at]!
+}
+const [transactionExtra, operationExtra] = [column(transactions, 'participants'), column(operations, 'participants')]
+const offerId = column(offerChanges, 'id')
+const participants = (side: string): string => (side === '' ? '' : `,"participants":${side}`)
+
+export function closeLine({ ledger, of }: LedgerRows): string {
+  const plain = (row: Row): string => `{${textOf(row)}}`
+  const [effectsTo, tradesTo] = [taker(of(effects), plain), taker(of(trades), plain)]
+  const operationsTo = taker(of(operations), (row) => {
+    const caused = member('effects', effectsTo(row.lo + 1)) + member('trades', tradesTo(row.lo + 1))
+    return `{${textOf(row)}${participants(operationExtra(row))}${caused}}`
+  })
+  const all = [...of(transactions), ...of(failedTransactions)].sort((a, b) => a.lo - b.lo)
+  const listed = taker(all, (row) => {
+    const inner = member('operations', operationsTo(row.lo + 4096))
+    return `{${textOf(row)}${participants(transactionExtra(row))}${inner}}`
+  })
+  const changes = of(offerChanges)
+  const changed = changes.filter((row) => row.text.length > 0).map(plain)
+  const removed = changes.filter((row) => row.text.length === 0).map(offerId)
+  const book = [changed.length > 0 && `"changed":[${changed}]`, removed.length > 0 && `"removed":[${removed}]`].filter(Boolean)
+  return `{"ledger":{${textOf(ledger)}}${member('transactions', listed(Number.POSITIVE_INFINITY))}${book.length > 0 ? `,"offers":{${book}}` : ''}}`
+}
+
+/** The digest of a ledger: SHA-256 of its line, without a line end. */
+export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeLine(rows))
+
+/** The rows of a ledger that is about to be stored. */
+export const rowsOfClose = ({ rows, ledgerRow }: EncodedClose): LedgerRows => ({
+  ledger: ledgerRow(['', '', '']),
+  of: (resource) => rows.filter((one) => one.resource === resource).map(({ row }) => row),
+})
+
+/** The rows of a ledger that is held. @throws CORRUPT */
+export function storedRows(reader: Reader, sequence: number): LedgerRows {
+  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
+  const read = (resource: Resource<any>): Row[] => {
+    const { from, to } = spanOfLedger(reader, resource, sequence)
+    const ordinals = Array.from({ length: to - from }, (_, n) => from + n)
+    return reader.places(resource, ordinals).map((place) => place.block.row(place.at))
+  }
+  return { ledger: block.row(at), of: read }
+}

@@ -1,0 +1,102 @@
+/** What goes in comes out: lines that give the same store again, and digests that tell whether two stores hold the same. */
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { level } from '../../adapters/level/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { network } from '../../adapters/testing/arbitraries.ts'
+import { type LedgerClose, openLedger, parseJson, type Store } from '../../src/index.ts'
+import { hasher, portableHasher } from '../../src/sha256.ts'
+import { directory } from '../cli/support.ts'
+import { errorOf, holds, ledgerOf } from '../engine/support.ts'
+import { dump } from './support.ts'
+
+async function linesOf(store: Store): Promise<string[]> {
+  const lines: string[] = []
+  for await (const line of (await openLedger(store)).lines()) lines.push(line)
+  return lines
+}
+
+const ingest = async (store: Store, closes: Iterable<LedgerClose>, fileEvery: number, batch: number): Promise<Store> => {
+  await (await openLedger(store, { fileEvery })).ingest(closes, { batch })
+  return store
+}
+
+describe('lines', () => {
+  test('of any history, ingested again, give the same bytes, the same digest, and the same lines', () =>
+    holds(fc.tuple(network, fc.constantFrom(1, 40, 1e6)), 60, async ([closes, fileEvery]) => {
+      const first = await ingest(memory(), closes, fileEvery, 1)
+      const lines = await linesOf(first)
+      const again = await ingest(memory(), lines.map(parseJson) as LedgerClose[], fileEvery, 3)
+      expect(await linesOf(again)).toEqual(lines)
+      expect(await dump(again)).toEqual(await dump(first))
+    }))
+
+  test('are the same from any store, and so is the digest', async () => {
+    const closes = [...generate({ ledgers: 30, seed: 4, accounts: 20 })]
+    const [one, other] = [await ledgerOf(closes, { fileEvery: 50 }), await openLedger(level(directory()))]
+    await other.ingest(closes, { batch: 7 })
+    expect(await other.digest()).toBe(await one.digest())
+    await other.close()
+  })
+
+  test('begin and end where they are asked to', async () => {
+    const closes = [...generate({ ledgers: 9, seed: 4, accounts: 20, firstLedger: 100 })]
+    const ledger = await ledgerOf(closes)
+    const sequences = async (range?: { from?: number; to?: number }): Promise<number[]> => {
+      const found: number[] = []
+      for await (const close of ledger.closes(range)) found.push(close.ledger.sequence)
+      return found
+    }
+    expect(await sequences()).toEqual(closes.map((close) => close.ledger.sequence))
+    expect(await sequences({ from: 103, to: 104 })).toEqual([103, 104])
+    expect(await sequences({ from: 109, to: 108 })).toEqual([])
+    expect(await errorOf(() => sequences({ to: 109 }))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'to' } })
+    expect(await errorOf(() => sequences({ from: 99 }))).toMatchObject({ code: 'GONE_BEFORE_HISTORY' })
+    expect(await errorOf(() => sequences({ from: 1.5 }))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'from' } })
+  })
+
+  test('stop where history is taken back under them', async () => {
+    const ledger = await ledgerOf([...generate({ ledgers: 9, seed: 4, accounts: 20, firstLedger: 100 })])
+    const lines = ledger.lines()
+    await lines.next()
+    await ledger.rollback(100)
+    expect(await errorOf(() => lines.next())).toMatchObject({ code: 'ROLLED_BACK', fields: { ledger: 100 } })
+  })
+})
+
+describe('a digest', () => {
+  const closes = [...generate({ ledgers: 12, seed: 4, accounts: 20, firstLedger: 100 })]
+  const sha = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest()
+
+  test('is SHA-256 over the SHA-256 of each line', async () => {
+    const ledger = await ledgerOf(closes)
+    const digests: Buffer[] = []
+    for await (const line of ledger.lines({ from: 102, to: 105 })) digests.push(sha(line))
+    expect(await ledger.digest({ from: 102, to: 105 })).toBe(sha(Buffer.concat(digests)).toString('hex'))
+  })
+
+  test('of the same ledgers does not depend on where history begins, and of none it is that of no bytes', async () => {
+    const late = await ledgerOf(closes.slice(5))
+    expect(await late.digest()).toBe(await (await ledgerOf(closes)).digest({ from: 105 }))
+    expect(await (await openLedger(memory())).digest()).toBe(sha('').toString('hex'))
+  })
+
+  test('differs where anything differs', async () => {
+    const digest = await (await ledgerOf(closes)).digest()
+    const changed = structuredClone(closes) as any[]
+    changed[11].ledger.extra = 1
+    expect(await (await ledgerOf(changed)).digest()).not.toBe(digest)
+  })
+})
+
+test('the portable SHA-256 gives what the native one gives, in whatever pieces', () =>
+  holds(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), 200, (parts) => {
+    const [one, other] = [hasher(), portableHasher()]
+    for (const part of parts) {
+      one.update(part)
+      other.update(part)
+    }
+    expect(Buffer.from(other.digest()).toString('hex')).toBe(Buffer.from(one.digest()).toString('hex'))
+  }))

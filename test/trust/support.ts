@@ -1,0 +1,13 @@
+/** What the tests of trust share: whole stores as text, and stores to put them in. */
+import type { Store } from '../../src/index.ts'
+
+/** Every key of a store. */
+export const everything = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff) }
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** A store as text, an entry a line: two that are equal hold the same bytes. */
+export async function dump(store: Store): Promise<string[]> {
+  const { entries } = await store.scan(everything, { limit: 1e6 })
+  return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
+}
