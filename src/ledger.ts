@@ -145,8 +145,13 @@ export class Ledger {
     return this.writer.exclusive(() => this.writer.rollback(checked))
   }
 
-  /** A reader under the head as of now. */
-  private reader(): Reader {
+  /**
+   * Gives up every ledger before `before`: what asks for one is answered GONE_BEFORE_HISTORY from then on, and the store gives back the space.
+   * Accounts and offers that only those ledgers named stay known, and the book stays what it is. Returns how many ledgers that were. A crash on
+   * the way is finished by the next open.
+   * @throws BAD_REQUEST for what is no ledger, or newer than the newest, which stays; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   */
+  async prune(before: number): Promise<number> {
     this.checkOpen()
     return this.writer.reader()
   }
@@ -187,9 +192,20 @@ export class Ledger {
     return hex(all.digest())
   }
 
-    const { stepsBack } = this.writer
+  /** A reader under the head as of now. */
+  private reader(): Reader {
+    this.checkOpen()
+    return this.writer.reader()
+  }
+
+  /**
+   * Runs a read. One that failed while history was being taken back or pruned is run again after that: it may have seen values from both before and after,
+   * and took them for damage.
+   */
+  private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
+    const { removals } = this.writer
     const again = (error: unknown): Promise<T> => {
-      const torn = this.writer.stepsBack !== stepsBack || stepsBack % 2 === 1
+      const torn = this.writer.removals !== removals || removals % 2 === 1
       if (!torn || !(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
       return this.writer.idle().then(() => this.ask(read))
     }

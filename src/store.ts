@@ -75,6 +75,8 @@ export interface Store {
   write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
   /** Calls `ring` after another process may have written; returns the function that stops it. Stores without it are polled. */
   watch?(ring: () => void): () => void
+  /** Gives back the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
+  compact?(range: KeyRange): MaybePromise<void>
   close(): MaybePromise<void>
 }
 

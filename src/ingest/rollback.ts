@@ -9,38 +9,31 @@ import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { encodeEdge, rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
-import { eachFiling } from '../logs.ts'
+import { logs } from '../logs.ts'
 import { splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { posting } from '../scan/list.ts'
+import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
-import { Unfiled } from '../scan/unfiled.ts'
+import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { prepareClose } from './encode.ts'
+import { fileAgain } from './filing.ts'
 import { closeLine, rowsOfClose, storedRows } from './line.ts'
 
-/** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
-export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: readonly number[], to: readonly number[]): Unfiled {
-  const unfiled = new Unfiled()
-  for (const resource of logs)
-    for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
-      const { block, at } = reader.at(resource, ordinal)
-      const record = block.textBytes(at, at + 1) > 0 ? block.members(at) : {}
-      eachFiling(resource, record, block.row(at).sides, (index, key) => unfiled.add(index, key, ordinal))
-    }
-  return unfiled
+/** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
+export interface Step {
+  readonly writes: readonly Write[]
+  readonly head: Head
+  readonly unfiled: Unfiled
 }
 
-/** The batch that goes back towards the ledger `target`, the head last; that head; and what is unfiled under it. */
-export function stepBack(
-  reader: Reader,
-  logs: readonly Resource<any>[],
-  target: number,
-): { writes: Write[]; head: Head; unfiled: Unfiled } {
+/** The batch that goes back towards the ledger `target`. */
+export function stepBack(reader: Reader, target: number): Step {
   const before = reader.head
   // The newest ledger that this step may reach without cutting lists below where they were filed once before.
   const floor = before.filed > target ? filedUnder(reader, before.filed - 1) : target
@@ -67,11 +60,13 @@ export function stepBack(
   return { writes, head, unfiled: fileAgain(reader, logs, head.filedCounts, head.counts) }
 }
 
-/** The ledger up to which lists were complete after the ledger `sequence`. */
+/** The ledger up to which lists were complete after the ledger `sequence`. Pruning files what it gives up. */
 function filedUnder(reader: Reader, sequence: number): number {
-  if (sequence < reader.head.first) return 0
-  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
-  return Number(block.side(at, 2))
+  const { first, oldest } = reader.head
+  const least = oldest > first ? oldest - 1 : 0
+  if (sequence < oldest) return least
+  const { block, at } = reader.at(ledgers, sequence - first)
+  return Math.max(least, Number(block.side(at, 2)))
 }
 
 /** The head as it was when `sequence` was the newest ledger, read off that ledger's row. */
@@ -92,12 +87,6 @@ function headAt(reader: Reader, sequence: number): Head {
     filed,
     filedCounts: countsAfter(reader, filed),
   }
-}
-
-function countsAfter(reader: Reader, sequence: number): readonly number[] {
-  if (sequence < reader.head.first) return emptyHead.counts
-  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
-  return block.side(at, 0).split(',').map(Number)
 }
 
 function* cutLog(reader: Reader, resource: Resource<any>, count: number): Generator<Write> {
@@ -128,7 +117,7 @@ function* cutLog(reader: Reader, resource: Resource<any>, count: number): Genera
 }
 
 /** A block says of all its rows together whether they need exact reading; what each needs by itself is found by encoding it again. */
-function withOwnExactness(reader: Reader, resource: Resource<any>, rows: readonly Row[]): readonly Row[] {
+export function withOwnExactness(reader: Reader, resource: Resource<any>, rows: readonly Row[]): readonly Row[] {
   if (!rows.some(({ exact }) => exact)) return rows
   const nameOf = ({ hi, lo, index }: Row): string => `${hi} ${lo} ${index}`
   const own = new Map<string, boolean>()
@@ -139,7 +128,7 @@ function withOwnExactness(reader: Reader, resource: Resource<any>, rows: readonl
     const again = resource === ledgers ? [encoded.ledgerRow(['', '', ''])] : rowsOfClose(encoded).of(resource)
     for (const row of again) own.set(nameOf(row), row.exact)
   }
-  return rows.map((row) => ({ ...row, exact: own.get(nameOf(row)) ?? true }))
+  return rows.map((row) => ({ ...row, exact: own.get(nameOf(row)) ?? row.exact }))
 }
 
 function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bound: number): Generator<Write> {
@@ -159,11 +148,11 @@ function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Wri
     yield [bookKey(now.side(0, 0), id), undefined]
     yield [sellerKey, undefined]
   }
-  const ordinal = posting(reader, changesByOffer, [id]).take({ from: 0, to: bound }, 1, true)[0]
-  if (ordinal === undefined) return
-  const { block, at } = reader.at(offerChanges, ordinal)
-  if (block.text(at).length === 0) return
-  const row = withOwnExactness(reader, offerChanges, [block.row(at)])[0]!
+  const from = reader.head.since[offerChanges.tag]!
+  const ordinal = posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true)[0]
+  const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
+  if (place === undefined || place.block.text(place.at).length === 0) return
+  const row = withOwnExactness(reader, offerChanges, [place.block.row(place.at)])[0]!
   const seller = row.sides[0]!
   const key = bookKey(seller, id)
   yield [key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))]

@@ -4,11 +4,11 @@
  * holds is uncertain, so nothing more is written until it is opened again.
  */
 import { equal } from '../bytes.ts'
-import { FolioError } from '../errors.ts'
+import { badRequest, FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
-import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head } from '../layout/head.ts'
+import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { blockKey, digestKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
@@ -20,8 +20,10 @@ import type { Store, Write } from '../store.ts'
 import { follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
+import { fileAgain } from './filing.ts'
 import { digestOf, rowsOfClose, storedRows } from './line.ts'
-import { fileAgain, stepBack } from './rollback.ts'
+import { prunedRanges, stepUp } from './prune.ts'
+import { type Step, stepBack } from './rollback.ts'
 
 export interface AppendResult {
   readonly sequence: number
@@ -43,8 +45,8 @@ export interface Told {
 
 export class LedgerWriter {
   head: Head
-  /** Counts the beginning and the end of each step back: a read that saw it change may have seen values of both sides. */
-  stepsBack = 0
+  /** Counts the beginning and the end of each step that removes: a read that saw it change may have seen values of both sides. */
+  removals = 0
   private readonly store: Store
   private readonly cache: Cache
   private readonly fileEvery: number
@@ -76,7 +78,11 @@ export class LedgerWriter {
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
     await this.checkNewest()
     const intent = await this.store.get(INTENT)
-    if (intent) await this.rollback(decodeIntent(intent).rollback)
+    if (intent) await this.finish(decodeIntent(intent))
+  }
+
+  private finish(intent: Intent): Promise<number> {
+    return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
   }
 
   /** The newest ledger is held whole, as it was appended. Of those before it, a read checks what it touches, and `verify` all. */
@@ -126,8 +132,9 @@ export class LedgerWriter {
     if (value === undefined ? this.headBytes === undefined : this.headBytes && equal(value, this.headBytes)) return false
     const before = this.head
     const head = value ? decodeHead(value) : emptyHead
-    const grown = head.last > before.last && (before.last === 0 || (await this.holds(head, before)))
-    if (!grown) this.cache.clear()
+    const grown = head.last >= before.last && (before.last === 0 || (await this.holds(head, before)))
+    // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
+    if (!grown || head.oldest !== before.oldest) this.cache.clear()
     const reader = new Reader(this.store, this.cache, head, new Unfiled())
     this.unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
     this.head = head
@@ -223,21 +230,13 @@ export class LedgerWriter {
     })
   }
 
-  /**
-   * Removes every ledger after `sequence`, in as few batches as the filing of lists allows, each ending at a ledger; the intent is kept until the
-   * last, so that an open can finish it.
-   * @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back
-   */
+  /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back */
   async rollback(sequence: number): Promise<number> {
-    this.checkSound()
     const { oldest, first, last } = this.head
-    if (sequence < oldest - 1 && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
-    if (last <= sequence || last === 0) {
-      await this.store.write([[INTENT, undefined]], { durable: true })
-      return 0
-    }
+    if (sequence < oldest && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
+    const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
     try {
-      while (this.head.last > sequence && this.head.last > 0) await this.stepBack(sequence)
+      await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
       await this.loadTails()
     } catch (error) {
       // The tails are those of the head from before: nothing may be appended to them.
@@ -246,25 +245,43 @@ export class LedgerWriter {
     } finally {
       if (this.head.last < last) this.told.rolledBack(this.head.last)
     }
-    return last - Math.max(this.head.last, first - 1)
+    return last === 0 ? 0 : last - Math.max(this.head.last, first - 1)
   }
 
-  /** Readers go back before the store does: what lies above the lower head is nothing to them, there or not. */
-  private async stepBack(sequence: number): Promise<void> {
-    const { writes, head, unfiled } = await this.reader().run((read) => stepBack(read, logs, sequence))
-    const done = head.last <= sequence || head.last === 0
-    const intent: Write = [INTENT, done ? undefined : encodeIntent({ rollback: sequence })]
-    const adopt = (): void => {
-      this.head = head
-      this.unfiled = unfiled
-      this.cache.clear()
-    }
-    this.stepsBack++
-    adopt()
-    try {
-      await this.write([intent, ...writes], head, true, adopt)
-    } finally {
-      this.stepsBack++
+  /** Removes every ledger before `oldest`. @throws BAD_REQUEST where none would stay */
+  async prune(oldest: number): Promise<number> {
+    const before = this.head.oldest
+    if (oldest > this.head.last) throw badRequest('before', `at most ${this.head.last}, the newest ledger, which stays`)
+    await this.takeSteps(
+      { prune: oldest },
+      (read) => stepUp(read, oldest),
+      (head) => head.oldest >= oldest,
+    )
+    if (this.head.oldest > before) for (const range of prunedRanges(this.head)) await this.store.compact?.(range)
+    return this.head.oldest - before
+  }
+
+  /**
+   * Carries out a change in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an open can
+   * finish it. Readers move before the store does: what lies outside the new head is nothing to them, there or not.
+   */
+  private async takeSteps(intent: Intent, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
+    this.checkSound()
+    if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true })
+    while (!isDone(this.head)) {
+      const { writes, head, unfiled } = await this.reader().run(next)
+      const adopt = (): void => {
+        this.head = head
+        this.unfiled = unfiled
+        this.cache.clear()
+      }
+      this.removals++
+      adopt()
+      try {
+        await this.write([[INTENT, isDone(head) ? undefined : encodeIntent(intent)], ...writes], head, true, adopt)
+      } finally {
+        this.removals++
+      }
     }
   }
 

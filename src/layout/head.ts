@@ -64,10 +64,11 @@ export const encodeHead = (head: Head): Uint8Array | undefined => (head.last ===
 export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
 
 /** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
-export interface Intent {
+export type Intent =
   /** Remove every ledger after this one. */
-  readonly rollback: number
-}
+  | { readonly rollback: number }
+  /** Remove every ledger before this one. */
+  | { readonly prune: number }
 
 export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, intent)
 export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)

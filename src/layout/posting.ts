@@ -157,6 +157,13 @@ export function slice(edge: PostingEdge, from: number, to: number, page: PageSou
   return out
 }
 
+/**
+ * How many sealed pages of each level no bound at or above the `from`-th entry can lead to, now or later: page p goes once the first entry of
+ * page p + 1 lies before that one.
+ */
+export const unreachable = (edge: PostingEdge, from: number): number[] =>
+  edge.levels.map((_, level) => Math.max(0, Math.ceil(from / FANOUT ** (level + 1)) - 1))
+
 /** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page a level. */
 export function truncate(
   edge: PostingEdge,

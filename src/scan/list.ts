@@ -48,6 +48,10 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
   }
 }
 
+/** How many entries of a filed list are below `bound`, at or above the oldest ordinal held. */
+export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
+  rank(reader.edge(index, key), bound, reader.pages(index, key))
+
 function takeStored(
   reader: Reader,
   index: Index<any>,

@@ -12,7 +12,7 @@ import { changesByOffer, changesBySeller } from '../resources/offer.ts'
 import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
 import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
-import { posting, type Span } from './list.ts'
+import { filedBelow, posting, type Span } from './list.ts'
 import type { Place, Reader } from './reader.ts'
 
 export const everything = (reader: Reader, resource: Resource<any>): Span => ({
@@ -40,6 +40,14 @@ function endOf(reader: Reader, resource: Resource<any>, sequence: number): numbe
 const ENDS = Symbol('ends')
 const emptyRows = (): number[][] => []
 const rowsWeight = (): number => 200 << ledgers.shift
+
+/** The counts of every log after a ledger that is held, or after the one before the oldest. */
+export function countsAfter(reader: Reader, sequence: number): readonly number[] {
+  const { head } = reader
+  if (sequence < head.oldest) return head.since
+  const { block, at } = reader.at(ledgers, sequence - head.first)
+  return block.side(at, 0).split(',').map(Number)
+}
 
 /** The records of a log that a ledger holds; empty for a ledger outside history. */
 export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: number): Span {
@@ -123,8 +131,10 @@ export function findLedger(reader: Reader, sequence: number): Place | undefined 
   return held(reader, sequence) ? reader.at(ledgers, sequence - head.first) : undefined
 }
 
-const anyIn = (reader: Reader, index: Index<any>, key: string | bigint): boolean =>
-  posting(reader, index, [key]).take({ from: 0, to: reader.head.counts[index.of.tag]! }, 1, false).length > 0
+function anyIn(reader: Reader, index: Index<any>, key: string | bigint): boolean {
+  const { from, to } = everything(reader, index.of)
+  return (from > 0 && filedBelow(reader, index, [key], from) > 0) || posting(reader, index, [key]).take({ from, to }, 1, false).length > 0
+}
 
 const ofAccount = [transactionsByAccount, operationsByAccount, effectsByAccount, tradesByAccount, failedByAccount, changesBySeller]
 

@@ -9,11 +9,11 @@ import { Block } from '../layout/block.ts'
 import type { Cache, Weighed } from '../layout/cache.ts'
 import { decodeHash, type HashEntry } from '../layout/hash.ts'
 import type { Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookRange, bookSellerKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
 import { corrupt, sumOf, unseal } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
-import { type Offer, offers } from '../resources/offer.ts'
+import { type Offer, offerChanges, offers } from '../resources/offer.ts'
 import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { listId, type Unfiled } from './unfiled.ts'
@@ -241,6 +241,13 @@ export class Reader {
     // A commit between the two reads may have removed the offer, or given it another seller.
     if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
     return this.offer(id, attempt + 1)
+  }
+
+  /** The last change of an offer below the oldest ledger held; its position is the ordinal of the change. */
+  base(id: bigint): Place<Offer> | undefined {
+    const key = baseKey(id)
+    const value = this.fetch(`base ${id}`, key)
+    return value && { block: new Block(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
   }
 
   scan(range: KeyRange, options: ScanOptions): Chunk {

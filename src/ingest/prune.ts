@@ -1,0 +1,86 @@
+/**
+ * Giving up the oldest ledgers: their records, and what only they were named by. A step goes up a bounded number of records, and ends at a
+ * ledger. What stays is a function of history and of the oldest ledger held, however many steps led there.
+ * **Invariants:** lists are complete up to the ledger before the oldest one at least; a list keeps its edge, its count, and every page that a
+ * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
+ */
+import { type Block, encodeBlock, type Row } from '../layout/block.ts'
+import { encodeHead, type Head } from '../layout/head.ts'
+import { baseKey, blockKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
+import { rank, unreachable } from '../layout/posting.ts'
+import { seal } from '../layout/seal.ts'
+import { logs } from '../logs.ts'
+import { splitId } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { offerChanges } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { countsAfter } from '../scan/locate.ts'
+import type { Reader } from '../scan/reader.ts'
+import type { KeyRange, Write } from '../store.ts'
+import { fileAgain, fileLists } from './filing.ts'
+import { type Step, withOwnExactness } from './rollback.ts'
+
+/** Records that one step gives up at the most, where they are of more than one ledger. */
+const STEP_RECORDS = 4096
+
+const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** The batch that goes up towards the ledger `target` as the oldest one, the head last. */
+export function stepUp(reader: Reader, target: number): Step {
+  return reader.head.filed < target - 1 ? fileUp(reader, target - 1) : giveUp(reader, target)
+}
+
+/** What is to be pruned is filed first: a record that only memory has filed would leave no trace. */
+function fileUp(reader: Reader, filed: number): Step {
+  const filedCounts = countsAfter(reader, filed)
+  const head: Head = { ...reader.head, filed, filedCounts }
+  const writes = [...fileLists(reader, reader.unfiled, filedCounts), [HEAD, encodeHead(head)] as const]
+  return { writes, head, unfiled: fileAgain(reader, logs, filedCounts, head.counts) }
+}
+
+function giveUp(reader: Reader, target: number): Step {
+  const before = reader.head
+  let oldest = before.oldest + 1
+  while (oldest < target && total(countsAfter(reader, oldest)) - total(before.since) <= STEP_RECORDS) oldest++
+  const head: Head = { ...before, oldest, since: countsAfter(reader, oldest - 1) }
+  const writes: Write[] = []
+  for (const resource of logs) {
+    const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => Math.floor(count / (1 << resource.shift)))
+    for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
+  }
+  for (const { index, key } of fileAgain(reader, logs, before.since, head.since).lists.values()) {
+    const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
+    const [from, to] = [before, head].map(({ since }) => unreachable(edge, rank(edge, since[index.of.tag]!, page)))
+    for (const [level, end] of to!.entries())
+      for (let number = from![level]!; number < end; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
+  }
+  for (const resource of [transactions, failedTransactions])
+    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.members(at)['hash']), undefined])
+  const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
+  for (const { block, at, ordinal } of given(reader, offerChanges, head)) bases.set(block.side(at, 1), { row: block.row(at), ordinal })
+  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(reader, BigInt(id), row, ordinal))
+  for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
+  writes.push([HEAD, encodeHead(head)])
+  return { writes, head, unfiled: reader.unfiled }
+}
+
+/** The records of a log that a step gives up. */
+function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<{ block: Block; at: number; ordinal: number }> {
+  for (let ordinal = reader.head.since[resource.tag]!; ordinal < head.since[resource.tag]!; ordinal++)
+    yield { ...reader.at(resource, ordinal), ordinal }
+}
+
+/** A base says in the place of its position which change it is. */
+function baseWrite(reader: Reader, id: bigint, row: Row, ordinal: number): Write {
+  const key = baseKey(id)
+  const [own] = withOwnExactness(reader, offerChanges, [row])
+  return [key, seal(key, encodeBlock(offerChanges, [{ ...own!, ...splitId(BigInt(ordinal)), index: 0 }]))]
+}
+
+/** The ranges of keys that pruning leaves sparse, for a store that can give back their space. */
+export const prunedRanges = ({ since, oldest }: Head): KeyRange[] => [
+  ...logs.map(({ tag, shift }) => ({ gte: blockKey(tag, 0), lt: blockKey(tag, Math.floor(since[tag]! / (1 << shift))) })),
+  { gte: Uint8Array.of(0x21), lt: Uint8Array.of(0x22) },
+  { gte: Uint8Array.of(0x30), lt: Uint8Array.of(0x31) },
+  { gte: digestKey(0), lt: digestKey(oldest) },
+]

@@ -1,0 +1,115 @@
+/** Pruning: what is given up is gone, by name; everything else stays as it was, whatever follows. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { queryNames, valuesWorthAsking } from '../../adapters/testing/arbitrary-requests.ts'
+import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { codeOf, errorOf, ledgerOf, written } from '../engine/support.ts'
+import { dump } from './support.ts'
+
+const FIRST = 100
+const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPerLedger: 12, firstLedger: FIRST })]
+const model = naiveLedger(closes)
+const values = valuesWorthAsking(model)
+
+/** Every record of a listing, or the code of its refusal. */
+async function listed(ledger: Ledger, query: any, path: any, order: 'asc' | 'desc'): Promise<string[] | string> {
+  const found: string[] = []
+  const code = await codeOf(async () => {
+    for await (const record of ledger.records(query, path, { order })) found.push(written(record as never))
+  })
+  return code === 'no error' ? found : code
+}
+
+const ledgerOfToken = (record: string): number => Number(BigInt(/"paging_token","(\d+)/.exec(record)![1]!) >> 32n)
+
+/** The pruned ledger answers as the whole one does, without what lies below `oldest`. */
+async function agree(pruned: Ledger, whole: Ledger, oldest: number): Promise<void> {
+  for (const name of queryNames) {
+    const query = catalogue[name] as any
+    const param = /\{(\w+)\}/.exec(query.path)?.[1]
+    for (const value of param ? values[param]!.filter((_, at) => at % 5 === 0) : [undefined]) {
+      const path = param ? { [param]: value } : {}
+      if (query.kind === 'one') {
+        const [a, b] = [await codeOf(() => pruned.readOne(query, path)), await codeOf(() => whole.readOne(query, path))]
+        const record = b === 'no error' ? written((await whole.get(query, path)) as never) : ''
+        const gone = record.includes('"paging_token"') && param !== 'offer' && ledgerOfToken(record) < oldest
+        if (!gone) expect([name, value, a]).toEqual([name, value, b])
+        else expect([name, value, a]).toEqual([name, value, param === 'ledger' ? 'GONE_BEFORE_HISTORY' : 'NOT_FOUND'])
+        continue
+      }
+      for (const order of ['asc', 'desc'] as const) {
+        const [a, b] = [await listed(pruned, query, path, order), await listed(whole, query, path, order)]
+        if (typeof a === 'string' && typeof b !== 'string') {
+          expect(['ledger', 'hash', 'operation']).toContain(param)
+          expect(b.every((record) => ledgerOfToken(record) < oldest)).toBe(true)
+        } else
+          expect(a).toEqual(
+            typeof b === 'string' || param === 'offer' || name === 'offersOfAccount' ? b : b.filter((one) => ledgerOfToken(one) >= oldest),
+          )
+      }
+    }
+  }
+}
+
+const open = (disk: MemoryDisk, fileEvery: number) => openLedger(memory(disk), { fileEvery })
+
+describe.each([50, 400, 1e6])('with lists filed every %i records', (fileEvery) => {
+  test('what is left is listed as before, and what was given up is 410', async () => {
+    const whole = await ledgerOf(closes)
+    const disk = memoryDisk()
+    const ledger = await open(disk, fileEvery)
+    await ledger.ingest(closes)
+    for (const before of [FIRST, FIRST + 1, FIRST + 17, FIRST + 39]) {
+      const oldest = ledger.head!.oldest
+      expect(await ledger.prune(before)).toBe(before - oldest)
+      expect(ledger.head).toMatchObject({ oldest: before, last: FIRST + 39 })
+      await agree(ledger, whole, before)
+      await agree(await open(disk, fileEvery), whole, before)
+      expect(await ledger.digest()).toBe(await whole.digest({ from: before }))
+    }
+  })
+
+  test('a store pruned in one step, in several, or by a process that was killed, holds the same bytes', async () => {
+    const [one, several] = [memoryDisk(), memoryDisk()]
+    for (const disk of [one, several]) await (await open(disk, fileEvery)).ingest(closes)
+    await (await open(one, fileEvery)).prune(FIRST + 30)
+    for (const before of [3, 4, 11, 30]) await (await open(several, fileEvery)).prune(FIRST + before)
+    expect(await dump(memory(several))).toEqual(await dump(memory(one)))
+  })
+
+  test('a rollback stops at the oldest ledger, and what is appended again is as it was', async () => {
+    const disk = memoryDisk()
+    const ledger = await open(disk, fileEvery)
+    await ledger.ingest(closes)
+    await ledger.prune(FIRST + 20)
+    const whole = await ledgerOf(closes)
+    expect(await errorOf(() => ledger.rollback(FIRST + 19))).toMatchObject({ code: 'GONE_BEFORE_HISTORY' })
+    for (const last of [FIRST + 33, FIRST + 20]) {
+      await ledger.rollback(last)
+      const shorter = await ledgerOf(closes.slice(0, last - FIRST + 1))
+      await agree(ledger, shorter, FIRST + 20)
+      await agree(await open(disk, fileEvery), shorter, FIRST + 20)
+    }
+    await ledger.ingest(closes.slice(21))
+    await agree(ledger, whole, FIRST + 20)
+    expect(await ledger.digest()).toBe(await whole.digest({ from: FIRST + 20 }))
+  })
+})
+
+test('space is given back', async () => {
+  const store = memory()
+  const ledger = await openLedger(store)
+  await ledger.ingest(closes)
+  const size = async () => (await dump(store)).join('').length
+  const before = await size()
+  await ledger.prune(FIRST + 36)
+  expect(await size()).toBeLessThan(before / 4)
+})
+
+test.each([FIRST + 40, -1, 1.5, '7'])('%s is no ledger to prune to', async (before) => {
+  expect(await codeOf(async () => (await ledgerOf(closes.slice(0, 40) as LedgerClose[])).prune(before as number))).toBe(
+    'BAD_REQUEST before',
+  )
+})
