@@ -5,9 +5,10 @@
 import { parseArgs } from 'node:util'
 import { chaos, failing } from './failing.ts'
 import { kill } from './kill.ts'
+import { power } from './power.ts'
 import type { Figure, Stress } from './stress.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos]
+const all: readonly Stress[] = [kill, failing, chaos, power]
 
 const { values } = parseArgs({
   options: {
