@@ -9,6 +9,7 @@ export default defineConfig({
     http: 'adapters/http/index.ts',
     ndjson: 'adapters/ndjson/index.ts',
     generate: 'adapters/generate/index.ts',
+    testing: 'adapters/testing/index.ts',
     cli: 'adapters/cli/index.ts',
   },
   format: 'esm',

@@ -1,6 +1,7 @@
 /** The exit codes, and the one line that an error says. */
 import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
+import { NoListing, Unreachable } from '../check/index.ts'
 import { type Io, note } from './io.ts'
 
 export const exits = {
@@ -11,6 +12,7 @@ export const exits = {
   answer4xx: 4,
   answer5xx: 5,
   listen: 6,
+  broken: 7,
   defect: 70,
   interrupted: 130,
   terminated: 143,
@@ -26,6 +28,7 @@ Exit codes:
   4    get: the answer is a 4xx problem
   5    get: the answer is a 5xx problem
   6    serve: the address cannot be listened on
+  7    check: the service breaks a law of paging
   70   a defect of folio
   130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then
   141  nobody reads the output any more
@@ -54,6 +57,8 @@ export function explain(error: unknown): Explained {
   if (error instanceof FolioError) {
     return { exit: error.status < 500 ? exits.refused : exits.store, line: oneLine(`${error.code}: ${error.message}`) }
   }
+  if (error instanceof Unreachable || error instanceof NoListing)
+    return { exit: exits.refused, line: oneLine(`cannot be checked: ${error.message}`) }
   if (error instanceof UsageError) return { exit: exits.usage, line: oneLine(error.message) }
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === 'EPIPE') return { exit: exits.unread }
@@ -71,5 +76,5 @@ export const logTo =
   }
 
 /** A message may quote input: it must neither break the line nor steer the terminal. */
-const oneLine = (text: string): string =>
+export const oneLine = (text: string): string =>
   text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/[\x00-\x1f\x7f-\x9f]/g, (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)

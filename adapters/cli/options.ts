@@ -18,6 +18,12 @@ function absoluteUrl(text: string): string {
   return text.replace(/\/+$/, '')
 }
 
+/** An absolute http URL, its query kept. */
+export function httpUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be like https://example.org/path.')
+  return text
+}
+
 /** What answers look like. */
 export interface AnswerOptions {
   readonly baseUrl?: string

@@ -1,6 +1,7 @@
 /** The command line `folio`: the commands put together, and what becomes of their errors. */
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { check } from './commands/check.ts'
 import { generate } from './commands/generate.ts'
 import { get } from './commands/get.ts'
 import { ingest } from './commands/ingest.ts'
@@ -12,7 +13,7 @@ import { type Io, note, print } from './io.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, serve, get, generate]
+const commands = [ingest, serve, get, check, generate]
 
 const help = `
 Examples:

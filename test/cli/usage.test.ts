@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folio } from './support.ts'
 
-test.for(['', 'ingest', 'serve', 'get', 'generate'])('the help of folio %s', async (command) => {
+test.for(['', 'ingest', 'serve', 'get', 'check', 'generate'])('the help of folio %s', async (command) => {
   const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toMatch(/Examples:/)
@@ -31,6 +31,8 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
   [['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'], /^folio: firstLedger must be 1 to 147483647/],
   [['get', '/a', '/b', '--data', 'x'], /^folio: too many arguments/],
+  [['check', 'example.org'], /It must be like https:\/\/example.org\/path/],
+  [['check', 'http://localhost', '--window', '2'], /It must be a whole number from 3/],
 ]
 
 test.for(wrong)('folio %j is wrong usage', async ([argv, says]) => {

@@ -1,0 +1,211 @@
+/**
+ * The algebra of paging: what pages must be to each other, whoever serves them and whatever they hold.
+ * Cases are not drawn but counted up, the smallest first, all of them where they are few: so the first that fails is the one to look at.
+ */
+import type { Order } from '../../src/index.ts'
+import { cursorsBetween, isBefore, type PagedListing, type PagedPage, textOf } from './paged.ts'
+import { agrees, ask, asked, Fault, maxLimit, oldest, other, same, type Window, walk, windows } from './window.ts'
+
+export interface PagingOptions {
+  /** How many records are looked at, at either end of the listing. Default: 100. */
+  readonly window?: number
+  /** The most cases a law tries. Default: 1,000. */
+  readonly cases?: number
+}
+
+/** Why a law could not be checked on this listing; nothing where it was. */
+export type Unchecked = string | undefined
+
+export interface PagingLaw {
+  readonly name: string
+  check(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<Unchecked>
+}
+
+/** A page asked for at a place of a window: the cursor of the record before it, going one way or the other. */
+interface Case {
+  readonly window: Window<any>
+  readonly at: number
+  readonly order: Order
+  readonly limit: number
+}
+
+/** Why hardly a law can be checked. */
+export const EMPTY = 'the listing is empty'
+const orders: readonly Order[] = ['asc', 'desc']
+const limitsOf = (listing: PagedListing<any>): number[] => [1, 2, 3, 7, 10, maxLimit(listing)].filter((limit) => limit <= maxLimit(listing))
+
+/** So many of the items, spread over all of them, the first among them. */
+export function spread<T>(items: readonly T[], most: number): T[] {
+  const step = Math.max(1, items.length / most)
+  return Array.from({ length: Math.min(most, items.length) }, (_, n) => items[Math.floor(n * step)]!)
+}
+
+/** Every page that begins at a record of the listing's windows. */
+async function casesOf(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<Case[]> {
+  const all: Case[] = []
+  for (const window of await windows(listing, options.window))
+    for (const limit of limitsOf(listing))
+      for (let at = 0; at < window.records.length; at++) for (const order of orders) all.push({ window, at, order, limit })
+  return spread(all, options.cases)
+}
+
+/** The page after the record of a case, which is held to the window. */
+const pageAfter = ({ window, at, order, limit }: Case): Promise<PagedPage> =>
+  agrees(window, window.tokens[at]!, order === 'asc' ? at + 1 : at, order, limit)
+
+export const pagingAlgebra: readonly PagingLaw[] = [
+  {
+    name: 'next pages, joined, are the whole listing: each record once, and no page over its limit',
+    async check(listing, { window }) {
+      const all = await listing.records?.()
+      for (const order of orders) {
+        const found = await walk(listing, order, Math.min(10, maxLimit(listing)), all ? all.length + 1 : window)
+        if (all) same(listing, found.records, order === 'asc' ? all : [...all].reverse(), `the walk ${order}`)
+        if (found.records.length === 0) return all ? undefined : EMPTY
+      }
+      return undefined
+    },
+  },
+  {
+    name: 'tokens rise with their records, and no two records share one',
+    async check(listing, { window }) {
+      for (const { tokens } of await windows(listing, window))
+        for (const [n, token] of tokens.entries()) {
+          const rises = n === 0 ? true : isBefore(tokens[n - 1]!, token)
+          if (rises === undefined) return 'its tokens are no numbers, so their order is not known'
+          if (!rises) throw new Fault(`ascending, ${token} comes after ${tokens[n - 1]}`)
+        }
+      return undefined
+    },
+  },
+  {
+    name: 'any limit splits the same listing',
+    async check(listing, { window, cases }) {
+      const start = await oldest(listing, window)
+      if (start.records.length === 0) return EMPTY
+      for (const limit of limitsOf(listing)) {
+        // A walk costs a request a page; where those are counted, small limits go less far.
+        const most = Math.min(start.records.length, limit * Math.max(3, Math.floor(cases / 4)))
+        const { records } = await walk(listing, 'asc', limit, most)
+        same(listing, records, start.records.slice(0, most), `the walk by pages of ${limit}`)
+      }
+      return undefined
+    },
+  },
+  {
+    name: 'descending is ascending, reversed',
+    async check(listing, { window }) {
+      const held = (await windows(listing, window)).at(-1)!
+      const { records, tokens, first, last } = held
+      if (records.length === 0) return EMPTY
+      const down = await walk(listing, 'desc', Math.min(10, maxLimit(listing)), records.length, last ? '' : tokens.at(-1)!)
+      const known = last ? records : records.slice(0, -1)
+      same(listing, down.records.slice(0, known.length), [...known].reverse(), 'the walk desc')
+      if (first && !down.ended && down.records.length > known.length) throw new Fault('descending there are more records than ascending')
+      return undefined
+    },
+  },
+  {
+    name: 'every token resumes exactly after its record, in either direction, with any limit',
+    async check(listing, options) {
+      const cases = await casesOf(listing, options)
+      for (const one of cases) await pageAfter(one)
+      return cases.length === 0 ? EMPTY : undefined
+    },
+  },
+  {
+    name: 'prev leads back to the records before a page, also after next',
+    async check(listing, options) {
+      const cases = await casesOf(listing, { ...options, cases: Math.ceil(options.cases / 3) })
+      for (const one of cases) await leadsBack(one)
+      return cases.length === 0 ? EMPTY : undefined
+    },
+  },
+  {
+    name: 'a cursor between two records resumes at the next one',
+    async check(listing, options) {
+      const limit = Math.min(3, maxLimit(listing))
+      const gaps = (await windows(listing, options.window)).flatMap((window) =>
+        window.tokens.slice(1).flatMap((after, n) => {
+          const before = window.tokens[n]!
+          const cursors = listing.between?.(before, after) ?? cursorsBetween(before, after)
+          return cursors.flatMap((cursor) => orders.map((order) => ({ window, cursor, at: n + 1, order })))
+        }),
+      )
+      for (const { window, cursor, at, order } of spread(gaps, options.cases)) await agrees(window, cursor, at, order, limit)
+      return gaps.length === 0 ? 'no cursor is known to lie between two of its records' : undefined
+    },
+  },
+  {
+    name: 'an empty page links to itself, in both directions',
+    async check(listing, { window }) {
+      const held = await oldest(listing, window)
+      const ends: [cursor: string, order: Order][] = held.records.length === 0 ? [] : [[held.tokens[0]!, 'desc']]
+      if (held.last) ends.push([held.tokens.at(-1) ?? '', 'asc'])
+      for (const [cursor, order] of ends) await linksToItself(listing, cursor, order)
+      return ends.length === 0 ? EMPTY : undefined
+    },
+  },
+  {
+    name: 'a page stays what it was while newer records are added, and those come after all others',
+    async check(listing, options) {
+      if (!listing.grow) return 'nothing is known to add records'
+      const look = await remember(listing, options)
+      for (let round = 0; round < 3; round++) {
+        await listing.grow()
+        await look()
+      }
+      return undefined
+    },
+  },
+]
+
+/** The page of a case, the one after it, and back. */
+async function leadsBack(one: Case): Promise<void> {
+  const { window, at, order, limit } = one
+  const page = await pageAfter(one)
+  if (page.records.length === 0) return
+  const begin = order === 'asc' ? at + 1 : at
+  await agrees(window, page.prev, begin, other(order), limit)
+  const end = order === 'asc' ? begin + page.records.length : begin - page.records.length
+  if (end < 0 || end > window.records.length) return
+  const next = await agrees(window, page.next, end, order, limit)
+  if (next.records.length > 0) await agrees(window, next.prev, end, other(order), limit)
+}
+
+/** An empty page where one must be: its links keep its cursor, so that following them neither moves nor starts over. */
+async function linksToItself(listing: PagedListing<any>, cursor: string, order: Order): Promise<void> {
+  const limit = Math.min(10, maxLimit(listing))
+  const where = asked(listing, cursor, order, limit)
+  const { records, next, prev } = await ask(listing, cursor, order, limit)
+  if (records.length > 0) throw new Fault(`${where}: expected an empty page, got ${records.length} records`)
+  if (next !== cursor || prev !== cursor)
+    throw new Fault(`${where}: the links of an empty page keep its cursor "${cursor}"; next has "${next}", prev has "${prev}"`)
+}
+
+/**
+ * Reads pages that nothing added later can change.
+ * @returns what reads them again; it throws a Fault where one has changed
+ */
+export async function remember(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<() => Promise<void>> {
+  const before = await oldest(listing, options.window)
+  const held: [one: Case, page: PagedPage<any>][] = []
+  for (const one of await casesOf(listing, { ...options, cases: Math.ceil(options.cases / 10) })) {
+    const page = await pageAfter(one)
+    if (one.order === 'desc' || page.records.length === one.limit) held.push([one, page])
+  }
+  const linksOf = ({ next, prev }: PagedPage): string => textOf([next, prev])
+  return async () => {
+    for (const [{ window, at, order, limit }, page] of held) {
+      const again = await ask(listing, window.tokens[at]!, order, limit)
+      const where = `${asked(listing, window.tokens[at]!, order, limit)}, asked again`
+      same(listing, again.records, page.records, where)
+      if (linksOf(again) !== linksOf(page)) throw new Fault(`${where}: its links are ${linksOf(again)}, and were ${linksOf(page)}`)
+    }
+    const after = await oldest(listing, before.records.length + 2 * maxLimit(listing))
+    same(listing, after.records.slice(0, before.records.length), before.records, 'the oldest records, read again')
+    if (!after.last) return
+    const down = await walk(listing, 'desc', maxLimit(listing), after.records.length + 1)
+    same(listing, down.records, [...after.records].reverse(), 'the walk desc, after newer records were added')
+  }
+}

@@ -1,0 +1,130 @@
+/** Reads JSON over HTTP within bounds: so many requests, so much time, one at a time. */
+import { parseJson } from '../../src/index.ts'
+
+export interface Bounds {
+  /** The most requests. Default: 2,000. */
+  readonly requests?: number
+  /** The longest time in milliseconds. Default: 60,000. */
+  readonly ms?: number
+  /** Ends it early. */
+  readonly signal?: AbortSignal
+  /** Who fetches. Default: the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A bound was reached: nothing is wrong, but nothing more can be said. */
+export class Exhausted extends Error {}
+
+/** Nobody answers. */
+export class Unreachable extends Error {
+  constructor(url: string, reason: string) {
+    super(`GET ${url}: ${reason}`)
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  /** The body as JSON, integers beyond 2^53 as bigint; undefined where it is none. */
+  readonly body: any
+}
+
+/** The bodies of pages are small; a service that sends more is not asked to stop, but cut. */
+const MAX_BYTES = 64 * 2 ** 20
+const ANSWER_MS = 15_000
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+export class Client {
+  readonly started = performance.now()
+  requests = 0
+  private readonly bounds: Bounds
+  private readonly most: number
+  private readonly ms: number
+  /** Where the share ends that is being used up now. */
+  private until: { readonly requests: number; readonly ms: number }
+
+  constructor(bounds: Bounds = {}) {
+    this.bounds = bounds
+    this.most = bounds.requests ?? 2000
+    this.ms = bounds.ms ?? 60_000
+    this.until = { requests: this.most, ms: this.ms }
+  }
+
+  get elapsed(): number {
+    return performance.now() - this.started
+  }
+
+  /**
+   * Gives out a part of what is left, to be used until the next share is given.
+   * @returns how many requests that are
+   */
+  share(part: number): number {
+    const requests = Math.floor((this.most - this.requests) * part)
+    this.until = { requests: this.requests + requests, ms: this.elapsed + (this.ms - this.elapsed) * part }
+    return requests
+  }
+
+  /**
+   * Asks again, twice at most, where the service is busy (429, 503), as it says when.
+   * @throws Exhausted; Unreachable where no answer comes
+   */
+  async get(url: string): Promise<Answer> {
+    for (let tries = 0; ; tries++) {
+      const answer = await this.send(url)
+      const busy = answer.status === 429 || answer.status === 503
+      if (!busy || tries === 2) return answer
+      await wait(Math.min(this.until.ms - this.elapsed, 1000 * (answer.retryAfter || 1)))
+    }
+  }
+
+  private async send(url: string): Promise<Answer & { readonly retryAfter: number }> {
+    const { signal, fetch = globalThis.fetch, headers } = this.bounds
+    if (signal?.aborted) throw new Exhausted('stopped')
+    if (this.requests >= this.until.requests) throw new Exhausted(`its share of the ${this.most} requests was used`)
+    const ms = this.until.ms - this.elapsed
+    const late = `its share of the ${this.ms / 1000} s has passed`
+    if (ms <= 0) throw new Exhausted(late)
+    this.requests++
+    const timeout = AbortSignal.timeout(Math.ceil(Math.min(ms, ANSWER_MS)))
+    try {
+      const response = await fetch(url, {
+        headers: { accept: 'application/hal+json, application/json;q=0.9', ...headers },
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      })
+      return { status: response.status, body: await bodyOf(response), retryAfter: Number(response.headers.get('retry-after')) }
+    } catch (error) {
+      if (signal?.aborted) throw new Exhausted('stopped')
+      if (timeout.aborted && ms < ANSWER_MS) throw new Exhausted(late)
+      throw new Unreachable(url, timeout.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error))
+    }
+  }
+}
+
+/** What `fetch` throws says only that it failed; its cause says why, and of several addresses each has its own. */
+function reasonOf(error: unknown): string {
+  const { cause, errors, message } = error as { cause?: unknown; errors?: readonly unknown[]; message?: string }
+  if (cause !== undefined) return reasonOf(cause)
+  return errors?.[0] === undefined ? (message ?? String(error)) : reasonOf(errors[0])
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > MAX_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  try {
+    return parseJson(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,104 @@
+/** Finds the listings of a service, one of each kind: those that its root links to, and those that its records link to. */
+import { catalogue } from '../../src/index.ts'
+import { type Client, Exhausted } from './client.ts'
+import { type Members, paged, recordsIn, targetOf } from './hal.ts'
+
+/** Links that are no listing, or the listing that the record is on. */
+const passedOver = new Set(['self', 'next', 'prev', 'precedes', 'succeeds', 'curies', 'metrics', 'health', 'openapi'])
+/** How many of a kind are tried for one that holds records. */
+const TRIES = 6
+/** How far records are followed from the root: listing, record, its parent, the parent's listings. */
+const DEPTH = 3
+
+const segmentsOf = (url: string): string[] => new URL(url).pathname.replace(/\/$/, '').split('/')
+
+/** A path with what names one record left out: `/accounts/GALICE/trades` as `/accounts/{}/trades`. */
+export function kindOf(url: string): string {
+  const segments = segmentsOf(url).map((segment) => (/[^a-z_.-]/.test(segment) || segment.length > 24 ? '{}' : segment))
+  const filters = [...new URL(withoutPaging(url)).searchParams.keys()].sort()
+  return segments.join('/') + (filters.length > 0 ? `?${filters.join('&')}` : '')
+}
+
+function withoutPaging(url: string): string {
+  const target = new URL(url)
+  for (const name of ['cursor', 'limit', 'order']) target.searchParams.delete(name)
+  return target.href
+}
+
+/** The links of a body that stay with the service, by name. */
+function linksOf(body: Members, base: string): [name: string, target: string][] {
+  return Object.entries(body?.['_links'] ?? {}).flatMap(([name, link]): [string, string][] => {
+    const target = targetOf(link, base)
+    return target !== undefined && new URL(target).origin === new URL(base).origin ? [[name, target]] : []
+  })
+}
+
+/** The templates of a body that have holes in their paths, as paths. */
+const templatesOf = (body: Members): string[] =>
+  Object.values(body?.['_links'] ?? {})
+    .map((link: any) => String(link?.href ?? '').replace(/\{[?&][^}]*\}/g, ''))
+    .filter((href) => href.includes('{'))
+    .map((href) => href.replace(/^\w+:\/\/[^/]*/, ''))
+
+/** `/ledgers/{ledger}/payments` filled in as in paths that begin so, such as `/ledgers/7` or `/ledgers/7/effects`. */
+function filled(template: string, known: Iterable<string>): string[] {
+  const wanted = template.split('/')
+  const holes = wanted.findLastIndex((segment) => segment.includes('{')) + 1
+  const begins = [...known].map((path) => path.split('/').slice(0, holes))
+  const like = begins.filter((path) => path.length === holes && path.every((one, n) => wanted[n]!.includes('{') || wanted[n] === one))
+  return [...new Set(like.map((path) => [...path, ...wanted.slice(holes)].join('/')))].slice(0, TRIES)
+}
+
+/** The listings of the catalogue that need no value, for a service without a root. */
+const usual = (base: string): string[] =>
+  Object.values(catalogue)
+    .filter(({ kind, path }) => kind === 'list' && !path.includes('{'))
+    .map(({ path }) => base.replace(/\/$/, '') + path)
+
+interface Kind {
+  /** Empty where it is no listing. */
+  readonly url: string
+  /** Nothing better is looked for. */
+  readonly settled: boolean
+  readonly tries: number
+}
+
+/**
+ * The URLs of listings, one of each kind, those of the root first.
+ * @param url a service, or one listing of it, which then is all that is found
+ * @param most how many
+ */
+export async function discover(client: Client, url: string, most: number): Promise<string[]> {
+  const { status, body } = await client.get(url)
+  if (status === 200 && recordsIn(body)) return [withoutPaging(url)]
+  const kinds = new Map<string, Kind>()
+  const paths = new Set<string>()
+  const listings = (): string[] => [...kinds.values()].flatMap((kind) => kind.url || [])
+
+  const crawl = async (begin: readonly string[]): Promise<void> => {
+    const queue = begin.map((target) => ({ target, depth: 0 }))
+    for (const { target, depth } of queue) {
+      const kind = kindOf(target)
+      const { settled = false, tries = 0 } = kinds.get(kind) ?? {}
+      if (settled || tries >= TRIES || (tries === 0 && listings().length >= most)) continue
+      const answer = await client.get(paged(target, '', 'desc', 3))
+      const good = answer.status === 200
+      const records = good ? recordsIn(answer.body) : undefined
+      kinds.set(kind, { url: records ? withoutPaging(target) : '', settled: records ? records.length > 0 : good, tries: tries + 1 })
+      if (!good) continue
+      const links = (records ?? [answer.body]).flatMap((one) => linksOf(one, target))
+      for (const [, link] of links) paths.add(segmentsOf(link).join('/'))
+      if (depth < DEPTH)
+        queue.push(...links.filter(([name]) => !passedOver.has(name)).map(([, link]) => ({ target: link, depth: depth + 1 })))
+    }
+  }
+
+  const links = status === 200 ? linksOf(body, url).filter(([name]) => !passedOver.has(name)) : []
+  try {
+    await crawl(links.length > 0 ? links.map(([, target]) => target) : usual(url))
+    await crawl(templatesOf(body).flatMap((template) => filled(template, paths).map((path) => new URL(path, url).href)))
+  } catch (error) {
+    if (!(error instanceof Exhausted)) throw error
+  }
+  return listings()
+}

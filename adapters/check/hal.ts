@@ -1,0 +1,105 @@
+/**
+ * A listing over HTTP: HAL pages with `_embedded.records` and `_links.next`, `prev` and `self`, asked for with `cursor`, `order` and `limit`.
+ * Nothing is known of the service but this form.
+ */
+import type { Order } from '../../src/index.ts'
+import type { Client } from './client.ts'
+import type { PagedListing, PagedPage } from './paged.ts'
+import { Fault } from './window.ts'
+
+export type Members = { readonly [member: string]: any }
+
+const paging = ['cursor', 'order', 'limit']
+
+export const recordsIn = (body: any): Members[] | undefined =>
+  Array.isArray(body?._embedded?.records) ? body._embedded.records : undefined
+
+/** The target of a link, without what a template leaves open; undefined where there is none, or where it has holes in its path. */
+export function targetOf(link: any, base: string): string | undefined {
+  const href: unknown = link?.href
+  if (typeof href !== 'string' || href === '') return undefined
+  const plain = href.replace(/\{[?&][^}]*\}/g, '')
+  return plain.includes('{') || !URL.canParse(plain, base) ? undefined : new URL(plain, base).href
+}
+
+/** A URL with its parameters of paging replaced. */
+export function paged(url: string, cursor: string, order: Order, limit: number): string {
+  const target = new URL(url)
+  for (const name of paging) target.searchParams.delete(name)
+  if (cursor !== '') target.searchParams.set('cursor', cursor)
+  target.searchParams.set('limit', String(limit))
+  target.searchParams.set('order', order)
+  return target.href
+}
+
+/** What is left of a URL without its parameters of paging: which listing it is. */
+export function listingOf(url: string): string {
+  const target = new URL(url)
+  for (const name of paging) target.searchParams.delete(name)
+  target.searchParams.sort()
+  return `${target.pathname.replace(/\/$/, '')}?${target.searchParams}`
+}
+
+/** Where a link of a page leads, and what is wrong with that. */
+function follow(body: Members, name: 'next' | 'prev', asked: string, order: Order, limit: number, faults: string[]): string {
+  const target = targetOf(body['_links']?.[name], asked)
+  if (target === undefined) {
+    faults.push(`_links.${name} is missing, or has no href to follow`)
+    return ''
+  }
+  const { searchParams } = new URL(target)
+  const wrong = (what: string): number => faults.push(`_links.${name} ${what}: ${target}`)
+  // A proxy may answer under another host; the path and the filters are the listing's own.
+  if (!listingOf(target).endsWith(listingOf(asked)) && !listingOf(asked).endsWith(listingOf(target))) wrong('leads to another listing')
+  if ((searchParams.get('order') || 'asc') !== order) wrong(`is not in the order ${order}`)
+  if (Number(searchParams.get('limit') || 10) !== limit) wrong(`does not keep the limit ${limit}`)
+  return searchParams.get('cursor') ?? ''
+}
+
+/** Reads a body as a page. @throws Fault where it is none */
+export function pageOf(body: any, asked: string, order: Order, limit: number, token: (record: Members) => string): PagedPage<Members> {
+  const records = recordsIn(body)
+  if (!records) throw new Fault(`${asked}: no page, since _embedded.records is missing`)
+  const faults: string[] = []
+  const next = follow(body, 'next', asked, order, limit, faults)
+  const prev = follow(body, 'prev', asked, order === 'asc' ? 'desc' : 'asc', limit, faults)
+  if (records.some((record) => token(record) === '')) faults.push('a record has no paging token')
+  return { records, next, prev, faults }
+}
+
+/** What the records of a service page by: `paging_token`, or else `id`. */
+export const tokenOf = (record: Members): string => String(record?.['paging_token'] ?? record?.['id'] ?? '')
+
+/**
+ * A listing of a service as the laws of paging see it; it may grow at any time.
+ * @param url the listing, with its filters
+ */
+export function halListing(client: Client, url: string, limit: number): PagedListing<Members> {
+  return {
+    live: true,
+    maxLimit: limit,
+    token: tokenOf,
+    ask: (cursor, order, limit) => `GET ${paged(url, cursor, order, limit)}`,
+    async page(cursor, order, limit) {
+      const asked = paged(url, cursor, order, limit)
+      const { status, body } = await client.get(asked)
+      if (status !== 200) throw new Fault(`GET ${asked}: answered ${status}${body?.detail ? `, ${body.detail}` : ''}`)
+      return pageOf(body, `${asked}`, order, limit, tokenOf)
+    },
+  }
+}
+
+/** The largest limit that a service takes and keeps to, of those that are usual. */
+export async function largestLimit(client: Client, url: string, most = 200): Promise<number> {
+  for (const limit of [200, 100, 50, 20, 10].filter((one) => one <= most)) {
+    const { status, body } = await client.get(paged(url, '', 'asc', limit))
+    const count = recordsIn(body)?.length
+    if (status !== 200 || count === undefined) continue
+    const last = recordsIn(body)!.at(-1)
+    if (count === limit || last === undefined) return limit
+    // Fewer than asked for: all there are, or all it ever gives at once.
+    const more = await client.get(paged(url, tokenOf(last), 'asc', 1))
+    return (recordsIn(more.body)?.length ?? 0) === 0 ? limit : count
+  }
+  return 10
+}

@@ -1,0 +1,10 @@
+/**
+ * The algebra of paging, checked on any paged API: in process as laws for a test runner, or over HTTP on a service that need not be ours.
+ * Needs nothing but the engine, so that the command line can use it.
+ */
+export type { PagingOptions } from './algebra.ts'
+export { type Bounds, Unreachable } from './client.ts'
+export { type Declined, decline, type Law } from './law.ts'
+export { type PagingSubject, pagingLaws } from './laws.ts'
+export { type PagedListing, type PagedPage, textOf } from './paged.ts'
+export { checkService, type LawResult, type ListingResult, NoListing, type ServiceOptions, type ServiceReport } from './service.ts'

@@ -1,0 +1,75 @@
+/** What a paged API is to the laws of paging: a function from cursor, order and limit to a page. */
+import { Digits, type MaybePromise, type Order } from '../../src/index.ts'
+
+export interface PagedPage<R = unknown> {
+  readonly records: readonly R[]
+  /** The cursor that continues this page, in the same order. */
+  readonly next: string
+  /** The cursor that leads back from this page, to be read in the other order. */
+  readonly prev: string
+  /** What is wrong with the page as such, where whoever read it can tell: links that lead elsewhere, records without tokens. */
+  readonly faults?: readonly string[]
+}
+
+/** A listing of records that are only ever added at its newer end. */
+export interface PagedListing<R = unknown> {
+  /** At most `limit` records after `cursor`, oldest first with `asc`. The empty cursor stands for the beginning of the order. */
+  page(cursor: string, order: Order, limit: number): MaybePromise<PagedPage<R>>
+  /** The cursor that continues after a record. */
+  token(record: R): string
+  /** The largest limit there is. Default: 200. */
+  readonly maxLimit?: number
+  /** All records, oldest first, from another source: without it, a record that every page leaves out cannot be missed. */
+  records?(): MaybePromise<readonly R[]>
+  /**
+   * Cursors that lie between two records which follow each other. Default: those of tokens that are numbers, or two numbers joined by a dash;
+   * of other tokens none are known.
+   */
+  between?(before: string, after: string): readonly string[]
+  /** Adds newer records. */
+  grow?(): MaybePromise<unknown>
+  /** Newer records may come at any time, by themselves. Default: false. */
+  readonly live?: boolean
+  /** How a page is asked for, to be told in messages. */
+  ask?(cursor: string, order: Order, limit: number): string
+}
+
+/** Two records are the same where these texts are: every digit counts, the order of members does not. */
+export function textOf(value: unknown): string {
+  if (value instanceof Digits) return value.value
+  if (Array.isArray(value)) return `[${value.map(textOf).join()}]`
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'undefined')
+  return `{${Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${textOf(member)}`)
+    .join()}}`
+}
+
+const numeric = /^(\d{1,40})(?:-(\d{1,40}))?$/
+
+/** A token as the numbers that it is made of; undefined where it is made otherwise. */
+export function numbersOf(token: string): readonly bigint[] | undefined {
+  const [, ...parts] = numeric.exec(token) ?? []
+  return parts[0] === undefined ? undefined : parts.filter((part) => part !== undefined).map(BigInt)
+}
+
+/** Whether the one token comes before the other; undefined where that cannot be told. */
+export function isBefore(a: string, b: string): boolean | undefined {
+  const [numbersA, numbersB] = [numbersOf(a), numbersOf(b)]
+  if (!numbersA || numbersA.length !== numbersB?.length) return undefined
+  const at = numbersA.findIndex((number, i) => number !== numbersB[i])
+  return at >= 0 && numbersA[at]! < numbersB[at]!
+}
+
+/** Cursors between two tokens of numbers: just after the one, just before the other, and half way. */
+export function cursorsBetween(before: string, after: string): string[] {
+  const [a, b] = [numbersOf(before), numbersOf(after)]
+  if (!a || !b || a.length !== b.length) return []
+  const [from, to] = [a.at(-1)!, b.at(-1)!]
+  if (a.length === 1) return inside(from, to).map(String)
+  if (a[0] === b[0]) return inside(from, to).map((index) => `${a[0]}-${index}`)
+  return [`${a[0]}-${from + 1n}`, ...(to > 0n ? [`${b[0]}-${to - 1n}`] : []), ...inside(a[0]!, b[0]!).map((id) => `${id}-0`)]
+}
+
+const inside = (from: bigint, to: bigint): bigint[] =>
+  [...new Set([from + 1n, (from + to) / 2n, to - 1n])].filter((n) => n > from && n < to)

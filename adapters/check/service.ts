@@ -1,0 +1,155 @@
+/** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
+import { EMPTY, type PagingOptions, pagingAlgebra, remember } from './algebra.ts'
+import { type Bounds, Client, Exhausted, Unreachable } from './client.ts'
+import { discover, kindOf } from './discover.ts'
+import { halListing, largestLimit } from './hal.ts'
+import type { PagedListing } from './paged.ts'
+import { Fault } from './window.ts'
+
+export interface ServiceOptions extends Bounds {
+  /** The most listings. Default: 40. */
+  readonly listings?: number
+  /** How many records are looked at, at either end of a listing. Default: 60. */
+  readonly window?: number
+  /** The largest limit that is asked for. Default: 200, or less where the service takes less. */
+  readonly maxLimit?: number
+  /** Told of every listing as it is done. */
+  readonly onListing?: (result: ListingResult) => void
+}
+
+export interface LawResult {
+  readonly law: string
+  readonly outcome: 'holds' | 'broken' | 'unchecked'
+  /** What was expected and what came; or why it was not checked. */
+  readonly detail?: string
+}
+
+export interface ListingResult {
+  readonly url: string
+  /** Its path, without what names one record. */
+  readonly kind: string
+  readonly requests: number
+  /** It held no records, so that nothing could be said of it. */
+  readonly empty: boolean
+  readonly laws: readonly LawResult[]
+}
+
+export interface ServiceReport {
+  readonly url: string
+  readonly listings: readonly ListingResult[]
+  readonly requests: number
+  readonly seconds: number
+  /** Laws that were broken, over all listings. */
+  readonly broken: number
+  /** Laws that could not be checked, on listings that hold records. */
+  readonly unchecked: number
+}
+
+/** There is nothing to check. */
+export class NoListing extends Error {
+  constructor(url: string) {
+    super(`no listing was found at ${url}: neither a page, nor links to pages, nor the usual paths`)
+  }
+}
+
+const STAYS = pagingAlgebra.at(-1)!.name
+/** These list what is there now, and no history. */
+const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
+
+/** What an error says of a law: that it is broken, or that bounds were reached. */
+function whyNot(error: unknown): Omit<LawResult, 'law'> {
+  if (error instanceof Exhausted) return { outcome: 'unchecked', detail: error.message }
+  if (error instanceof Fault || error instanceof Unreachable) return { outcome: 'broken', detail: error.message }
+  throw error
+}
+
+/** Runs a check; bounds that were reached, and listings that change by themselves, leave it open. */
+async function outcomeOf(law: string, check: () => Promise<string | undefined>): Promise<LawResult> {
+  try {
+    const unchecked = await check()
+    return unchecked === undefined ? { law, outcome: 'holds' } : { law, outcome: 'unchecked', detail: unchecked }
+  } catch (error) {
+    return { law, ...whyNot(error) }
+  }
+}
+
+interface Pending {
+  readonly result: Omit<ListingResult, 'laws' | 'empty'>
+  readonly laws: LawResult[]
+  /** Reads again what the listing held at first. */
+  readonly look: (() => Promise<void>) | string
+}
+
+/** What a listing holds now is compared with what it held when the check began, once all else is done. */
+async function begin(client: Client, url: string, options: Required<PagingOptions>, most: number): Promise<Pending> {
+  const before = client.requests
+  const kind = kindOf(url)
+  const laws: LawResult[] = []
+  let look: Pending['look'] = 'it lists what is there now'
+  try {
+    const listing = halListing(client, url, await largestLimit(client, url, most))
+    if (!isBook(kind)) look = await remember(listing, options)
+    for (const { name, check } of pagingAlgebra) {
+      if (name === STAYS) continue
+      laws.push(await settled(name, listing, options, check, isBook(kind)))
+    }
+  } catch (error) {
+    // What is wrong with the first page of all is wrong with every law.
+    laws.push({ law: pagingAlgebra[0]!.name, ...whyNot(error) })
+    look = 'its first pages could not be read'
+  }
+  return { result: { url, kind, requests: client.requests - before }, laws, look }
+}
+
+/** A listing of what is there now may change between two requests: what is broken then is looked at again. */
+async function settled(
+  name: string,
+  listing: PagedListing,
+  options: Required<PagingOptions>,
+  check: (listing: PagedListing, options: Required<PagingOptions>) => Promise<string | undefined>,
+  changes: boolean,
+): Promise<LawResult> {
+  for (let tries = changes ? 3 : 1; ; tries--) {
+    const result = await outcomeOf(name, () => check(listing, options))
+    if (result.outcome !== 'broken' || tries === 1) return result
+  }
+}
+
+/**
+ * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
+ * The service is taken as it is: nothing is asked of it but HAL pages, and ledgers may be added all the while.
+ * @throws NoListing; Unreachable where no service answers
+ */
+export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
+  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = options
+  const client = new Client(options)
+  client.share(0.3)
+  const urls = await discover(client, url, most)
+  if (urls.length === 0) throw new NoListing(url)
+
+  const pending: Pending[] = []
+  for (const [n, one] of urls.entries()) {
+    // The last share is kept for looking at all of them once more.
+    const share = client.share(1 / (urls.length - n + 1))
+    const cases = Math.max(4, Math.floor((share - 30) / 9))
+    pending.push(await begin(client, one, { window, cases }, maxLimit))
+  }
+
+  const listings: ListingResult[] = []
+  for (const [n, { result, laws, look }] of pending.entries()) {
+    client.share(1 / (pending.length - n))
+    const before = client.requests
+    const stays = async (): Promise<string | undefined> => (typeof look === 'string' ? look : look().then(() => undefined))
+    const all = [...laws, await outcomeOf(STAYS, stays)]
+    const empty = laws[0]?.detail === EMPTY
+    const done = { ...result, requests: result.requests + client.requests - before, empty, laws: all }
+    onListing?.(done)
+    listings.push(done)
+  }
+  const count = (outcome: LawResult['outcome']): number =>
+    listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.filter((law) => law.outcome === outcome).length), 0)
+  return {
+    ...{ url, listings, requests: client.requests, seconds: client.elapsed / 1000 },
+    ...{ broken: count('broken'), unchecked: count('unchecked') },
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * A window: records of a listing that follow each other, as a walk from page to page finds them, and what any page must therefore hold.
+ * **Invariant:** nothing is expected of records outside of the window, unless it reaches to that end of a listing that stands still.
+ */
+import type { Order } from '../../src/index.ts'
+import { type PagedListing, type PagedPage, textOf } from './paged.ts'
+
+/** What a law finds wrong. */
+export class Fault extends Error {}
+
+export interface Window<R> {
+  readonly listing: PagedListing<R>
+  readonly records: readonly R[]
+  readonly tokens: readonly string[]
+  /** It begins where the listing does. */
+  readonly first: boolean
+  /** It ends where the listing does, and the listing stands still. */
+  readonly last: boolean
+}
+
+export const other = (order: Order): Order => (order === 'asc' ? 'desc' : 'asc')
+export const maxLimit = (listing: PagedListing<any>): number => listing.maxLimit ?? 200
+
+export const asked = (listing: PagedListing<any>, cursor: string, order: Order, limit: number): string =>
+  listing.ask?.(cursor, order, limit) ?? `page(${JSON.stringify(cursor)}, ${JSON.stringify(order)}, ${limit})`
+
+/** Asks for a page, which must hold no more than it may. */
+export async function ask<R>(listing: PagedListing<R>, cursor: string, order: Order, limit: number): Promise<PagedPage<R>> {
+  const page = await listing.page(cursor, order, limit)
+  const fault = (what: string): never => {
+    throw new Fault(`${asked(listing, cursor, order, limit)}: ${what}`)
+  }
+  if (page.records.length > limit) fault(`${page.records.length} records where at most ${limit} were asked for`)
+  if (page.faults?.length) fault(page.faults.join('; '))
+  return page
+}
+
+/** The first records of an order after a cursor, by pages of `limit`; `ended` where there are no more. */
+export async function walk<R>(
+  listing: PagedListing<R>,
+  order: Order,
+  limit: number,
+  most: number,
+  from = '',
+): Promise<{ records: R[]; ended: boolean }> {
+  const records: R[] = []
+  const seen = new Map<string, string>()
+  for (let cursor = from; ; ) {
+    const page = await ask(listing, cursor, order, limit)
+    for (const record of page.records) {
+      const token = listing.token(record)
+      if (seen.has(token))
+        throw new Fault(`${asked(listing, cursor, order, limit)}: ${token} again, which was on the page after "${seen.get(token)}"`)
+      seen.set(token, cursor)
+      records.push(record)
+    }
+    if (page.records.length === 0) return { records, ended: true }
+    if (records.length >= most) return { records: records.slice(0, most), ended: false }
+    cursor = page.next
+  }
+}
+
+const windowOf = <R>(listing: PagedListing<R>, records: readonly R[], first: boolean, last: boolean): Window<R> => ({
+  ...{ listing, records, first, last },
+  tokens: records.map((record) => listing.token(record)),
+})
+
+/** The oldest records of a listing, up to so many. */
+export async function oldest<R>(listing: PagedListing<R>, most: number): Promise<Window<R>> {
+  const { records, ended } = await walk(listing, 'asc', maxLimit(listing), most)
+  return windowOf(listing, records, true, ended && !listing.live)
+}
+
+/** The oldest records of a listing and, where those are not all, the newest: up to so many each. */
+export async function windows<R>(listing: PagedListing<R>, most: number): Promise<Window<R>[]> {
+  const start = await oldest(listing, most)
+  if (start.records.length < most) return [start]
+  const { records } = await walk(listing, 'desc', maxLimit(listing), most)
+  return [start, windowOf(listing, records.reverse(), false, !listing.live)]
+}
+
+const shorten = (tokens: readonly string[]): string =>
+  `[${tokens.length > 12 ? [...tokens.slice(0, 6), `… ${tokens.length - 11} more …`, ...tokens.slice(-5)].join(' ') : tokens.join(' ')}]`
+
+/** Compares records that must be the same, in the same order. */
+export function same<R>(listing: PagedListing<R>, came: readonly R[], wanted: readonly R[], where: string): void {
+  const tokens = (records: readonly R[]): string[] => records.map((record) => listing.token(record))
+  const [got, expected] = [tokens(came), tokens(wanted)]
+  const at = Array.from({ length: Math.max(got.length, expected.length) }, (_, n) => n).find((n) => got[n] !== expected[n])
+  if (at !== undefined)
+    throw new Fault(
+      `${where}: expected ${expected[at] ?? 'no more'} at place ${at}, got ${got[at] ?? 'no more'}; ${shorten(got)}, not ${shorten(expected)}`,
+    )
+  for (const [n, record] of came.entries())
+    if (textOf(record) !== textOf(wanted[n])) throw new Fault(`${where}: ${got[n]} is ${textOf(record)}, and was ${textOf(wanted[n])}`)
+}
+
+/**
+ * The page after a cursor that lies before the record at place `at` of the window.
+ * @throws Fault where it does not hold what the window says
+ */
+export async function agrees<R>(window: Window<R>, cursor: string, at: number, order: Order, limit: number): Promise<PagedPage<R>> {
+  const { listing, records, first, last } = window
+  const page = await ask(listing, cursor, order, limit)
+  const known = order === 'asc' ? records.slice(at, at + limit) : records.slice(Math.max(0, at - limit), at).reverse()
+  const bounded = known.length === limit || (order === 'asc' ? last : first)
+  same(listing, bounded ? page.records : page.records.slice(0, known.length), known, asked(listing, cursor, order, limit))
+  return page
+}

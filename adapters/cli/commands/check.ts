@@ -1,0 +1,74 @@
+/** `folio check`: the laws of paging, tried on a service over HTTP. */
+import type { Command } from 'commander'
+import { checkService, type ListingResult, type ServiceReport } from '../../check/index.ts'
+import { exitOf, exits, oneLine } from '../exit.ts'
+import { digits, type Io, print } from '../io.ts'
+import { httpUrl, wholeNumber } from '../options.ts'
+import type { Run } from '../run.ts'
+
+interface Options {
+  readonly requests: number
+  readonly seconds: number
+  readonly listings: number
+  readonly window: number
+  readonly maxLimit: number
+  readonly json?: boolean
+}
+
+const help = `
+The service may be anybody's, as long as its lists are HAL pages: _embedded.records, each with a paging_token, and
+_links.next and prev. Listings are found by the links of the URL and of their records, one of each kind; where the URL
+is itself a listing, with filters or not, that one is checked. The service may grow meanwhile. Requests go out one at a
+time; listings share them evenly, and what could not be checked is said.
+
+Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken.
+
+Examples:
+  folio check http://127.0.0.1:8000
+  folio check 'https://ledger.example/trades?offer_id=12' --requests 200
+  folio check https://ledger.example --json | jq '.listings[].laws[] | select(.outcome == "broken")'`
+
+export const check = (program: Command, run: Run): Command =>
+  program
+    .command('check')
+    .description('check the paging of a service over HTTP')
+    .argument('<url>', 'where the service begins, or one of its listings', httpUrl)
+    .option('--requests <count>', 'the most requests to make', wholeNumber(1, 1e9), 2000)
+    .option('--seconds <count>', 'the longest time to take', wholeNumber(1, 1e6), 60)
+    .option('--listings <count>', 'the most listings to check', wholeNumber(1, 1e6), 40)
+    .option('--window <records>', 'how many records to look at, at either end of a listing', wholeNumber(3, 1e6), 60)
+    .option('--max-limit <records>', 'the largest page to ask for', wholeNumber(1, 200), 200)
+    .option('--json', 'print the report as one JSON object')
+    .addHelpText('after', help)
+    .action((url: string, options: Options) => run((io) => checked(io, url, options)))
+
+async function checked(io: Io, url: string, { seconds, json = false, ...options }: Options): Promise<number> {
+  const say = (text: string): Promise<void> => print(io.stdout, `${text}\n`)
+  const said: Promise<void>[] = []
+  const onListing = (result: ListingResult): void => void (json || said.push(say(linesOf(result, url).join('\n'))))
+  const report = await checkService(url, { ...options, ms: seconds * 1000, signal: io.signal, onListing })
+  await Promise.all(said)
+  await say(json ? JSON.stringify(report) : `\n${summaryOf(report)}`)
+  return report.broken > 0 ? exits.broken : exitOf(io.signal)
+}
+
+/** A line for the listing; under it what is broken, and why anything was left out. */
+function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: string): string[] {
+  const name = kind.padEnd(34)
+  if (empty) return [`- ${name} holds no records to check with`]
+  const of = (outcome: string) => laws.filter((law) => law.outcome === outcome)
+  const [broken, unchecked] = [of('broken'), of('unchecked')]
+  return [
+    `${broken.length > 0 ? '✗' : '✓'} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
+    ...(broken.length > 0 ? [`    ${oneLine(url)}`] : []),
+    ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${oneLine(detail.replaceAll(base, ''))}`]),
+    ...unchecked.map(({ law, detail }) => `    not checked: ${law} (${detail})`),
+  ]
+}
+
+function summaryOf({ listings, requests, seconds, broken, unchecked }: ServiceReport): string {
+  const kinds = listings.filter(({ laws }) => laws.some(({ outcome }) => outcome === 'broken')).length
+  const verdict =
+    broken === 0 ? 'no law of paging is broken' : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
+  return `${verdict}; ${listings.length} listings, ${unchecked} checks left out, ${digits(requests)} requests in ${seconds.toFixed(1)} s`
+}

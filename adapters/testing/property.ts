@@ -1,0 +1,25 @@
+/** How properties are tried, whatever the runner: so many cases, from a seed that can be given, a failure told with the way to repeat it. */
+import fc from 'fast-check'
+
+const env = (name: string): number | undefined => {
+  const given = globalThis.process?.env[name]
+  return given === undefined || given === '' ? undefined : Number(given)
+}
+
+/** The seed that `FC_SEED` asks for. */
+export const seed = (): number | undefined => env('FC_SEED')
+
+/**
+ * Tries a property on `numRuns` values, or on as many as `FC_RUNS` says.
+ * @throws the smallest value found for which `check` rejects, with the seed that leads to it
+ */
+export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, check: (value: T) => Promise<void>): Promise<void> {
+  const property = fc.asyncProperty(arbitrary, async (value) => {
+    await check(value)
+  })
+  const given = seed()
+  const run = await fc.check(property, { numRuns: env('FC_RUNS') ?? numRuns, ...(given !== undefined && { seed: given }) })
+  if (!run.failed) return
+  const report = await fc.asyncDefaultReportMessage(run)
+  throw new Error(`FC_SEED=${run.seed} repeats this.\n${report}`, { cause: run.errorInstance })
+}
