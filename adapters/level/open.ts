@@ -62,7 +62,8 @@ async function holdsDatabase(location: string): Promise<boolean> {
       throw error
     })
   if (names.includes('CURRENT')) return true
-  const data = names.find((name) => /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/.test(name))
+  // Where creation was cut short, by a full disk or a crash, the first MANIFEST is alone: LevelDB writes it before CURRENT, and all else after.
+  const data = names.find((name) => name !== 'MANIFEST-000001' && /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/.test(name))
   if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
   return false
 }

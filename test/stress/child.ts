@@ -1,8 +1,9 @@
 /**
- * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted.
+ * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk.
  */
 import { stores } from '../../adapters/cli/stores.ts'
 import { level } from '../../adapters/level/index.ts'
+import { fullChild } from './full-child.ts'
 import { planted } from './plants.ts'
 import type { ChildSetup } from './program.ts'
 
@@ -16,6 +17,6 @@ async function cli(): Promise<void> {
   await import('../../adapters/cli/index.ts')
 }
 
-const roles: Readonly<Record<string, () => Promise<void>>> = { cli }
+const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild }
 
 await roles[role!]!()

@@ -108,7 +108,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     counted.stores++
     let held = history.first - 1
     for (let i = 0; i < CUTS_A_STORE && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
-      const nth = chance.pick([1, -1]) * (1 + chance.below(40))
+      // The first syncs are those of a store that is made.
+      const nth = chance.pick([1, -1]) * (1 + chance.below(chance.pick([5, 40])))
       const [cut, afterLines] = chance.chance(0.7) ? [nth, 60] : [0, 1 + chance.below(30)]
       const batch = chance.pick([1, 1, 3, 10])
       const writeBufferBytes = chance.pick([undefined, 64 << 10])

@@ -4,11 +4,12 @@
  */
 import { parseArgs } from 'node:util'
 import { chaos, failing } from './failing.ts'
+import { full } from './full.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { Figure, Stress } from './stress.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power]
+const all: readonly Stress[] = [kill, failing, chaos, power, full]
 
 const { values } = parseArgs({
   options: {

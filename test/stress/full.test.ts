@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { full } from './full.ts'
+import { holds } from './support.ts'
+
+holds(full, 10)
+
+test.each([
+  [['MANIFEST-000001', 'LOCK', 'LOG'], 'opens'],
+  [['MANIFEST-000001', '000003.log'], 'CORRUPT'],
+  [['MANIFEST-000002'], 'CORRUPT'],
+])('of a store whose creation was cut short, %j is left: %s', async (names, outcome) => {
+  const data = mkdtempSync(join(tmpdir(), 'folio-cut-'))
+  onTestFinished(() => rmSync(data, { recursive: true }))
+  for (const name of names) writeFileSync(join(data, name), '')
+  const told = await level(data).then(
+    async (store) => {
+      await store.close()
+      return 'opens'
+    },
+    (error) => error.code,
+  )
+  expect(told).toBe(outcome)
+})
