@@ -45,4 +45,5 @@ export {
   type Write,
   type WriteOptions,
 } from './store.ts'
-export type { Stream, TailOptions } from './stream/tail.ts'
+export type { Stream, TailOptions } from './stream/stream.ts'
+export type { Tail, Taker } from './stream/tail.ts'

@@ -20,13 +20,15 @@ import { checkValues, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import { isPromise, type MaybePromise, type Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
-import { SharedReads, type Stream, stoppable, type TailOptions, type TailSource, tail } from './stream/tail.ts'
+import { Crowds, followed } from './stream/crowd.ts'
+import { type Stream, type TailOptions, TailStream } from './stream/stream.ts'
+import { Tail } from './stream/tail.ts'
 
 export class Ledger {
   private readonly store: Store
   private readonly writer: LedgerWriter
   private readonly bell = new Bell()
-  private readonly sharedReads = new SharedReads()
+  private readonly crowds: Crowds
   private readonly pollMs: number
   private unwatch: (() => void) | undefined
   private closing: Promise<void> | undefined
@@ -42,6 +44,15 @@ export class Ledger {
     this.writer = new LedgerWriter(store, new Cache(cacheBytes), headBytes, fileEvery, {
       committed: () => this.bell.ring(),
       rolledBack: (last) => this.bell.rolledBack(last),
+    })
+    const { bell, writer } = this
+    this.crowds = new Crowds({
+      bell,
+      get head() {
+        return writer.head
+      },
+      read: (query, values, options) => this.read(query, values, options),
+      settled: () => writer.idle(),
     })
   }
 
@@ -153,14 +164,10 @@ export class Ledger {
    */
   async prune(before: number): Promise<number> {
     this.checkOpen()
-    return this.writer.reader()
+    const checked = params.ledger.check(before, 'before')
+    return this.writer.exclusive(() => this.writer.prune(checked))
   }
 
-  /**
-   * Runs a read. One that failed while history was being taken back is run again after that: it may have seen values from both before and after,
-   * and took them for damage.
-   */
-  private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
   /**
    * The closes of a range of ledgers as lines of JSON, oldest first: what `append` took, every record spelled as the wire shows it. Appended to
    * an empty store they give the same store again.
@@ -286,35 +293,26 @@ export class Ledger {
    * @throws as {@link read}; ROLLED_BACK where history was taken back below what was delivered
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
-    const pages = this.streamPages(query, values, options)
-    async function* unroll(): AsyncGenerator<R, void, undefined> {
-      for await (const records of pages) yield* records
-    }
-    return stoppable(unroll(), () => void pages.return())
+    return new TailStream(this.subscribe(query, values, options), places, typed)
   }
 
   /** As {@link stream}, in batches of up to 200 records: for throughput. */
   streamPages<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<readonly R[]> {
-    const pages = this.tail(query, values, options)
-    async function* decode(): AsyncGenerator<readonly R[], void, undefined> {
-      for await (const { records } of pages) yield records.map(typed)
-    }
-    return stoppable(decode(), () => void pages.return())
+    return new TailStream(this.subscribe(query, values, options), whole, ({ records }) => records.map(typed))
   }
 
-  /** As {@link stream}, in raw pages, for adapters. Tails of one list that have caught up share one page object. */
-  tail<R, V>(query: List<R, V, true>, values: V, { cursor = '', signal }: TailOptions = {}): Stream<RawPage<R>> {
+  /** As {@link stream}, in raw pages, for adapters. Streams of one list that stand at one place are given one page object. */
+  tail<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<RawPage<R>> {
+    return new TailStream(this.subscribe(query, values, options), whole, (page) => page)
+  }
+
+  /** As {@link tail}, without promises, for adapters with many readers: whoever pulls is called back, all who wait at one place in one loop. */
+  subscribe<R, V>(query: List<R, V, true>, values: V, { cursor = '', signal }: TailOptions = {}): Tail {
     const checked = checkValues(query, values as never)
     checkOptions({ cursor }, query.of)
-    const reader = this.reader()
-    const start = cursor === 'now' ? reader.run((read) => headToken(read, query.of)) : cursor
-    const source: TailSource = {
-      bell: this.bell,
-      head: reader.head,
-      read: (...asked) => this.read(...(asked as [typeof query, V, PageOptions])),
-      settled: () => this.writer.idle(),
-    }
-    return tail(source, this.sharedReads, query, checked, start, MAX_LIMIT, signal)
+    const start = cursor === 'now' ? this.reader().run((read) => headToken(read, query.of)) : cursor
+    this.checkOpen()
+    return new Tail(this.crowds, followed(query, checked), start, signal)
   }
 
   /** The paging token that `now` stands for in a listing. */
@@ -343,4 +341,6 @@ export class Ledger {
   }
 }
 
+const places = <R>({ records }: RawPage<R>): readonly Place<R>[] => records
+const whole = <R>(page: RawPage<R>): readonly RawPage<R>[] => [page]
 const typed = <R>({ block, at }: { readonly block: Block<R>; readonly at: number }): R => block.record(at)

@@ -1,11 +1,14 @@
 /**
- * The bell: it says that history has moved, never what is new. A reader takes a ticket, reads, and if nothing was there waits for a ring after
- * its ticket. **Invariant:** a ring between taking a ticket and waiting for it is not lost, because waiting compares numbers.
+ * The bell: it says that history has moved, never what is new. Whoever follows history takes a ticket, reads, and if nothing was there sleeps
+ * until a ring after the ticket. **Invariants:** a ring between taking a ticket and going to sleep is not lost, because going to sleep compares
+ * numbers; who is woken is woken in a turn of its own, so that what they do neither holds up nor breaks the write that rang.
  */
 
-/** One who may wait: at most once at a time. */
 export interface Sleeper {
-  wake?: (() => void) | undefined
+  /** Tails that sleep here. */
+  readonly size: number
+  /** Must not throw. */
+  wake(): void
 }
 
 export class Bell {
@@ -23,8 +26,11 @@ export class Bell {
   ring(): void {
     this.rings++
     const woken = this.sleepers
+    if (woken.size === 0) return
     this.sleepers = new Set()
-    for (const sleeper of woken) wake(sleeper)
+    queueMicrotask(() => {
+      for (const sleeper of woken) sleeper.wake()
+    })
   }
 
   /** Rings for a rollback to the ledger `last`. */
@@ -43,24 +49,22 @@ export class Bell {
     return count === this.rollbacks.length ? undefined : Math.min(...this.rollbacks.slice(count))
   }
 
-  /** Resolves at the first ring after the ticket was taken, or when the sleeper is roused. */
-  after(ticket: number, sleeper: Sleeper): Promise<void> {
-    if (this.rings !== ticket || this.silent) return Promise.resolve()
-    return new Promise((resolve) => {
-      sleeper.wake = resolve
-      this.sleepers.add(sleeper)
-    })
+  /** Wakes the sleeper at the first ring after the ticket was taken: soon, where that has been. */
+  after(ticket: number, sleeper: Sleeper): void {
+    if (this.rings === ticket && !this.silent) this.sleepers.add(sleeper)
+    else queueMicrotask(() => sleeper.wake())
   }
 
-  /** Wakes one sleeper, ring or no ring. */
-  rouse(sleeper: Sleeper): void {
+  /** Lets a sleeper go unwoken. */
+  forget(sleeper: Sleeper): void {
     this.sleepers.delete(sleeper)
-    wake(sleeper)
   }
 
-  /** How many wait. */
+  /** How many tails sleep. */
   get waiting(): number {
-    return this.sleepers.size
+    let waiting = 0
+    for (const { size } of this.sleepers) waiting += size
+    return waiting
   }
 
   get isSilent(): boolean {
@@ -72,10 +76,4 @@ export class Bell {
     this.silent = true
     this.ring()
   }
-}
-
-function wake(sleeper: Sleeper): void {
-  const { wake } = sleeper
-  sleeper.wake = undefined
-  wake?.()
 }

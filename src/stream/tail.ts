@@ -1,148 +1,140 @@
 /**
- * A tail: the page that does not end. It reads after its cursor, and when nothing is left there, waits for the bell and reads again; history and
- * live records come by the same read, so there is no hand-over in which one could be lost or repeated.
- * **Invariants:** the ticket is taken before the read; the cursor moves when a page is handed over, not before; nothing is queued.
+ * A tail: the page that does not end. It stands at its cursor, and when it is asked for more, waits in the crowd of that place; history and live
+ * records come by the same read, so there is no hand-over in which one could be lost or repeated.
+ * **Invariants:** the cursor moves when a page is handed over, not before; nothing is read that was not asked for, and nothing is queued.
  */
 import { FolioError } from '../errors.ts'
-import type { Head } from '../layout/head.ts'
 import { parseCursor } from '../position.ts'
-import type { List } from '../query.ts'
 import { offers } from '../resources/offer.ts'
-import type { PageOptions, RawPage } from '../scan/page.ts'
-import type { Values } from '../scan/resolve.ts'
+import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
-import type { Bell, Sleeper } from './bell.ts'
+import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
 
-/** What a tail needs of the ledger it belongs to. */
-export interface TailSource {
-  readonly bell: Bell
-  readonly head: Head
-  read(query: List<any>, values: Values, options: PageOptions): MaybePromise<RawPage>
-  /** Resolves when what is being appended or taken back now has rung the bell. */
-  settled(): Promise<void>
+/** Whoever pulls a tail: is called once a pull, and must not throw. */
+export interface Taker {
+  /** The records after those before: never none. */
+  page(page: RawPage): void
+  /** The tail was stopped, or its ledger closed. */
+  end(): void
+  fail(error: unknown): void
 }
 
-/** Reads at the head, kept until the next ring: many tails of one list at one cursor share one page, and what is attached to it. */
-export class SharedReads {
-  private readonly pages = new Map<string, MaybePromise<RawPage>>()
-  private ticket = -1
+export class Tail implements Waiting {
+  /** After the newest record that was handed over; empty before the first one of a stream from the start. */
+  cursor = ''
+  private readonly crowds: Crowds
+  private readonly list: Followed
+  private readonly startHead: number
+  private readonly signal: AbortSignal | undefined
+  /** The newest ledger that anything handed over was in, or that the cursor names. */
+  private reached = 0
+  /** Rollbacks that it knows of. */
+  private rollbacks: number
+  private taker: Taker | undefined
+  /** Where it waits, or stands if the crowd is at the same stage still. */
+  private crowd: Crowd | undefined
+  private stage = 0
+  private starting = false
+  /** The cursor could not be found out. */
+  private failure: { readonly error: unknown } | undefined
+  private over = false
 
-  /** The page that `read` gives, from an equal earlier read where nothing has moved since. */
-  get(key: string, ticket: number, read: () => MaybePromise<RawPage>): MaybePromise<RawPage> {
-    if (ticket !== this.ticket || this.pages.size >= 4096) {
-      this.pages.clear()
-      this.ticket = ticket
-    }
-    const held = this.pages.get(key)
-    if (held !== undefined) return held
-    const page = read()
-    this.pages.set(key, page)
-    // A full page is history being caught up with: too large to keep, and seldom asked for twice.
-    const drop = (): boolean => this.pages.get(key) === page && this.pages.delete(key)
-    if (isPromise(page)) page.then(({ ended }) => ended === 'limit' && drop(), drop)
-    else if (page.ended === 'limit') drop()
-    return page
+  /** @param start the cursor to start after */
+  constructor(crowds: Crowds, list: Followed, start: MaybePromise<string>, signal: AbortSignal | undefined) {
+    this.crowds = crowds
+    this.list = list
+    this.signal = signal
+    this.startHead = crowds.source.head.last
+    this.rollbacks = crowds.source.bell.rollbackCount
+    if (isPromise(start)) void this.await(start)
+    else this.begin(start)
+    if (signal?.aborted) this.over = true
+    else signal?.addEventListener('abort', this.stop, { once: true })
   }
-}
 
-export interface TailOptions {
-  /** Start after this paging token; `now` for what comes after the call. Default: the earliest record. */
-  readonly cursor?: string
-  /** Ends the stream, quietly, when it aborts. */
-  readonly signal?: AbortSignal
-}
-
-/** An async iterator of pages or records that also ends by `return()`, by its signal, and with `await using`. */
-export interface Stream<T> extends AsyncIterableIterator<T, void, undefined> {
-  return(): Promise<IteratorResult<T, void>>
-  [Symbol.asyncIterator](): Stream<T>
-  [Symbol.asyncDispose](): Promise<void>
-}
-
-/** @param start the cursor to start after, already resolved */
-export function tail(
-  source: TailSource,
-  shared: SharedReads,
-  query: List<any>,
-  values: Values,
-  start: MaybePromise<string>,
-  limit: number,
-  signal: AbortSignal | undefined,
-): Stream<RawPage> {
-  const { bell } = source
-  const sleeper: Sleeper = {}
-  let rollbacks = bell.rollbackCount
-  const startHead = source.head.last
-  const list = `${query.path} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))} ${limit} `
-  let stopped = signal?.aborted ?? false
-  const stop = (): void => {
-    stopped = true
-    signal?.removeEventListener('abort', stop)
-    bell.rouse(sleeper)
+  get ended(): boolean {
+    return this.over
   }
-  // Whoever never pulls must not hear of it as an unhandled rejection.
-  if (isPromise(start)) start.catch(() => {})
-  signal?.addEventListener('abort', stop, { once: true })
 
-  async function* run(): AsyncGenerator<RawPage, void, undefined> {
+  private begin(cursor: string): void {
+    const { query } = this.list
+    this.cursor = cursor
+    if (cursor === '') return
+    const named = query.of === offers ? this.startHead : parseCursor(cursor, query.of.indexed).hi
+    this.reached = Math.min(named, this.startHead)
+  }
+
+  private async await(start: PromiseLike<string>): Promise<void> {
+    this.starting = true
     try {
-      let cursor = ''
-      try {
-        cursor = await start
-      } catch (error) {
-        await source.settled()
-        if (bell.isSilent || stopped) return
-        const last = bell.lowestSince(rollbacks)
-        throw last === undefined ? error : new FolioError('ROLLED_BACK', { last, reached: startHead })
-      }
-      let reached = cursor === '' ? 0 : startHead
-      // The id of an offer does not say when it was made.
-      if (cursor !== '' && query.of !== offers) reached = Math.min(parseCursor(cursor, query.of.indexed).hi, startHead)
-      while (!stopped && !bell.isSilent) {
-        const lowest = bell.lowestSince(rollbacks)
-        if (lowest !== undefined && lowest < reached) throw new FolioError('ROLLED_BACK', { last: lowest, reached })
-        rollbacks = bell.rollbackCount
-        const ticket = bell.ticket()
-        const options: PageOptions = cursor === '' ? { limit } : { cursor, limit }
-        let page: RawPage
-        try {
-          page = await shared.get(list + cursor, ticket, () => source.read(query, values, options))
-        } catch (error) {
-          await source.settled()
-          if (bell.isSilent || stopped) return
-          // What was being read may have been taken back meanwhile: then the next turn says so, or reads what took its place.
-          if (rollbacks !== bell.rollbackCount) continue
-          throw error
-        }
-        if (stopped) return
-        if (page.records.length === 0) {
-          await bell.after(ticket, sleeper)
-          continue
-        }
-        yield page
-        cursor = page.next
-        if (query.of === offers) for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, 2)))
-        else for (const { block, at } of page.records.slice(-1)) reached = Math.max(reached, block.hi(at))
-      }
-    } finally {
-      signal?.removeEventListener('abort', stop)
+      this.begin(await start)
+    } catch (error) {
+      await this.crowds.source.settled()
+      this.failure = { error }
+      // What was being read may have been taken back meanwhile: then that is what there is to say.
+      this.reached = this.startHead
     }
+    this.starting = false
+    this.again()
   }
-  return stoppable(run(), stop)
-}
 
-/** Lets `return()` end a generator that is waiting: a generator alone would hold it back until its wait is over. */
-export function stoppable<T>(generator: AsyncGenerator<T, void, undefined>, stop: () => void): Stream<T> {
-  const stream: Stream<T> = {
-    next: () => generator.next(),
-    return: () => {
-      stop()
-      return generator.return()
-    },
-    [Symbol.asyncIterator]: () => stream,
-    [Symbol.asyncDispose]: async () => {
-      await stream.return()
-    },
+  /** Asks for the next page. One at a time. */
+  pull(taker: Taker): void {
+    this.taker = taker
+    if (this.over) return void this.finish()?.end()
+    if (this.starting || !this.sound()) return
+    const { crowd } = this
+    this.enter(crowd?.stage === this.stage ? crowd.standing() : this.crowds.at(this.list, this.cursor))
   }
-  return stream
+
+  again(): void {
+    if (this.taker && this.sound()) this.enter(this.crowds.at(this.list, this.cursor))
+  }
+
+  /** Looks whether history has gone on from what was handed over; ends the tail where it has not. */
+  private sound(): boolean {
+    const { bell } = this.crowds.source
+    const last = bell.lowestSince(this.rollbacks)
+    if (bell.isSilent) this.finish()?.end()
+    else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
+    else if (this.failure) this.fail(this.failure.error)
+    this.rollbacks = bell.rollbackCount
+    return !this.over
+  }
+
+  enter(crowd: Crowd): void {
+    this.crowd = crowd
+    this.stage = crowd.stage
+    crowd.join(this)
+  }
+
+  take(page: RawPage, crowd: Crowd, reached: number): void {
+    const { taker } = this
+    if (!taker) return
+    this.taker = undefined
+    this.cursor = page.next
+    this.reached = Math.max(this.reached, reached)
+    this.crowd = crowd
+    this.stage = crowd.stage
+    taker.page(page)
+  }
+
+  fail(error: unknown): void {
+    this.finish()?.fail(error)
+  }
+
+  /** Ends the tail: whoever waits for it is told. */
+  readonly stop = (): void => {
+    this.finish()?.end()
+  }
+
+  private finish(): Taker | undefined {
+    const { taker } = this
+    this.over = true
+    this.taker = undefined
+    if (taker) this.crowd?.leave(this)
+    this.crowd = undefined
+    this.signal?.removeEventListener('abort', this.stop)
+    return taker
+  }
 }

@@ -5,28 +5,47 @@ import { memory } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
 import type { Ledger, RawPage } from '../../src/index.ts'
 import type { Bell, Sleeper } from '../../src/stream/bell.ts'
-import type { SharedReads } from '../../src/stream/tail.ts'
+import type { Crowd, Crowds } from '../../src/stream/crowd.ts'
+import type { Taker } from '../../src/stream/tail.ts'
 import { type Plan, plan, play } from './scenario.ts'
 
 /** The parts of a ledger that its streams work with. */
 interface Parts {
   readonly bell: Bell
-  readonly sharedReads: SharedReads
+  readonly crowds: Crowds
   read: (...asked: any[]) => RawPage | Promise<RawPage>
-  tail: (query: any, values: any, options: any) => AsyncIterableIterator<RawPage>
+  subscribe: (query: any, values: any, options: any) => { readonly ended: boolean; pull(taker: Taker): void; stop(): void }
+}
+
+/** Plants a fault in each crowd. */
+const inCrowds = (crowds: Crowds, plant: (crowd: Crowd) => void): void => {
+  const at = crowds.at.bind(crowds)
+  const planted = new WeakSet<Crowd>()
+  crowds.at = (list, cursor) => {
+    const crowd = at(list, cursor)
+    if (!planted.has(crowd)) plant(crowd)
+    planted.add(crowd)
+    return crowd
+  }
+}
+/** Gives a member a value that nothing changes. */
+const pin = (of: object, name: string, value: () => unknown): void => {
+  Object.defineProperty(of, name, { get: value, set: () => {} })
 }
 
 const mutants: Record<string, (parts: Parts) => void> = {
   'the ticket is taken after the read': ({ bell }) => {
     const after = bell.after.bind(bell)
-    bell.after = (_, sleeper) => after(bell.ticket(), sleeper)
+    bell.after = (ticket, sleeper) => after(ticket < 0 ? ticket : bell.ticket(), sleeper)
   },
   'a ring while reading is lost: the bell wakes and does not count': ({ bell }) => {
     const parts = bell as unknown as { sleepers: Set<Sleeper> }
     bell.ring = () => {
       const woken = parts.sleepers
       parts.sleepers = new Set()
-      for (const sleeper of woken) bell.rouse(sleeper)
+      queueMicrotask(() => {
+        for (const sleeper of woken) sleeper.wake()
+      })
     }
   },
   'the cursor is that of the newest record before the page is delivered': (parts) => {
@@ -42,10 +61,28 @@ const mutants: Record<string, (parts: Parts) => void> = {
     }
     parts.read = async (...asked) => ahead(asked, await read.apply(parts, asked))
   },
-  'a page shared under an older ticket is served': ({ sharedReads }) => {
-    const get = sharedReads.get.bind(sharedReads)
-    sharedReads.get = (key, _, read) => get(key, 0, read)
+  'who was slow goes on where the crowd has got to': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'stage', () => 0)),
+  'a crowd keeps its place when history is taken back': ({ bell, crowds }) =>
+    inCrowds(crowds, (crowd) => pin(crowd, 'rollbacks', () => bell.rollbackCount)),
+  'who comes to a crowd is not waited for': ({ crowds }) =>
+    inCrowds(crowds, (crowd) => {
+      const join = crowd.join.bind(crowd)
+      crowd.join = (tail) => {
+        if (crowd.size === 0) join(tail)
+      }
+    }),
+  'where two crowds meet, one is forgotten': ({ crowds }) => {
+    const enter = crowds.enter.bind(crowds)
+    crowds.enter = (crowd) => {
+      const there = enter(crowd)
+      if (there !== crowd) (crowd as unknown as { tails: Set<unknown> }).tails.clear()
+      return there
+    }
   },
+  'who stops is left in the crowd': ({ crowds }) =>
+    inCrowds(crowds, (crowd) => {
+      crowd.leave = () => {}
+    }),
   'the check for a rollback is left out': ({ bell }) => {
     bell.lowestSince = () => undefined
   },
@@ -54,20 +91,22 @@ const mutants: Record<string, (parts: Parts) => void> = {
     bell.rolledBack = (last) => rolledBack(last + 1)
   },
   'now is the head at the first pull, not at the call': (parts) => {
-    const { tail } = parts
-    parts.tail = (query, values, options) => {
-      let made: AsyncIterableIterator<RawPage> | undefined
-      const pages = (): AsyncIterableIterator<RawPage> => (made ??= tail.call(parts, query, values, options))
-      const late: AsyncIterableIterator<RawPage> = {
-        next: () => pages().next(),
-        return: () => pages().return!(),
-        [Symbol.asyncIterator]: () => late,
+    const { subscribe } = parts
+    parts.subscribe = (query, values, options) => {
+      let made: ReturnType<typeof subscribe> | undefined
+      const tail = (): ReturnType<typeof subscribe> => (made ??= subscribe.call(parts, query, values, options))
+      return {
+        get ended() {
+          return made?.ended ?? false
+        },
+        pull: (taker) => tail().pull(taker),
+        stop: () => tail().stop(),
       }
-      return late
     }
   },
-  'an abort does not wake': ({ bell }) => {
-    bell.rouse = () => {}
+  'an abort does not wake': (parts) => {
+    const { subscribe } = parts
+    parts.subscribe = (query, values, { signal: _, ...options }) => subscribe.call(parts, query, values, options)
   },
   'closing does not wake': ({ bell }) => {
     bell.silence = () => {}

@@ -1,0 +1,202 @@
+/**
+ * Crowds: tails of one list that stand at one place wait together. A ring wakes the crowd, which reads once, and hands what it found to each of
+ * its tails in a plain loop; where nothing was found, it goes back to sleep, and no tail has heard of it.
+ * **Invariants:** the ticket is taken before the read; nothing lies between the cursor of a tail and that of the crowd it waits in; a crowd is
+ * found by its place as long as a tail waits in it, and by nobody else's; after a rollback no crowd goes on, each tail looks for its place anew.
+ */
+import type { Head } from '../layout/head.ts'
+import { MAX_LIMIT } from '../params.ts'
+import { idText, parseCursor } from '../position.ts'
+import type { List } from '../query.ts'
+import { offers } from '../resources/offer.ts'
+import type { PageOptions, RawPage } from '../scan/page.ts'
+import type { Values } from '../scan/resolve.ts'
+import { isPromise, type MaybePromise } from '../store.ts'
+import type { Bell, Sleeper } from './bell.ts'
+
+/** What crowds need of the ledger they belong to. */
+export interface Source {
+  readonly bell: Bell
+  readonly head: Head
+  read(query: List<any>, values: Values, options: PageOptions): MaybePromise<RawPage>
+  /** Resolves when what is being appended or taken back now has rung the bell. */
+  settled(): Promise<void>
+}
+
+/** A list with its values. */
+export interface Followed {
+  readonly query: List<any>
+  readonly values: Values
+  /** Equal for equal lists. */
+  readonly key: string
+}
+
+export function followed(query: List<any>, values: Values): Followed {
+  const said = JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  return { query, values, key: `${query.path} ${said} ` }
+}
+
+/** A tail as its crowd sees it. */
+export interface Waiting {
+  /** Is given the page after its cursor, and stands where the crowd does now; `reached` is the newest ledger in the page. */
+  take(page: RawPage, crowd: Crowd, reached: number): void
+  /** Goes on waiting in this crowd. */
+  enter(crowd: Crowd): void
+  /** Looks for its place again: history was taken back, or is closed. */
+  again(): void
+  fail(error: unknown): void
+}
+
+/** After every record of a ledger and of those before it. */
+const endOf = (ledger: number): string => idText(ledger, 0xffffffff)
+
+export class Crowd implements Sleeper {
+  /** Tells hand-overs apart: who was handed a page at this stage, and no later one, stands at this crowd's place. */
+  stage = 0
+  readonly list: Followed
+  private readonly crowds: Crowds
+  private tails = new Set<Waiting>()
+  private cursor: string
+  /** As of which nothing lies after the cursor; -1 where that is not known. */
+  private ticket = -1
+  private rollbacks: number
+  private reading = false
+
+  constructor(crowds: Crowds, list: Followed, cursor: string) {
+    this.crowds = crowds
+    this.list = list
+    this.cursor = cursor
+    this.rollbacks = crowds.source.bell.rollbackCount
+  }
+
+  get size(): number {
+    return this.tails.size
+  }
+
+  get place(): string {
+    return this.list.key + this.cursor
+  }
+
+  /** This crowd, or the one that has come to its place while nobody waited here. */
+  standing(): Crowd {
+    return this.tails.size > 0 ? this : this.crowds.enter(this)
+  }
+
+  join(tail: Waiting): void {
+    this.tails.add(tail)
+    if (this.tails.size === 1 && !this.reading) this.crowds.source.bell.after(this.ticket, this)
+  }
+
+  leave(tail: Waiting): void {
+    if (this.tails.delete(tail) && this.tails.size === 0) this.disband()
+  }
+
+  /** Everyone who waits here, who from now on waits here no more. */
+  private disband(): Set<Waiting> {
+    const { tails } = this
+    this.tails = new Set()
+    this.crowds.source.bell.forget(this)
+    this.crowds.remove(this)
+    return tails
+  }
+
+  wake(): void {
+    if (this.reading || this.tails.size === 0) return
+    const { source } = this.crowds
+    const { bell } = source
+    if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
+    const ticket = bell.ticket()
+    const { last } = source.head
+    const { query, values } = this.list
+    try {
+      const page = source.read(query, values, this.cursor === '' ? { limit: MAX_LIMIT } : { cursor: this.cursor, limit: MAX_LIMIT })
+      if (!isPromise(page)) return void this.found(page, ticket, last)
+      this.reading = true
+      page.then(
+        (come) => {
+          this.reading = false
+          this.found(come, ticket, last)
+        },
+        (error) => this.failed(error),
+      )
+    } catch (error) {
+      this.failed(error)
+    }
+  }
+
+  private found(page: RawPage, ticket: number, last: number): void {
+    const { bell } = this.crowds.source
+    if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
+    const newest = page.records.at(-1)
+    if (newest === undefined) {
+      this.ticket = ticket
+      if (this.advance(last)) bell.after(ticket, this)
+      return
+    }
+    const tails = this.disband()
+    this.stage++
+    this.cursor = page.next
+    this.ticket = page.ended === 'end' ? ticket : -1
+    let reached = newest.block.hi(newest.at)
+    // The id of an offer does not say when it was made.
+    if (this.list.query.of === offers) for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, 2)))
+    for (const tail of tails) tail.take(page, this, reached)
+  }
+
+  /**
+   * Nothing lies after the cursor up to the end of the ledger `last`: so the crowd stands there. Crowds that came from different places meet.
+   * @returns false where this crowd has gone into another one
+   */
+  private advance(last: number): boolean {
+    const { query } = this.list
+    if (query.of === offers || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
+    this.crowds.remove(this)
+    this.cursor = endOf(last)
+    const there = this.crowds.enter(this)
+    if (there === this) return true
+    for (const tail of this.disband()) tail.enter(there)
+    return false
+  }
+
+  /** What was being read may have been taken back meanwhile: then the error is not what there is to say. */
+  private failed(error: unknown): void {
+    const { bell, settled } = this.crowds.source
+    this.reading = true
+    void settled().then(() => {
+      this.reading = false
+      if (bell.isSilent || bell.rollbackCount !== this.rollbacks) this.scatter()
+      else for (const tail of this.disband()) tail.fail(error)
+    })
+  }
+
+  private scatter(): void {
+    for (const tail of this.disband()) tail.again()
+  }
+}
+
+/** The crowds of a ledger, by their places. */
+export class Crowds {
+  readonly source: Source
+  private readonly byPlace = new Map<string, Crowd>()
+
+  constructor(source: Source) {
+    this.source = source
+  }
+
+  at(list: Followed, cursor: string): Crowd {
+    return this.byPlace.get(list.key + cursor) ?? this.enter(new Crowd(this, list, cursor))
+  }
+
+  /** The crowd that stands where this one does: another one that came first, or this one. */
+  enter(crowd: Crowd): Crowd {
+    const { place } = crowd
+    const held = this.byPlace.get(place)
+    if (held === undefined) this.byPlace.set(place, crowd)
+    return held ?? crowd
+  }
+
+  remove(crowd: Crowd): void {
+    const { place } = crowd
+    if (this.byPlace.get(place) === crowd) this.byPlace.delete(place)
+  }
+}

@@ -1,0 +1,95 @@
+/** Streams: a tail as an async iterator, of pages or of what is in them. */
+import type { RawPage } from '../scan/page.ts'
+import type { Tail, Taker } from './tail.ts'
+
+export interface TailOptions {
+  /** Start after this paging token; `now` for what comes after the call. Default: the earliest record. */
+  readonly cursor?: string
+  /** Ends the stream, quietly, when it aborts. */
+  readonly signal?: AbortSignal
+}
+
+/** An async iterator of pages or records that also ends by `return()`, by its signal, and with `await using`. */
+export interface Stream<T> extends AsyncIterableIterator<T, void, undefined> {
+  return(): Promise<IteratorResult<T, void>>
+  [Symbol.asyncIterator](): Stream<T>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+interface Asked<T> {
+  resolve(result: IteratorResult<T, void>): void
+  reject(error: unknown): void
+}
+
+const done = { done: true, value: undefined } as const
+const nothing: readonly never[] = []
+
+/** What `split` makes of each page, as `give` shows it, one a pull. Pulls that overlap are answered in order. */
+export class TailStream<I, T> implements Stream<T>, Taker {
+  private readonly tail: Tail
+  private readonly split: (page: RawPage) => readonly I[]
+  private readonly give: (item: I) => T
+  private items: readonly I[] = nothing
+  private at = 0
+  private asked: Asked<T>[] = []
+
+  constructor(tail: Tail, split: (page: RawPage) => readonly I[], give: (item: I) => T) {
+    this.tail = tail
+    this.split = split
+    this.give = give
+  }
+
+  next(): Promise<IteratorResult<T, void>> {
+    return new Promise((resolve, reject) => {
+      this.asked.push({ resolve, reject })
+      if (this.asked.length === 1) this.answer()
+    })
+  }
+
+  /** Answers what is asked from what is at hand, and pulls for the rest. */
+  private answer(): void {
+    while (this.asked.length > 0) {
+      if (this.tail.ended) return void this.end()
+      if (this.at === this.items.length) return void this.tail.pull(this)
+      try {
+        const value = this.give(this.items[this.at]!)
+        this.at++
+        this.asked.shift()!.resolve({ done: false, value })
+      } catch (error) {
+        this.fail(error)
+        this.tail.stop()
+      }
+    }
+  }
+
+  page(page: RawPage): void {
+    this.items = this.split(page)
+    this.at = 0
+    this.answer()
+  }
+
+  end(): void {
+    this.items = nothing
+    this.at = 0
+    for (const { resolve } of this.asked.splice(0)) resolve(done)
+  }
+
+  fail(error: unknown): void {
+    this.asked.shift()?.reject(error)
+    this.end()
+  }
+
+  async return(): Promise<IteratorResult<T, void>> {
+    this.tail.stop()
+    this.end()
+    return done
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return()
+  }
+}
