@@ -25,15 +25,31 @@ export function createHandler(ledger: Ledger, options: CoreOptions = {}): (reque
 }
 
 /** An event stream as a body that is pulled. */
-const bodyOf = (frames: Frames): ReadableStream<Uint8Array> =>
-  new ReadableStream<Uint8Array>(
+function bodyOf(frames: Frames): ReadableStream<Uint8Array> {
+  let over = false
+  return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        const bytes = await frames.next()
-        if (bytes) controller.enqueue(bytes)
-        else controller.close()
+      pull: (controller) =>
+        new Promise((resolve) => {
+          frames.pull({
+            frame({ bytes }) {
+              controller.enqueue(bytes)
+              resolve()
+            },
+            end(cut) {
+              if (over) return
+              over = true
+              if (cut) controller.error(new Error('The reader took nothing for too long.'))
+              else controller.close()
+              resolve()
+            },
+          })
+        }),
+      cancel() {
+        over = true
+        frames.end()
       },
-      cancel: () => frames.end(),
     },
     { highWaterMark: 0 },
   )
+}

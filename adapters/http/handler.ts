@@ -49,14 +49,14 @@ export interface CoreOptions extends StreamOptions {
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
-  /** Ends all event streams, each where a reader can take it up again. */
+  /** Ends all event streams, each where a reader can take it up again, and refuses new ones. */
   endStreams(): void
 }
 
 /** @throws TypeError for a baseUrl that is none */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   const core = new HttpCore(ledger, options)
-  return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.endAll() })
+  return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
 }
 
 class HttpCore {

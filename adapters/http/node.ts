@@ -10,21 +10,14 @@ import { isPromise, type Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
 import { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'
 import type { ProblemName } from './problem.ts'
-import type { Frames } from './stream.ts'
+import { pump } from './pump.ts'
 
 /** Requests that may wait on a socket for the answer before them. */
 const MAX_QUEUED = 32
 /** Bytes of a request's header: room for a target that is then refused by its length. */
 const MAX_HEADER_BYTES = 32 * 1024
 
-const STALL_MS = 30_000
-
-export interface ListenerOptions extends CoreOptions {
-  /** How long an event stream waits for a reader that takes nothing, before it is cut. Default 30,000. */
-  readonly streamStallMs?: number
-}
-
-export interface ServeOptions extends ListenerOptions {
+export interface ServeOptions extends CoreOptions {
   /** 0 picks a free one. */
   readonly port: number
   /** Default `127.0.0.1`: open it to others on purpose. */
@@ -54,8 +47,8 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`).
  * @throws TypeError for a baseUrl that is none
  */
-export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  return inTurn(createCore(ledger, options), options.streamStallMs ?? STALL_MS)
+export function listener(ledger: Ledger, options: CoreOptions = {}): Listener {
+  return inTurn(createCore(ledger, options))
 }
 
 /** The requests of one socket: the one being answered, and those behind it. */
@@ -66,7 +59,7 @@ interface Turn {
   readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
 }
 
-function inTurn(core: Core, stallMs: number): Listener {
+function inTurn(core: Core): Listener {
   const turns = new WeakMap<Duplex, Turn>()
   const start = (turn: Turn, request: IncomingMessage, response: ServerResponse): void => {
     turn.busy = true
@@ -78,8 +71,7 @@ function inTurn(core: Core, stallMs: number): Listener {
     })
     const last = turn.full && turn.waiting.length === 0
     const answer = core(coreRequest(request))
-    const send = (ready: CoreResponse): void =>
-      ready.frames ? void pump(response, ready, ready.frames, stallMs) : write(response, ready, last)
+    const send = (ready: CoreResponse): void => (ready.frames ? pump(response, ready, ready.frames) : write(response, ready, last))
     if (isPromise(answer)) void answer.then(send)
     else send(answer)
   }
@@ -133,39 +125,6 @@ function write(response: ServerResponse, { status, headers, parts }: CoreRespons
   socket?.uncork()
 }
 
-/** Writes an event stream as fast as its reader takes it: what was pulled is written, and nothing is pulled before that has drained. */
-async function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames, stallMs: number): Promise<void> {
-  if (response.destroyed) return frames.end()
-  response.once('close', () => frames.end())
-  response.writeHead(status, headers)
-  for (let bytes = await frames.next(); bytes; bytes = await frames.next()) {
-    if (response.destroyed) return
-    if (!response.write(bytes) && !(await drained(response, stallMs))) {
-      frames.end(true)
-      response.destroy()
-      return
-    }
-  }
-  // With its connection: a client that asks again over it would reach a server that is closing.
-  const { socket } = response
-  response.end(() => socket?.destroySoon())
-}
-
-/** True when the socket has taken what was written; false when it took too long or is gone. */
-function drained(response: ServerResponse, stallMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const done = (taken: boolean): void => {
-      clearTimeout(timer)
-      response.off('drain', drain).off('close', close)
-      resolve(taken)
-    }
-    const drain = (): void => done(true)
-    const close = (): void => done(false)
-    const timer = setTimeout(close, stallMs)
-    response.once('drain', drain).once('close', close)
-  })
-}
-
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
@@ -187,7 +146,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
       requireHostHeader: false,
       noDelay: true,
     },
-    inTurn(core, options.streamStallMs ?? STALL_MS),
+    inTurn(core),
   )
   server.maxConnections = options.maxConnections ?? 10_000
   // A socket that takes no byte of an answer for so long is dead.

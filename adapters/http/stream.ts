@@ -1,25 +1,26 @@
 /**
- * Event streams: the frames of a tail, pulled one answer at a time by whoever writes them to a socket.
- *
- *     hello    retry: 1000 ⏎ event: open ⏎ data: "hello" ⏎ id: <cursor> ⏎ ⏎      at once, and after silence
- *     record   data: <one line of JSON> ⏎ id: <paging token> ⏎ ⏎
- *     error    event: error ⏎ data: <problem> ⏎ ⏎                                then the end
- *
- * `id` comes after `data`: older clients take the id from its line at once, so that a connection cut between the two would lose the record.
- * **Invariants:** nothing is read ahead of what was pulled; the records that one commit brings are rendered once for all tails that wait for
- * them with one base URL.
+ * Event streams: the frames of tails, given one at a time to whoever writes them to a socket.
+ * **Invariants:** nothing is read ahead of what was asked for; the records that one commit brings are rendered once for all streams that wait at
+ * one place with one base URL; whatever goes wrong in a stream ends that stream, with an error that its reader sees, and no other.
  */
-import type { Ledger, List, RawPage, Stream } from '../../src/index.ts'
-import { Out, own, utf8 } from './bytes.ts'
+import type { Ledger, List, RawPage, Tail, Taker } from '../../src/index.ts'
+import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
-import { type Problem, ProblemError, problemBody } from './problem.ts'
+import { type Problem, ProblemError } from './problem.ts'
 
 /** The body of an event stream. */
 export interface Frames {
-  /** The next bytes to send; undefined at the end. One call at a time. */
-  next(): Promise<Uint8Array | undefined>
-  /** Ends the stream and lets go of everything; `cut` where the reader was too slow. */
-  end(cut?: boolean): void
+  /** Gives the next frame to the reader, or the end: at once, or when there is one. One call at a time. */
+  pull(reader: FrameReader): void
+  /** Ends the stream and lets go of everything. */
+  end(): void
+}
+
+/** Whoever writes frames to a socket. It pulls again when the socket has taken a frame. */
+export interface FrameReader {
+  frame(frame: Frame): void
+  /** `cut` where it took nothing for too long: what it still holds is not to be waited for. */
+  end(cut: boolean): void
 }
 
 /** A stream as it was asked for: everything checked, nothing read. */
@@ -37,22 +38,9 @@ export interface StreamOptions {
   readonly maxStreams?: number
   /** Silence after which the hello is sent again. Default 15,000. */
   readonly streamIdleMs?: number
+  /** How long an event stream waits for a reader that does not take what it was given, before it is cut. Default 30,000. */
+  readonly streamStallMs?: number
 }
-
-const scratch = new Out()
-
-/** The frames of a page's records. */
-function frame({ records }: RawPage, renderer: Renderer): Uint8Array {
-  scratch.at = 0
-  for (const { block, at } of records) {
-    scratch.ascii('data: ')
-    renderer.record(scratch, block, at)
-    scratch.ascii(`\nid: ${block.token(at)}\n\n`)
-  }
-  return own(scratch.bytes.subarray(0, scratch.at))
-}
-
-const hello = (cursor: string): Uint8Array => utf8(`retry: 1000\nevent: open\ndata: "hello"\nid: ${cursor}\n\n`)
 
 const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')
 
@@ -60,56 +48,102 @@ const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_cha
 const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void =>
   diagnostics?.channel('ledger-folio:stream').publish({ event, path, events })
 
+/** Parts of the shorter wait at which streams are looked through. */
+const PRECISION = 16
+
 /** The open streams of a core. */
 export class Streams {
   readonly open = new Set<FramesOf>()
   events = 0
   cut = 0
-  readonly idleMs: number
+  /** Rises by one each time streams are looked through: what waits are measured in. */
+  clock = 0
+  private readonly idle: number
+  private readonly stall: number
+  private readonly tickMs: number
   private readonly max: number
   private readonly ledger: Ledger
-  private readonly shared = new WeakMap<RawPage, { readonly renderer: Renderer; readonly bytes: Uint8Array }>()
   private readonly problem: (error: unknown) => Problem
+  /** Streams that are being opened. */
+  private opening = 0
+  private closed = false
+  private timer: ReturnType<typeof setInterval> | undefined
+  private readonly shared = new WeakMap<RawPage, { readonly renderer: Renderer; readonly frame: Frame }>()
 
   /** @param problem what an error after the hello is answered with */
-  constructor(ledger: Ledger, { maxStreams = 10_000, streamIdleMs = 15_000 }: StreamOptions, problem: (error: unknown) => Problem) {
+  constructor(
+    ledger: Ledger,
+    { maxStreams = 10_000, streamIdleMs = 15_000, streamStallMs = 30_000 }: StreamOptions,
+    problem: (error: unknown) => Problem,
+  ) {
     this.ledger = ledger
     this.max = maxStreams
-    this.idleMs = streamIdleMs
     this.problem = problem
+    this.tickMs = Math.max(1, Math.min(streamIdleMs, streamStallMs) / PRECISION)
+    this.idle = Math.ceil(streamIdleMs / this.tickMs)
+    this.stall = Math.ceil(streamStallMs / this.tickMs)
   }
 
   /** Opens a stream. What would make a page fail makes this fail, before anything is sent. @throws ProblemError, and as Ledger.read */
-  async start({ query, values, cursor, renderer }: StreamRequest): Promise<Frames> {
-    if (this.open.size >= this.max) throw new ProblemError({ name: 'unavailable', detail: 'Too many streams are open. Try again later.' })
-    // The tail first: what is taken back from now on, it knows of. `now` is asked for in the same turn, so both mean the same head.
-    const tail = this.ledger.tail(query, values, { cursor })
-    let from = cursor
+  async start(request: StreamRequest): Promise<Frames> {
+    if (this.open.size + this.opening >= this.max)
+      throw new ProblemError({ name: 'unavailable', detail: 'Too many streams are open. Try again later.' })
+    this.opening++
     try {
-      if (cursor === 'now') from = await this.ledger.now(query)
+      return await this.begin(request)
+    } finally {
+      this.opening--
+    }
+  }
+
+  private async begin({ query, values, cursor, renderer }: StreamRequest): Promise<Frames> {
+    // The tail first: what is taken back from now on, it knows of. `now` is asked for in the same turn, so both mean the same head.
+    const tail = this.ledger.subscribe(query, values, { cursor })
+    try {
+      const from = cursor === 'now' ? await this.ledger.now(query) : cursor
       await this.ledger.read(query, values, from === '' ? { limit: 1 } : { cursor: from, limit: 1 })
+      if (this.closed) throw new ProblemError({ name: 'unavailable', detail: 'The service is closing.' })
+      const frames = new FramesOf(this, query.path, tail, from, renderer)
+      this.open.add(frames)
+      this.watch()
+      tell('open', query.path, 0)
+      return frames
     } catch (error) {
-      void tail.return()
+      tail.stop()
       throw error
     }
-    const frames = new FramesOf(this, query.path, tail, from, renderer)
-    this.open.add(frames)
-    tell('open', query.path, 0)
-    return frames
   }
 
-  /** The frames of a page; one buffer for all who got the same page. */
-  framed(page: RawPage, renderer: Renderer): Uint8Array {
+  /** Looks through the streams every so often, as long as there are any. */
+  private watch(): void {
+    this.timer ??= setInterval(() => {
+      this.clock++
+      for (const frames of this.open) frames.look(this.clock - this.idle, this.clock - this.stall)
+    }, this.tickMs)
+    if (typeof this.timer === 'object') this.timer.unref()
+  }
+
+  /** A stream is over. */
+  left(frames: FramesOf, event: 'end' | 'cut', path: string, events: number): void {
+    this.open.delete(frames)
+    if (event === 'cut') this.cut++
+    tell(event, path, events)
+    if (this.open.size > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
+  }
+
+  /** The frame of a page; one for all who got the same page. */
+  framed(page: RawPage, renderer: Renderer): Frame {
     const held = this.shared.get(page)
-    if (held?.renderer === renderer) return held.bytes
-    const bytes = frame(page, renderer)
-    this.shared.set(page, { renderer, bytes })
-    return bytes
+    if (held?.renderer === renderer) return held.frame
+    const frame = recordsFrame(page, renderer)
+    this.shared.set(page, { renderer, frame })
+    return frame
   }
 
-  failed(error: unknown): Uint8Array {
-    const body = new TextDecoder().decode(problemBody(this.problem(error)))
-    return utf8(`event: error\ndata: ${body}\n\n`)
+  failed(error: unknown): Frame {
+    return errorFrame(this.problem(error))
   }
 
   /** Ledgers that the stream furthest behind has still to be sent. */
@@ -120,101 +154,127 @@ export class Streams {
     return lag
   }
 
-  endAll(): void {
+  /** Ends all streams, and refuses new ones. */
+  close(): void {
+    this.closed = true
     for (const frames of this.open) frames.end()
   }
 }
 
-class FramesOf implements Frames {
+class FramesOf implements Frames, Taker {
   /** The ledger of the newest record sent, while there is more to send; 0 when caught up. */
   reached = 0
   private events = 0
   private greeted = false
-  private ended = false
   private over = false
+  /** Of the newest record that was given. */
   private cursor: string
+  /** When the reader was given something, or asked for more. */
+  private since: number
+  /** Whoever waits for a frame. */
+  private reader: FrameReader | undefined
+  /** Whoever was given one and has not asked for another yet. */
+  private busy: FrameReader | undefined
   private pulling = false
-  private arrived: { readonly page: RawPage | undefined; readonly error?: unknown } | undefined
-  private wake: (() => void) | undefined
+  /** What came for a reader that is busy with a hello. */
+  private arrived: RawPage | undefined
+  private failure: { readonly error: unknown } | undefined
   private readonly streams: Streams
   private readonly path: string
-  private readonly tail: Stream<RawPage>
+  private readonly tail: Tail
   private readonly renderer: Renderer
 
-  constructor(streams: Streams, path: string, tail: Stream<RawPage>, cursor: string, renderer: Renderer) {
+  constructor(streams: Streams, path: string, tail: Tail, cursor: string, renderer: Renderer) {
     this.streams = streams
     this.path = path
     this.tail = tail
     this.cursor = cursor
     this.renderer = renderer
+    this.since = streams.clock
   }
 
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.over) return undefined
+  pull(reader: FrameReader): void {
+    this.busy = undefined
+    if (this.over) return void reader.end(false)
+    this.reader = reader
+    this.since = this.streams.clock
+    const { arrived } = this
     if (!this.greeted) {
       this.greeted = true
-      return hello(this.cursor)
+      this.give(helloFrame(this.cursor))
+    } else if (arrived) {
+      this.arrived = undefined
+      this.page(arrived)
+    } else if (this.failure) this.fail(this.failure.error)
+    else if (!this.pulling) {
+      this.pulling = true
+      this.tail.pull(this)
     }
-    if (!this.pulling) this.pull()
-    if (!this.arrived) await this.wait()
-    if (this.over) return undefined
-    if (!this.arrived) return hello(this.cursor)
-    const { page, error } = this.arrived
-    this.arrived = undefined
+  }
+
+  private give(frame: Frame): void {
+    const { reader } = this
+    this.reader = undefined
+    this.busy = reader
+    this.since = this.streams.clock
+    reader?.frame(frame)
+  }
+
+  page(page: RawPage): void {
     this.pulling = false
-    if (error !== undefined) {
-      const last = this.streams.failed(error)
-      this.finish('end')
-      return last
+    if (this.over) return
+    if (!this.reader) {
+      this.arrived = page
+      return
     }
-    if (!page) {
-      this.finish('end')
-      return undefined
+    let frame: Frame
+    try {
+      frame = this.streams.framed(page, this.renderer)
+    } catch (error) {
+      return void this.fail(error)
     }
     const { block, at } = page.records.at(-1)!
     this.reached = page.ended === 'limit' ? block.hi(at) : 0
     this.cursor = page.next
     this.events += page.records.length
     this.streams.events += page.records.length
-    return this.streams.framed(page, this.renderer)
+    this.give(frame)
   }
 
-  private pull(): void {
-    this.pulling = true
-    const arrive = (arrived: NonNullable<FramesOf['arrived']>): void => {
-      this.arrived = arrived
-      this.wake?.()
+  fail(error: unknown): void {
+    this.pulling = false
+    const { reader } = this
+    if (this.over) return
+    if (!reader) {
+      this.failure = { error }
+      return
     }
-    this.tail.next().then(
-      ({ done, value }) => arrive({ page: done ? undefined : value }),
-      (error) => arrive({ page: undefined, error }),
-    )
+    this.reader = undefined
+    this.finish('end')
+    reader.frame(this.streams.failed(error))
   }
 
-  /** Resolves when a page has arrived, when it was silent for too long, or at the end. */
-  private wait(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.wake?.(), this.streams.idleMs)
-      this.wake = () => {
-        this.wake = undefined
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  end(): void {
+    this.pulling = false
+    this.finish('end')
   }
 
-  end(cut = false): void {
-    if (!this.ended) this.finish(cut ? 'cut' : 'end')
+  /** Greets a reader that has waited since before `idle`, cuts one that has been busy since before `stall`. */
+  look(idle: number, stall: number): void {
+    if (this.reader ? this.since > idle : this.since > stall) return
+    if (this.reader) this.give(helloFrame(this.cursor))
+    else this.finish('cut')
   }
 
   private finish(event: 'end' | 'cut'): void {
+    if (this.over) return
     this.over = true
-    if (this.ended) return
-    this.ended = true
-    this.streams.open.delete(this)
-    if (event === 'cut') this.streams.cut++
-    tell(event, this.path, this.events)
-    this.wake?.()
-    void this.tail.return()
+    const { reader, busy } = this
+    this.reader = undefined
+    this.busy = undefined
+    this.streams.left(this, event, this.path, this.events)
+    this.tail.stop()
+    reader?.end(false)
+    if (event === 'cut') busy?.end(true)
   }
 }

@@ -1,0 +1,51 @@
+/**
+ * The frames of event streams, byte for byte.
+ *
+ *     hello    retry: 1000 ⏎ event: open ⏎ data: "hello" ⏎ id: <cursor> ⏎ ⏎      at once, and after silence
+ *     record   data: <one line of JSON> ⏎ id: <paging token> ⏎ ⏎
+ *     error    event: error ⏎ data: <problem> ⏎ ⏎                                then the end
+ *
+ * `id` comes after `data`: older clients take the id from its line at once, so that a connection cut between the two would lose the record.
+ */
+import type { RawPage } from '../../src/index.ts'
+import { fromUtf8, Out, own } from './bytes.ts'
+import type { Renderer } from './hal.ts'
+import { type Problem, problemBody } from './problem.ts'
+
+/** What is sent at a time: as it is, and as one chunk of an HTTP/1.1 body. Views of one buffer, not to be written to. */
+export interface Frame {
+  readonly bytes: Uint8Array
+  readonly chunk: Uint8Array
+}
+
+const scratch = new Out()
+/** Room for the length of a chunk in hexadecimal digits, and its line end. */
+const HEAD = 10
+
+function frame(write: (out: Out) => void): Frame {
+  scratch.at = HEAD
+  write(scratch)
+  const length = scratch.at - HEAD
+  scratch.ascii('\r\n')
+  const end = scratch.at
+  const head = `${length.toString(16)}\r\n`
+  scratch.at = HEAD - head.length
+  const start = scratch.ascii(head)
+  const chunk = own(scratch.bytes.subarray(start, end))
+  return { chunk, bytes: chunk.subarray(head.length, head.length + length) }
+}
+
+/** @param cursor what the stream starts after, or the newest id that was sent */
+export const helloFrame = (cursor: string): Frame => frame((out) => out.ascii(`retry: 1000\nevent: open\ndata: "hello"\nid: ${cursor}\n\n`))
+
+export const errorFrame = (problem: Problem): Frame => frame((out) => out.text(`event: error\ndata: ${fromUtf8(problemBody(problem))}\n\n`))
+
+/** All records of a page. */
+export const recordsFrame = ({ records }: RawPage, renderer: Renderer): Frame =>
+  frame((out) => {
+    for (const { block, at } of records) {
+      out.ascii('data: ')
+      renderer.record(out, block, at)
+      out.ascii(`\nid: ${block.token(at)}\n\n`)
+    }
+  })
