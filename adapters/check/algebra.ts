@@ -85,9 +85,13 @@ export const pagingAlgebra: readonly PagingLaw[] = [
       if (start.records.length === 0) return EMPTY
       for (const limit of limitsOf(listing)) {
         // A walk costs a request a page; where those are counted, small limits go less far.
-        const most = Math.min(start.records.length, limit * Math.max(3, Math.floor(cases / 4)))
+        const most = Math.min(start.records.length + (start.ended ? 1 : 0), limit * Math.max(3, Math.floor(cases / 4)))
         const { records } = await walk(listing, 'asc', limit, most)
-        same(listing, records, start.records.slice(0, most), `the walk by pages of ${limit}`)
+        // A record more has been added meanwhile, or was left out before.
+        const known = records.length > start.records.length ? await oldest(listing, records.length) : start
+        same(listing, records, known.records.slice(0, records.length), `the walk by pages of ${limit}`)
+        if (records.length < Math.min(most, start.records.length))
+          throw new Fault(`the walk by pages of ${limit} ends after ${records.length} records`)
       }
       return undefined
     },
@@ -96,12 +100,16 @@ export const pagingAlgebra: readonly PagingLaw[] = [
     name: 'descending is ascending, reversed',
     async check(listing, { window }) {
       const held = (await windows(listing, window)).at(-1)!
-      const { records, tokens, first, last } = held
-      if (records.length === 0) return EMPTY
-      const down = await walk(listing, 'desc', Math.min(10, maxLimit(listing)), records.length, last ? '' : tokens.at(-1)!)
-      const known = last ? records : records.slice(0, -1)
-      same(listing, down.records.slice(0, known.length), [...known].reverse(), 'the walk desc')
-      if (first && !down.ended && down.records.length > known.length) throw new Fault('descending there are more records than ascending')
+      const [newest] = held.tokens.slice(-1)
+      if (newest === undefined) return EMPTY
+      // What is ahead by now was added meanwhile, or was left out going down.
+      const { records: ahead } = await ask(listing, newest, 'asc', maxLimit(listing))
+      const known = [...held.records, ...ahead].reverse()
+      const limit = Math.min(10, maxLimit(listing))
+      const { records } = await walk(listing, 'desc', limit, known.length + maxLimit(listing))
+      const at = records.findIndex((record) => listing.token(record) === listing.token(known[0]))
+      const down = at < 0 ? records : records.slice(at)
+      same(listing, held.first ? down : down.slice(0, known.length), known, 'the walk desc')
       return undefined
     },
   },
@@ -155,6 +163,14 @@ export const pagingAlgebra: readonly PagingLaw[] = [
         await listing.grow()
         await look()
       }
+      const all = await listing.records?.()
+      if (all)
+        same(
+          listing,
+          (await walk(listing, 'asc', maxLimit(listing), all.length + 1)).records,
+          all,
+          'the walk asc, after newer records were added',
+        )
       return undefined
     },
   },

@@ -89,17 +89,24 @@ export function halListing(client: Client, url: string, limit: number): PagedLis
   }
 }
 
-/** The largest limit that a service takes and keeps to, of those that are usual. */
+/**
+ * The largest limit that a service takes and keeps to, of those that are usual.
+ * @throws Fault where it gives fewer records than asked for, and its next link passes over the others
+ */
 export async function largestLimit(client: Client, url: string, most = 200): Promise<number> {
   for (const limit of [200, 100, 50, 20, 10].filter((one) => one <= most)) {
-    const { status, body } = await client.get(paged(url, '', 'asc', limit))
-    const count = recordsIn(body)?.length
-    if (status !== 200 || count === undefined) continue
-    const last = recordsIn(body)!.at(-1)
-    if (count === limit || last === undefined) return limit
+    const asked = paged(url, '', 'asc', limit)
+    const { status, body } = await client.get(asked)
+    const records = recordsIn(body)
+    if (status !== 200 || records === undefined) continue
+    const last = records.at(-1)
+    if (records.length === limit || last === undefined) return limit
     // Fewer than asked for: all there are, or all it ever gives at once.
-    const more = await client.get(paged(url, tokenOf(last), 'asc', 1))
-    return (recordsIn(more.body)?.length ?? 0) === 0 ? limit : count
+    const [following] = recordsIn((await client.get(paged(url, tokenOf(last), 'asc', 1))).body) ?? []
+    if (following === undefined) return limit
+    const [next] = recordsIn((await client.get(targetOf(body._links?.next, asked) ?? asked)).body) ?? []
+    if (tokenOf(next ?? {}) === tokenOf(following)) return records.length
+    throw new Fault(`GET ${asked}: ${records.length} records, the next of which is ${tokenOf(following)}; _links.next passes over it`)
   }
   return 10
 }

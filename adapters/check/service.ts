@@ -53,6 +53,7 @@ export class NoListing extends Error {
 }
 
 const STAYS = pagingAlgebra.at(-1)!.name
+const BOOK = 'it lists what is there now'
 /** These list what is there now, and no history. */
 const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
 
@@ -85,20 +86,23 @@ async function begin(client: Client, url: string, options: Required<PagingOption
   const before = client.requests
   const kind = kindOf(url)
   const laws: LawResult[] = []
-  let look: Pending['look'] = 'it lists what is there now'
+  let look: Pending['look'] = BOOK
   try {
     const listing = halListing(client, url, await largestLimit(client, url, most))
-    if (!isBook(kind)) look = await remember(listing, options)
-    for (const { name, check } of pagingAlgebra) {
-      if (name === STAYS) continue
-      laws.push(await settled(name, listing, options, check, isBook(kind)))
-    }
+    if (!isBook(kind)) look = await remember(listing, options).catch(unread)
+    for (const { name, check } of pagingAlgebra) if (name !== STAYS) laws.push(await settled(name, listing, options, check, isBook(kind)))
   } catch (error) {
     // What is wrong with the first page of all is wrong with every law.
     laws.push({ law: pagingAlgebra[0]!.name, ...whyNot(error) })
-    look = 'its first pages could not be read'
+    look = unread(error)
   }
   return { result: { url, kind, requests: client.requests - before }, laws, look }
+}
+
+/** Why there are no first pages to compare with; the laws say what is wrong with them. */
+function unread(error: unknown): string {
+  const { outcome, detail = '' } = whyNot(error)
+  return outcome === 'broken' ? 'its first pages do not agree' : detail
 }
 
 /** A listing of what is there now may change between two requests: what is broken then is looked at again. */

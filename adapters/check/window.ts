@@ -14,6 +14,8 @@ export interface Window<R> {
   readonly tokens: readonly string[]
   /** It begins where the listing does. */
   readonly first: boolean
+  /** It ended where the listing did. */
+  readonly ended: boolean
   /** It ends where the listing does, and the listing stands still. */
   readonly last: boolean
 }
@@ -60,15 +62,15 @@ export async function walk<R>(
   }
 }
 
-const windowOf = <R>(listing: PagedListing<R>, records: readonly R[], first: boolean, last: boolean): Window<R> => ({
-  ...{ listing, records, first, last },
+const windowOf = <R>(listing: PagedListing<R>, records: readonly R[], first: boolean, ended: boolean): Window<R> => ({
+  ...{ listing, records, first, ended, last: ended && !listing.live },
   tokens: records.map((record) => listing.token(record)),
 })
 
 /** The oldest records of a listing, up to so many. */
 export async function oldest<R>(listing: PagedListing<R>, most: number): Promise<Window<R>> {
   const { records, ended } = await walk(listing, 'asc', maxLimit(listing), most)
-  return windowOf(listing, records, true, ended && !listing.live)
+  return windowOf(listing, records, true, ended)
 }
 
 /** The oldest records of a listing and, where those are not all, the newest: up to so many each. */
@@ -76,7 +78,7 @@ export async function windows<R>(listing: PagedListing<R>, most: number): Promis
   const start = await oldest(listing, most)
   if (start.records.length < most) return [start]
   const { records } = await walk(listing, 'desc', maxLimit(listing), most)
-  return [start, windowOf(listing, records.reverse(), false, !listing.live)]
+  return [start, windowOf(listing, records.reverse(), false, true)]
 }
 
 const shorten = (tokens: readonly string[]): string =>

@@ -1,0 +1,82 @@
+/** `folio check`: what it says of a service, and its exit codes. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { serve } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { openLedger, parseJson } from '../../src/index.ts'
+import { faultyPages } from '../kit/faulty-pages.ts'
+import { halService } from '../kit/hal-service.ts'
+import { Pages } from '../kit/pages.ts'
+import { folio, lines } from './support.ts'
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A service of another make, behind a socket. */
+const other = (pages: Pages): Promise<string> => {
+  const answer = halService(pages)
+  return listening(
+    createServer(async (request, response) => {
+      const { status, body } = await answer(`http://${request.headers.host}${request.url}`)
+      response.writeHead(status, { 'content-type': 'application/hal+json' })
+      for await (const chunk of body!) response.write(chunk)
+      response.end()
+    }),
+  )
+}
+
+test('a service that pages well', async () => {
+  const url = await other(new Pages())
+  const { code, out, err } = await folio(['check', url])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(
+    /^✓ \/rows +9 of 9 laws hold, \d+ requests\n\nno law of paging is broken; 1 listings, 0 checks left out, [\d,]+ requests in [\d.]+ s\n$/,
+  )
+})
+
+test('a service that does not: the law, the request and what came are told, and the exit code is 7', async () => {
+  const [, , Listing] = faultyPages.find(([, fault]) => fault.startsWith('resumes after all records'))!
+  const url = await other(new Listing())
+  const { code, out } = await folio(['check', url])
+  expect(code).toBe(7)
+  expect(out).toMatch(/^✗ \/rows /)
+  expect(out).toMatch(
+    /\n {4}broken: every token resumes exactly after its record.*\n {8}GET \/rows\?cursor=\S+&limit=\d+&order=asc: expected \S+ at place 0, got /,
+  )
+  expect(out).toMatch(/laws of paging are broken on 1 of 1 listings/)
+  const json = await folio(['check', url, '--json', '--requests', '100'])
+  expect(json.code).toBe(7)
+  expect(JSON.parse(json.out)).toMatchObject({ url, listings: [{ kind: '/rows', empty: false, laws: expect.any(Array) }] })
+})
+
+test('our own service, with what was left out', async () => {
+  const ledger = await openLedger(memory())
+  await ledger.ingest(lines(12).map((line) => parseJson(line) as any))
+  const server = await serve(ledger, { port: 0 })
+  try {
+    const { code, out } = await folio(['check', server.url, '--requests', '400', '--window', '20', '--listings', '12'])
+    expect(out).toMatch(/✓ \/ledgers /)
+    expect(out).toMatch(/not checked: .* \(its share of the 400 requests was used\)|12 listings/)
+    expect(code).toBe(0)
+  } finally {
+    await server.close()
+    await ledger.close()
+  }
+})
+
+test('nobody there, or nothing to check', async () => {
+  const url = await listening(createServer((_, response) => response.writeHead(404).end()))
+  expect(await folio(['check', url])).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^folio: cannot be checked: no listing was found at /),
+  })
+  expect(await folio(['check', 'http://127.0.0.1:9'])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^folio: cannot be checked: GET http/),
+  })
+})

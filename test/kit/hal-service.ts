@@ -1,0 +1,47 @@
+/** A service that shares no code with ours: an array over HTTP, as HAL. It answers without a socket, in the place of `fetch`. */
+import type { PagedListing } from '../../adapters/testing/index.ts'
+import type { Order } from '../../src/index.ts'
+
+export interface HalOptions {
+  /** Records are added each time that so many requests were answered. */
+  readonly growEvery?: number
+  /** Where the rows are. Default: `/rows`. */
+  readonly path?: string
+  /** Links with a path alone. */
+  readonly relative?: boolean
+  /** The most records of a page: asked for more, it gives fewer. */
+  readonly most?: number
+  /** Changes what is sent. */
+  readonly spoil?: (body: any, url: URL) => unknown
+  readonly status?: (url: URL) => number | undefined
+}
+
+type Link = (cursor: string, order: Order) => { href: string }
+
+export function halService(listing: PagedListing<any>, options: HalOptions = {}): (url: string) => Promise<Response> {
+  const { growEvery = 0, path = '/rows', relative = false, most = 200, spoil = (body) => body, status = () => undefined } = options
+  let answered = 0
+  const body = async (url: URL): Promise<unknown> => {
+    const base = relative ? '' : url.origin
+    if (url.pathname === '/')
+      return { _links: { self: { href: `${base}/` }, rows: { href: `${base}${path}{?cursor,limit,order}`, templated: true } } }
+    if (url.pathname !== path) return undefined
+    const text = (name: string): string => url.searchParams.get(name) ?? ''
+    const order: Order = text('order') === 'desc' ? 'desc' : 'asc'
+    const limit = Number(text('limit') || 10)
+    const { records, next, prev } = await listing.page(text('cursor'), order, Math.min(limit, most))
+    const link: Link = (cursor, order) => ({ href: `${base}${path}?order=${order}&limit=${limit}&cursor=${cursor}` })
+    return {
+      _links: { self: link(text('cursor'), order), next: link(next, order), prev: link(prev, order === 'asc' ? 'desc' : 'asc') },
+      _embedded: { records: records.map(({ token, ...rest }) => ({ ...rest, paging_token: token })) },
+    }
+  }
+  return async (text) => {
+    const url = new URL(text)
+    if (growEvery > 0 && ++answered % growEvery === 0) await listing.grow?.()
+    const found = await body(url)
+    return found === undefined
+      ? new Response('{}', { status: 404 })
+      : new Response(JSON.stringify(spoil(found, url)), { status: status(url) ?? 200 })
+  }
+}

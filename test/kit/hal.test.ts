@@ -1,0 +1,150 @@
+/** Paging over HTTP: services of other makes, faults that only links have, and the bounds of a check. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { createHandler } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { checkService, type ServiceOptions, type ServiceReport } from '../../adapters/testing/index.ts'
+import { openLedger } from '../../src/index.ts'
+import { type HalOptions, halService } from './hal-service.ts'
+import { Pages } from './pages.ts'
+
+const BASE = 'http://service.example'
+const check = (options: HalOptions, more: ServiceOptions = {}): Promise<ServiceReport> =>
+  checkService(BASE, { fetch: halService(new Pages(), options), ...more })
+
+/** What is said of the broken laws. */
+const said = ({ listings }: ServiceReport): string =>
+  listings.flatMap(({ laws }) => laws.flatMap(({ outcome, detail }) => (outcome === 'broken' ? [detail] : []))).join('\n')
+
+const isPage = (body: any): boolean => body._embedded !== undefined
+
+/** Changes the href of a link on every page. */
+const link =
+  (name: string, change: (href: string) => string | undefined) =>
+  (body: any): unknown => {
+    if (isPage(body)) body._links[name] = { href: change(body._links[name].href) }
+    return body
+  }
+
+describe('a service of another make', () => {
+  test.each<[string, HalOptions]>([
+    ['with links that are paths alone', { relative: true }],
+    ['that never gives more than 20 records', { most: 20 }],
+    ['that refuses a limit above 100', { status: (url) => (Number(url.searchParams.get('limit')) > 100 ? 400 : 200) }],
+    ['without links at its root', { path: '/ledgers', spoil: (body) => (isPage(body) ? body : {}) }],
+    ['whose links name another host', { spoil: link('next', (href) => href.replace(BASE, 'http://behind.example:81')) }],
+  ])('%s', async (_, options) => {
+    const report = await check(options)
+    expect(said(report)).toBe('')
+    expect(report.listings[0]!.laws.filter(({ outcome }) => outcome === 'holds')).toHaveLength(9)
+  })
+})
+
+describe('a service is found out that', () => {
+  test.each<[fault: string, options: HalOptions, says: RegExp]>([
+    ['leaves its next link out', { spoil: link('next', () => undefined) }, /_links\.next is missing/],
+    [
+      'forgets the limit in a link',
+      { spoil: link('next', (href) => href.replace(/limit=\d+&/, '')) },
+      /_links\.next does not keep the limit/,
+    ],
+    [
+      'keeps the order in prev',
+      { spoil: link('prev', (href) => href.replace(/order=(\w+)/, (_, order) => `order=${order === 'asc' ? 'desc' : 'asc'}`)) },
+      /_links\.prev is not in the order/,
+    ],
+    [
+      'leads to another listing',
+      { spoil: link('next', (href) => href.replace('/rows', '/ledgers')) },
+      /_links\.next leads to another listing/,
+    ],
+    [
+      'leaves the tokens out',
+      { spoil: (body: any) => ({ ...body, ...(isPage(body) && { _embedded: { records: [{}] } }) }) },
+      /no paging token/,
+    ],
+    ['sends no page', { spoil: (body: any, url) => (url.searchParams.get('limit') === '7' ? {} : body) }, /_embedded\.records is missing/],
+    ['fails now and then', { status: (url) => (url.searchParams.get('limit') === '7' ? 500 : 200) }, /answered 500/],
+  ])('%s', async (_, options, says) => {
+    const report = await check(options)
+    expect(report.broken).toBeGreaterThan(0)
+    expect(said(report)).toMatch(says)
+  })
+})
+
+test('one listing is checked where the URL is one, its filters kept', async () => {
+  const asked: string[] = []
+  const fetch = halService(new Pages(), { spoil: link('next', (href) => `${href}&asset=USD`) })
+  const report = await checkService(`${BASE}/rows?asset=USD&limit=3`, {
+    fetch: (url) => {
+      asked.push(url)
+      return fetch(url)
+    },
+  })
+  expect(asked.every((url) => url.includes('asset=USD'))).toBe(true)
+  expect(report.listings.map(({ kind }) => kind)).toEqual(['/rows?asset'])
+  expect(said(report)).toMatch(/_links\.prev leads to another listing/)
+})
+
+describe('bounds', () => {
+  test('of requests are kept, and what was left out is said', async () => {
+    const report = await check({}, { requests: 30 })
+    expect(report.requests).toBeLessThanOrEqual(30)
+    expect(report).toMatchObject({ broken: 0 })
+    expect(report.listings[0]!.laws.find(({ outcome }) => outcome === 'unchecked')).toMatchObject({
+      detail: 'its share of the 30 requests was used',
+    })
+  })
+
+  test('of time too', async () => {
+    const slow = halService(new Pages())
+    const late = async (url: string): Promise<Response> => {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      return slow(url)
+    }
+    const report = await checkService(BASE, { fetch: late, ms: 200 })
+    expect(report.seconds).toBeLessThan(2)
+    expect(report.unchecked).toBeGreaterThan(0)
+  })
+
+  test('a signal ends it', async () => {
+    const report = await check({}, { signal: AbortSignal.abort() }).catch((error: Error) => error.message)
+    expect(report).toBe('stopped')
+  })
+
+  test('a service that is busy is asked again', async () => {
+    let times = 0
+    const fetch = halService(new Pages())
+    const report = await checkService(BASE, {
+      fetch: (url) => (++times === 5 ? Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0.01' } })) : fetch(url)),
+    })
+    expect(said(report)).toBe('')
+  })
+})
+
+test('nobody there, and nothing to check, are errors of their own', async () => {
+  await expect(checkService('http://127.0.0.1:1')).rejects.toThrow(/127\.0\.0\.1:1.*(ECONNREFUSED|bad port)/)
+  const nothing = async (): Promise<Response> => new Response('{}', { status: 404 })
+  await expect(checkService(BASE, { fetch: nothing })).rejects.toThrow(/no listing was found/)
+})
+
+test('every listing of our own service keeps the laws, while ledgers are appended', { timeout: 60_000 }, async () => {
+  const ledger = await openLedger(memory())
+  const closes = [...generate({ ledgers: 120, seed: 'check', accounts: 30, transactionsPerLedger: 6, tradeShare: 0.3 })]
+  await ledger.ingest(closes.slice(0, 60))
+  const handler = createHandler(ledger, { baseUrl: BASE })
+  let asked = 0
+  const report = await checkService(BASE, {
+    requests: 3000,
+    fetch: async (url) => {
+      if (++asked % 40 === 0 && asked / 40 < 60) await ledger.append(closes[59 + asked / 40]!)
+      return handler(new Request(url))
+    },
+  })
+  expect(said(report)).toBe('')
+  expect(report.listings.map(({ kind }) => kind)).toEqual(
+    expect.arrayContaining(['/trades', '/accounts/{}/offers', '/ledgers/{}/payments']),
+  )
+  expect(report.listings.length).toBeGreaterThan(20)
+  expect(ledger.head!.last).toBeGreaterThan(closes[80]!.ledger.sequence)
+})

@@ -1,0 +1,34 @@
+/** The laws of paging: a right API passes, faulty ones are rejected, also over HTTP. */
+import { describe, expect, test } from 'vitest'
+import { checkService, type Law, pagingLaws } from '../../adapters/testing/index.ts'
+import { faultyPages } from './faulty-pages.ts'
+import { halService } from './hal-service.ts'
+import { Pages } from './pages.ts'
+
+const named = (laws: readonly Law[], start: string): Law => laws.find(({ name }) => name.startsWith(start))!
+
+describe('a paged API over an array', () => {
+  for (const law of pagingLaws({ open: () => new Pages() })) test(law.name, law.run)
+})
+
+test.for(faultyPages)('"%s…" rejects an API that %s', async ([start, , Listing]) => {
+  await expect(named(pagingLaws({ open: () => new Listing() }), start).run()).rejects.toThrow()
+})
+
+test('every law of paging rejects some API', () => {
+  const laws = pagingLaws({ open: () => new Pages() })
+  const proven = faultyPages.map(([start]) => start)
+  expect(laws.filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
+})
+
+describe('over HTTP, while it grows', () => {
+  test('a right API passes', async () => {
+    const { broken, listings } = await checkService('http://service.example', { fetch: halService(new Pages(), { growEvery: 40 }) })
+    expect({ broken, urls: listings.map(({ url }) => url) }).toEqual({ broken: 0, urls: ['http://service.example/rows'] })
+  })
+
+  test.for(faultyPages.filter(([, , , ofOneSource]) => !ofOneSource))('an API that %$ is rejected: %s…, %s', async ([, , Listing]) => {
+    const report = await checkService('http://service.example', { fetch: halService(new Listing(), { growEvery: 40 }) })
+    expect(report.broken).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,62 @@
+/** A paged API over an array, as simple as one can be that keeps the laws; its parts are there to be replaced by faulty ones. */
+import type { PagedListing, PagedPage } from '../../adapters/testing/index.ts'
+import type { Order } from '../../src/index.ts'
+
+export interface Row {
+  readonly token: string
+  readonly text: string
+}
+
+const numbers = (token: string): bigint[] => token.split('-').map(BigInt)
+
+export const byNumbers = (a: string, b: string): number => {
+  const [[idA, indexA], [idB, indexB]] = [numbers(a), numbers(b)] as [[bigint, bigint], [bigint, bigint]]
+  return idA !== idB ? (idA < idB ? -1 : 1) : Number(indexA - indexB)
+}
+
+/** Ids where digits are added and where doubles end; of each some records. */
+const ids = [8n, 9n, 10n, 11n, 98n, 99n, 100n, 101n, 4096n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, 2n ** 60n]
+
+export class Pages implements PagedListing<Row> {
+  rows: Row[] = ids.flatMap((id, n) => Array.from({ length: 1 + ((n * 5) % 7) }, (_, at) => row(id, at * 2)))
+  private grown = 0
+
+  records(): readonly Row[] {
+    return this.rows
+  }
+
+  token(one: Row): string {
+    return one.token
+  }
+
+  grow(): void {
+    const id = 2n ** 60n + BigInt(++this.grown) * 4096n
+    this.rows = [...this.rows, row(id, 0), row(id, 1), row(id + 1n, 0)]
+  }
+
+  /** Below zero where the one comes first. */
+  compare(a: string, b: string): number {
+    return byNumbers(a, b)
+  }
+
+  listed(order: Order): Row[] {
+    const rows = [...this.rows].sort((a, b) => this.compare(a.token, b.token))
+    return order === 'asc' ? rows : rows.reverse()
+  }
+
+  ahead(cursor: string, order: Order, _limit: number): Row[] {
+    const way = order === 'asc' ? 1 : -1
+    return this.listed(order).filter(({ token }) => cursor === '' || this.compare(token, cursor) * way > 0)
+  }
+
+  page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+    const records = this.ahead(cursor, order, limit).slice(0, limit)
+    return { records, ...this.links(records, cursor, order) }
+  }
+
+  links(records: readonly Row[], cursor: string, _order: Order): { next: string; prev: string } {
+    return { next: records.at(-1)?.token ?? cursor, prev: records[0]?.token ?? cursor }
+  }
+}
+
+const row = (id: bigint, index: number): Row => ({ token: `${id}-${index}`, text: `record ${index} of ${id}` })
