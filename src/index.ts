@@ -1,5 +1,7 @@
 /** ledger-folio: an embeddable query engine for ledger history. A *ledger* is opened over a *store*; *queries* give *pages* or *streams*. */
 export type { LedgerRange } from './audit/range.ts'
+export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit/report.ts'
+export { verifyStore } from './audit/verify.ts'
 export { type Catalogue, catalogue, type QueryName } from './catalogue.ts'
 export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
 export { closeSchema, type LedgerClose } from './ingest/close.ts'

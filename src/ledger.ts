@@ -2,6 +2,8 @@
  * The door: ledger closes go in; queries give records, pages and iterators.
  */
 import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
+import type { VerifyOptions, VerifyReport } from './audit/report.ts'
+import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
@@ -197,6 +199,15 @@ export class Ledger {
       for (const digest of await this.ask((reader) => readDigests(reader, first, last))) all.update(digest)
     }
     return hex(all.digest())
+  }
+
+  /**
+   * Checks everything that is stored: see {@link verifyStore}. Appends wait until it is done; reads go on.
+   * @throws as {@link verifyStore}
+   */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    this.checkOpen()
+    return this.writer.exclusive(() => verifyStore(this.store, options))
   }
 
   /** A reader under the head as of now. */

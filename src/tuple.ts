@@ -9,7 +9,7 @@
  *
  * **Invariant:** a type code is never given a second meaning. Golden vectors: `test/tuple.test.ts`.
  */
-import { utf8, Writer } from './bytes.ts'
+import { equal, text, utf8, Writer } from './bytes.ts'
 import { splitId } from './position.ts'
 
 export type Element = string | bigint
@@ -52,4 +52,22 @@ export function tuple(elements: readonly Element[]): Uint8Array {
   const out = new Writer(64)
   writeTuple(out, elements)
   return out.finish()
+}
+
+/** The elements that `bytes` hold; undefined where they are no tuple. */
+export function readTuple(bytes: Uint8Array): Element[] | undefined {
+  const elements: Element[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const code = bytes[at++]
+    if (code === UNSIGNED && at + 8 <= bytes.length) {
+      elements.push(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at))
+      at += 8
+    } else if (code === STRING) {
+      const found: number[] = []
+      for (; at < bytes.length && (bytes[at] !== 0 || bytes[at + 1] === 0xff); at += bytes[at] === 0 ? 2 : 1) found.push(bytes[at]!)
+      if (bytes[at++] !== 0) return undefined
+      elements.push(text(Uint8Array.from(found)))
+    } else return undefined
+  }
+  return equal(tuple(elements), bytes) ? elements : undefined
 }

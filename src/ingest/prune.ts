@@ -5,8 +5,8 @@
  * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import { type Block, encodeBlock, type Row } from '../layout/block.ts'
-import { encodeHead, type Head } from '../layout/head.ts'
-import { baseKey, blockKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
+import { encodeHead, encodePruned, type Head } from '../layout/head.ts'
+import { baseKey, blockKey, digestKey, HEAD, hashKey, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
@@ -48,12 +48,16 @@ function giveUp(reader: Reader, target: number): Step {
     const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => Math.floor(count / (1 << resource.shift)))
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
+  const pruned = { ...reader.pruned() }
   for (const { index, key } of fileAgain(reader, logs, before.since, head.since).lists.values()) {
     const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
-    const [from, to] = [before, head].map(({ since }) => unreachable(edge, rank(edge, since[index.of.tag]!, page)))
-    for (const [level, end] of to!.entries())
-      for (let number = from![level]!; number < end; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
+    const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
+    if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
+    const from = unreachable(edge, passed)
+    for (const [level, to] of unreachable(edge, passing).entries())
+      for (let number = from[level]!; number < to; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
   }
+  writes.push([PRUNED, encodePruned(pruned)])
   for (const resource of [transactions, failedTransactions])
     for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.members(at)['hash']), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()

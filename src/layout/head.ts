@@ -8,7 +8,7 @@
 import { text, utf8 } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
-import { FORMAT, HEAD, INTENT } from './keys.ts'
+import { FORMAT, HEAD, INTENT, PRUNED } from './keys.ts'
 import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
@@ -72,6 +72,15 @@ export type Intent =
 
 export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, intent)
 export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)
+
+/**
+ * How many lists of each index, by its tag, name records that were given up: such a list stays, since what it is of goes on existing, and where
+ * it names nothing else, its number is all that could tell of its loss.
+ */
+export type Pruned = Readonly<Record<string, number>>
+
+export const encodePruned = (pruned: Pruned): Uint8Array => sealJson(PRUNED, pruned)
+export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUNED, value)
 
 interface Format {
   readonly format: number

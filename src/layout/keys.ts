@@ -4,6 +4,7 @@
  *     00                                    head: how far history reaches, and the counts of every log
  *     01                                    format: version, catalogue, settings
  *     02                                    intent: a change over several batches that an open has to finish
+ *     03                                    pruned: how many lists name records that were given up
  *     10 log:1 block:6                      block of a log
  *     20 index:1 tuple                      posting list: its right edge
  *     21 index:1 tuple level:1 page:6       posting list: a sealed page
@@ -21,6 +22,10 @@ import { type Element, writeTuple, writeU32BE } from '../tuple.ts'
 export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
 export const INTENT = Uint8Array.of(0x02)
+export const PRUNED = Uint8Array.of(0x03)
+
+/** What the keys of the posting lists of an index begin with. */
+export const indexKey = (index: number): Uint8Array => Uint8Array.of(0x20, index)
 
 /** Every key is written here and copied out: keys are short, and made by the hundred a ledger. */
 const out = new Writer(256)

@@ -8,8 +8,8 @@ import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache, Weighed } from '../layout/cache.ts'
 import { decodeHash, type HashEntry } from '../layout/hash.ts'
-import type { Head } from '../layout/head.ts'
-import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
+import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
 import { corrupt, sumOf, unseal } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
@@ -248,6 +248,12 @@ export class Reader {
     const key = baseKey(id)
     const value = this.fetch(`base ${id}`, key)
     return value && { block: new Block(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
+  }
+
+  /** How many lists of each index name records that were pruned. */
+  pruned(): Pruned {
+    const value = this.fetch('pruned', PRUNED)
+    return value ? decodePruned(value) : {}
   }
 
   scan(range: KeyRange, options: ScanOptions): Chunk {

@@ -1,0 +1,87 @@
+/** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
+import { text } from '../bytes.ts'
+import { Cache } from '../layout/cache.ts'
+import type { Head } from '../layout/head.ts'
+import { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
+import type { Entry, KeyRange, Store } from '../store.ts'
+import type { Findings } from './report.ts'
+import { Tally } from './tally.ts'
+
+/** An offer that the book should hold. */
+export interface Expected {
+  readonly seller: string
+  readonly sum: number
+  /** Its entry was met; its seller was met. */
+  entry: boolean
+  back: boolean
+}
+
+/** Ordinals of a log whose records could not be read: nothing is said of what names them. */
+export class Unread {
+  private readonly spans = new Map<number, { readonly from: number; readonly to: number }[]>()
+
+  add(tag: number, from: number, to: number): void {
+    if (from < to) this.spans.set(tag, [...(this.spans.get(tag) ?? []), { from, to }])
+  }
+
+  has(tag: number, ordinal: number): boolean {
+    return this.spans.get(tag)?.some(({ from, to }) => ordinal >= from && ordinal < to) ?? false
+  }
+
+  any(tag: number): boolean {
+    return this.spans.has(tag)
+  }
+}
+
+export class Context {
+  readonly store: Store
+  readonly head: Head
+  readonly findings: Findings
+  readonly reader: Reader
+  readonly unread = new Unread()
+  /** Filings: what the records ask for, and what the lists hold. */
+  readonly wanted = new Tally()
+  readonly filed = new Tally()
+  /** Transactions by hash, likewise. */
+  readonly wantedHashes = new Tally()
+  readonly heldHashes = new Tally()
+  /** The book that the offer changes make. It is the one thing held whole in memory. */
+  readonly book = new Map<string, Expected>()
+  /** Lists of each index that name pruned records. */
+  readonly pruned = new Map<number, number>()
+  records = 0
+
+  constructor(store: Store, head: Head, findings: Findings) {
+    this.store = store
+    this.head = head
+    this.findings = findings
+    this.reader = new Reader(store, new Cache(32 << 20), head, new Unfiled())
+  }
+}
+
+const CHUNK_BYTES = 1 << 20
+
+/** The entries of a range, in order, read in chunks of bounded size. */
+export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<readonly Entry[], void, undefined> {
+  let { gte } = range
+  for (;;) {
+    const { entries, more } = await store.scan({ gte, lt: range.lt }, { limit: 4096, maxBytes: CHUNK_BYTES })
+    if (entries.length > 0) yield entries
+    if (!more) return
+    const last = entries.at(-1)![0]
+    gte = new Uint8Array(last.length + 1)
+    gte.set(last)
+  }
+}
+
+/** A row's text and sides, however they are kept. */
+export const sameRow = (a: Comparable, b: Comparable): boolean =>
+  textOf(a.text) === textOf(b.text) && a.sides.length === b.sides.length && a.sides.every((side, at) => side === b.sides[at])
+
+interface Comparable {
+  readonly text: string | Uint8Array
+  readonly sides: readonly string[]
+}
+
+export const textOf = (value: string | Uint8Array): string => (typeof value === 'string' ? value : text(value))

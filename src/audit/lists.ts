@@ -1,0 +1,133 @@
+/**
+ * Posting lists: each walked from page to page, its levels held against each other, its entries tallied against what the records ask for.
+ * What is held of a list is one page, and the first entry of each.
+ */
+import { baseKey, postingKey } from '../layout/keys.ts'
+import { decodeEdge, FANOUT, type PostingEdge, rank, unreachable } from '../layout/posting.ts'
+import { corrupt, unseal } from '../layout/seal.ts'
+import { indexes } from '../logs.ts'
+import type { Index } from '../query.ts'
+import { changesByOffer } from '../resources/offer.ts'
+import { type Element, readTuple } from '../tuple.ts'
+import type { Context } from './context.ts'
+
+/** Bytes of a page's key behind those of its list: level and number. */
+const PAGE_BYTES = 7
+export const UNKNOWN = 'it is not known what this is'
+
+export interface List {
+  readonly index: Index<any>
+  readonly elements: readonly Element[]
+  readonly key: Uint8Array
+}
+
+const indexOf = new Map(indexes.map((index) => [index.tag, index]))
+
+/** The list that a key of an edge, or of a page, is of. */
+export function listOf(key: Uint8Array): List | undefined {
+  const index = indexOf.get(key[1] ?? -1)
+  const elements = readTuple(key.subarray(2, key[0] === 0x21 ? key.length - PAGE_BYTES : key.length))
+  return index && elements && { index, elements, key: postingKey(index.tag, elements) }
+}
+
+interface Walked {
+  readonly edge: PostingEdge
+  /** Entries below the oldest record held, and how many pages of each level went with them. */
+  readonly passed: number
+  readonly gone: readonly number[]
+}
+
+async function open({ reader, head }: Context, { index, elements, key }: List, value: Uint8Array): Promise<Walked> {
+  const edge = decodeEdge(unseal(key, value), key)
+  if (edge.count === 0) throw corrupt(key, 'a posting list is empty')
+  const since = head.since[index.of.tag]!
+  const passed = since === 0 ? 0 : await reader.run((read) => rank(edge, since, read.pages(index, elements)))
+  return { edge, passed, gone: unreachable(edge, passed) }
+}
+
+/**
+ * Checks a list from its edge on; gives its entries, those of a page at a time.
+ * @param onOpen told how many of its entries were pruned
+ * @throws CORRUPT
+ */
+export async function* walk(
+  context: Context,
+  list: List,
+  value: Uint8Array,
+  onOpen?: (passed: number) => void,
+): AsyncGenerator<readonly number[], void, undefined> {
+  const { index, elements, key } = list
+  const { edge, passed, gone } = await open(context, list, value)
+  if (index === changesByOffer) await checkBase(context, list, passed > 0)
+  onOpen?.(passed)
+  /** The first entries of the pages of the level below, by their numbers. */
+  let firsts = new Map<number, number>()
+  for (const [level, tail] of edge.levels.entries()) {
+    const below = firsts
+    firsts = new Map()
+    const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+    let last = -1
+    for (let number = gone[level]!; number <= sealed; number++) {
+      const entries = number === sealed ? tail : await context.reader.run((read) => read.pages(index, elements)(level, number))
+      for (const [at, entry] of entries.entries()) {
+        const named = below.get(number * FANOUT + at)
+        if (!(entry > last) || (level > 0 && named !== undefined && named !== entry))
+          throw corrupt(key, 'the pages of a posting list do not fit each other')
+        last = entry
+      }
+      if (number < sealed) firsts.set(number, entries[0]!)
+      if (level === 0) yield entries
+    }
+  }
+}
+
+/** Of an offer that changed below the oldest ledger, and of no other, the last such change is kept. */
+async function checkBase({ findings, store }: Context, { elements }: List, wanted: boolean): Promise<void> {
+  const key = baseKey(elements[0] as bigint)
+  const held = await store.get(key)
+  if (wanted && held === undefined) findings.add(key, 'the last change of an offer that was pruned is missing')
+  if (!wanted && held !== undefined) findings.add(key, UNKNOWN)
+}
+
+/** The newest change of an offer below the oldest ledger. @throws CORRUPT */
+export async function lastPruned({ reader, head }: Context, id: bigint): Promise<number | undefined> {
+  const since = head.since[changesByOffer.of.tag]!
+  return reader.run((read) => {
+    const edge = read.edge(changesByOffer, [id])
+    const page = read.pages(changesByOffer, [id])
+    const at = rank(edge, since, page) - 1
+    if (at < 0) return undefined
+    const sealed = Math.floor(edge.count / FANOUT)
+    const number = Math.floor(at / FANOUT)
+    return (number < sealed ? page(0, number) : edge.levels[0]!)[at % FANOUT]
+  })
+}
+
+/** Says of a sealed page's key what is wrong with its place. Remembers the list it was last asked for, since pages come list by list. */
+export function pagesOf(context: Context): (key: Uint8Array) => Promise<string | undefined> {
+  const { findings, store } = context
+  let known: { readonly name: string; readonly walked: Walked | undefined } | undefined
+  const read = async (list: List): Promise<Walked | undefined> => {
+    const value = await store.get(list.key)
+    if (value === undefined) findings.add(list.key, 'the edge of a posting list is missing')
+    if (value === undefined || findings.isNamed(list.key)) return undefined
+    try {
+      return await open(context, list, value)
+    } catch (error) {
+      findings.take(error)
+      return undefined
+    }
+  }
+  return async (key) => {
+    const list = listOf(key)
+    if (list === undefined) return UNKNOWN
+    const name = list.key.join()
+    if (known?.name !== name) known = { name, walked: await read(list) }
+    if (known.walked === undefined) return undefined
+    const { edge, gone } = known.walked
+    const view = new DataView(key.buffer, key.byteOffset + key.length - PAGE_BYTES)
+    const [level, number] = [view.getUint8(0), view.getUint16(1) * 4294967296 + view.getUint32(3)]
+    const held = level < edge.levels.length && number >= gone[level]! && number < Math.floor(edge.count / FANOUT ** (level + 1))
+    return held ? undefined : 'no posting list has this page'
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The records, ledger by ledger: read back as a line, encoded again, and held against what is stored: texts, side columns, places, counts, the
+ * chain of hashes, the digest. What they ask of the indexes and of the book is tallied on the way.
+ */
+import { crc32, equal, utf8 } from '../bytes.ts'
+import { prepareClose } from '../ingest/encode.ts'
+import { closeLine, type LedgerRows, rowsOfClose, storedRows } from '../ingest/line.ts'
+import { parseJson } from '../json.ts'
+import type { Row } from '../layout/block.ts'
+import { decodeDigest } from '../layout/digest.ts'
+import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
+import { corrupt } from '../layout/seal.ts'
+import { eachFiling, logs } from '../logs.ts'
+import type { OpenRecord, Resource } from '../query.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { offerChanges } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { countsAfter } from '../scan/locate.ts'
+import { sha256 } from '../sha256.ts'
+import { type Context, sameRow, textOf } from './context.ts'
+
+type Counts = readonly number[]
+
+/** A ledger as stored: its rows, and the ordinals at which they begin. */
+interface Stored extends LedgerRows {
+  readonly sequence: number
+  readonly from: Counts
+  readonly to: Counts
+}
+
+/** What the next ledger is held against: the hash is undefined, and the highest offer id -1, where the one before could not be read. */
+interface Previous {
+  readonly hash: string | undefined
+  readonly closedAt: string
+  readonly top: bigint
+  readonly filed: number
+}
+const unread: Previous = { hash: undefined, closedAt: '', top: -1n, filed: 0 }
+
+export async function checkRecords(context: Context): Promise<void> {
+  const { head, findings } = context
+  const ledgersHeld = head.last - head.oldest + 1
+  let previous: Previous = { hash: undefined, closedAt: '', top: 0n, filed: 0 }
+  for await (const found of eachStored(context)) {
+    findings.progress('records', found.sequence - head.oldest, ledgersHeld)
+    previous = 'ledger' in found ? await checkLedger(context, found, previous) : unread
+  }
+  const { hash, closedAt, top } = previous
+  if (hash !== undefined && (hash !== head.hash || closedAt !== head.closedAt || String(top) !== head.topOffer))
+    findings.add(HEAD, 'the head does not fit the newest ledger')
+}
+
+/** The ledgers that can be read, in order; of the others only the number, their damage named, and their ordinals left out of account. */
+async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly sequence: number }, void, undefined> {
+  const { head, reader, findings, unread } = context
+  /** Where the ledger after the last readable one begins, and whether that is the one we are at. */
+  let from: Counts = head.since
+  let sure = true
+  const leaveOut = (to: Counts): void => {
+    for (const { tag } of logs) unread.add(tag, from[tag]!, to[tag]!)
+  }
+  for (let sequence = head.oldest; sequence <= head.last; sequence++) {
+    let to: Counts
+    try {
+      to = await reader.run((read) => countsAfter(read, sequence))
+      checkCounts(context, sequence, from, to)
+    } catch (error) {
+      findings.take(error, sequence)
+      sure = false
+      yield { sequence }
+      continue
+    }
+    try {
+      const rows = sure ? await reader.run((read) => wholeRows(storedRows(read, sequence))) : undefined
+      if (rows) yield { ...rows, sequence, from, to }
+      else leaveOut(to)
+    } catch (error) {
+      findings.take(error, sequence)
+      leaveOut(to)
+      yield { sequence }
+    }
+    from = to
+    sure = true
+  }
+  if (!sure) leaveOut(head.counts)
+  else if (logs.some(({ tag }) => from[tag] !== head.counts[tag]))
+    findings.add(HEAD, 'the counts of the head are not those of the newest ledger')
+}
+
+/** Reads every row at once, while what they need is at hand. */
+function wholeRows({ ledger, of }: LedgerRows): LedgerRows {
+  const rows = new Map(logs.map((resource) => [resource, of(resource)]))
+  return { ledger, of: (resource) => rows.get(resource)! }
+}
+
+const ledgerBlock = (context: Context, sequence: number): Uint8Array =>
+  blockKey(ledgers.tag, Math.floor((sequence - context.head.first) / (1 << ledgers.shift)))
+
+function checkCounts(context: Context, sequence: number, from: Counts, to: Counts): void {
+  const { head } = context
+  const good = logs.every(({ tag }) => Number.isSafeInteger(to[tag]) && to[tag]! >= from[tag]! && to[tag]! <= head.counts[tag]!)
+  if (good && to[ledgers.tag] === sequence - head.first + 1) return
+  throw corrupt(ledgerBlock(context, sequence), 'the counts of a ledger do not fit those around it')
+}
+
+async function checkLedger(context: Context, stored: Stored, previous: Previous): Promise<Previous> {
+  const { findings, store } = context
+  const { sequence, ledger, to } = stored
+  const line = closeLine(stored)
+  const wrong = (reason: string, key = digestKey(sequence)): void => findings.add(key, reason, sequence)
+  try {
+    const digest = decodeDigest(sequence, await store.get(digestKey(sequence)))
+    if (!equal(digest, sha256(line))) wrong('the records of the ledger are not those that were digested')
+  } catch (error) {
+    findings.take(error, sequence)
+  }
+  const { encoded, error } = prepareClose(safely(line))
+  if (!encoded) {
+    wrong(`the records of the ledger are no ledger close: ${(error as Error).message}`, ledgerBlock(context, sequence))
+    for (const { tag } of logs) context.unread.add(tag, stored.from[tag]!, to[tag]!)
+    return unread
+  }
+  const again = rowsOfClose(encoded)
+  const texts = JSON.parse(`{${textOf(ledger.text)}}`) as OpenRecord
+  if (ledger.hi !== sequence || textOf(again.ledger.text) !== textOf(ledger.text))
+    wrong('the record of the ledger does not fit its place', ledgerBlock(context, sequence))
+  if (previous.hash !== undefined && texts['prev_hash'] !== previous.hash)
+    wrong('prev_hash is not the hash of the ledger before', ledgerBlock(context, sequence))
+  for (const resource of logs) if (resource !== ledgers) compareRows(context, stored, resource, again.of(resource))
+  const filed = Number(ledger.sides[2])
+  const top = checkTop(context, stored, previous.top)
+  if (!(filed >= previous.filed && filed <= sequence))
+    wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
+  tally(context, stored, encoded.rows)
+  return { hash: texts['hash'], closedAt: texts['closed_at'], top, filed }
+}
+
+/** Text that is no JSON is a close that no schema takes. */
+function safely(line: string): unknown {
+  try {
+    return parseJson(line)
+  } catch {
+    return undefined
+  }
+}
+
+function compareRows({ findings }: Context, stored: Stored, resource: Resource<any>, again: readonly Row[]): void {
+  const rows = stored.of(resource)
+  const first = stored.from[resource.tag]!
+  for (let at = 0; at < Math.max(rows.length, again.length); at++) {
+    const [row, other] = [rows[at], again[at]]
+    const same = row && other && row.hi === other.hi && row.lo === other.lo && row.index === other.index && sameRow(row, other)
+    if (same) continue
+    const key = blockKey(resource.tag, Math.floor((first + at) / (1 << resource.shift)))
+    findings.add(key, `a ${resource.name} is not as its text says, or not in its place`, stored.sequence)
+    return
+  }
+}
+
+/** The highest offer id after a ledger; -1 where that before it is not known. */
+function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bigint): bigint {
+  const top = of(offerChanges).reduce((most, { sides }) => (BigInt(sides[1]!) > most ? BigInt(sides[1]!) : most), before)
+  const said = BigInt(ledger.sides[1]!)
+  const { head, findings } = context
+  const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
+  if (known ? said !== top : said < top)
+    findings.add(ledgerBlock(context, sequence), 'the highest offer id is not that of the offers', sequence)
+  return said
+}
+
+/** Adds up what the records ask of the indexes and of the book. */
+function tally(context: Context, stored: Stored, rows: readonly { resource: Resource<any>; row: Row; input: OpenRecord }[]): void {
+  const { head, wanted, wantedHashes, book } = context
+  const next = stored.from.slice()
+  for (const { resource, row, input } of rows) {
+    const ordinal = next[resource.tag]!++
+    context.records++
+    if (ordinal < head.filedCounts[resource.tag]!)
+      eachFiling(resource, input, row.sides, (index, key) => wanted.add(postingKey(index.tag, key), ordinal))
+    if (resource === transactions || resource === failedTransactions)
+      wantedHashes.add(hashKey(input['hash']), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
+    if (resource === offerChanges) changeBook(book, row)
+  }
+  context.records++
+}
+
+export function changeBook(book: Context['book'], row: Row): void {
+  const [seller, id] = [row.sides[0]!, row.sides[1]!]
+  if (row.text.length === 0) book.delete(id)
+  else book.set(id, { seller, sum: sumOfRow(row), entry: false, back: false })
+}
+
+export const sumOfRow = (row: Row): number => crc32(utf8(row.sides.join('\0')), crc32(utf8(textOf(row.text))))

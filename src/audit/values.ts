@@ -1,0 +1,185 @@
+/** Every value of the store, in order of keys: its seal, its form, and whether anything asks for it. */
+import { equal, text } from '../bytes.ts'
+import { Block } from '../layout/block.ts'
+import { decodeHash } from '../layout/hash.ts'
+import { blockKey, bookKey, bookSellerKey, HEAD, indexKey, PRUNED } from '../layout/keys.ts'
+import { decodePage } from '../layout/posting.ts'
+import { corrupt, unseal } from '../layout/seal.ts'
+import { indexes, logs } from '../logs.ts'
+import { parseId } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { offerChanges, offers } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { readTuple } from '../tuple.ts'
+import { type Context, entriesOf } from './context.ts'
+import { lastPruned, listOf, pagesOf, UNKNOWN, walk } from './lists.ts'
+import { sumOfRow } from './records.ts'
+
+type Check = (key: Uint8Array, value: Uint8Array) => void | Promise<void>
+
+const everything = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
+
+/** @returns how many values there are, and their bytes */
+export async function checkValues(context: Context): Promise<{ values: number; bytes: number }> {
+  // Without a head nothing can be said but whether a value is the one that was written.
+  const checks = context.findings.isNamed(HEAD) ? undefined : checksOf(context)
+  let [values, bytes] = [0, 0]
+  for await (const entries of entriesOf(context.store, everything)) {
+    context.findings.progress('values', values)
+    for (const [key, value] of entries) {
+      values++
+      bytes += key.length + value.length
+      try {
+        await (checks ? (checks[key[0] ?? -1] ?? unknown) : onlySeal)(key, value)
+      } catch (error) {
+        context.findings.take(error)
+      }
+    }
+  }
+  checkAllMet(context)
+  return { values, bytes }
+}
+
+const onlySeal: Check = (key, value) => void unseal(key, value)
+
+const unknown: Check = (key, value) => {
+  unseal(key, value)
+  throw corrupt(key, UNKNOWN)
+}
+
+function checksOf(context: Context): Readonly<Record<number, Check>> {
+  // Head, format and intent were read before all else; the one thing left to ask is whether the key is one of theirs.
+  const own: Check = (key, value) => void (key.length === 1 ? unseal(key, value) : unknown(key, value))
+  const placeOfPage = pagesOf(context)
+  return {
+    0: own,
+    1: own,
+    2: own,
+    3: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
+    16: checkBlocks(context),
+    32: (key, value) => checkList(context, key, value),
+    33: async (key, value) => {
+      decodePage(unseal(key, value), key)
+      const problem = await placeOfPage(key)
+      if (problem) throw corrupt(key, problem)
+    },
+    48: (key, value) => checkHash(context, key, value),
+    64: (key, value) => checkBook(context, key, value),
+    65: (key, value) => checkSeller(context, key, value),
+    66: (key, value) => checkBase(context, key, value),
+    80: (key, value) => {
+      unseal(key, value)
+      const ledger = key.length === 5 ? new DataView(key.buffer, key.byteOffset).getUint32(1) : -1
+      if (ledger > context.head.last) context.findings.add(HEAD, 'the head is older than the ledgers that are there')
+      if (ledger < context.head.oldest || ledger > context.head.last) throw corrupt(key, UNKNOWN)
+    },
+  }
+}
+
+/** Blocks of a log are numbered without gaps, from the oldest record on, each full but for the last. */
+function checkBlocks({ head, findings }: Context): Check {
+  const byTag = new Map(logs.map((resource) => [resource.tag, resource]))
+  return (key, value) => {
+    const payload = unseal(key, value)
+    const resource = byTag.get(key[1] ?? -1)
+    if (resource === undefined || key.length !== 8) throw corrupt(key, UNKNOWN)
+    const view = new DataView(key.buffer, key.byteOffset)
+    const number = view.getUint16(2) * 4294967296 + view.getUint32(4)
+    const size = 1 << resource.shift
+    const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
+    if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) throw corrupt(key, 'no ledger that is held has this block')
+    const block = new Block(resource, payload, key)
+    if (block.count !== wanted) findings.add(key, `it holds ${block.count} records, not ${wanted}`)
+  }
+}
+
+/** Blocks that should be there and are not. One with records that are held was missed already when they were read. */
+export async function checkTails({ head, findings, store }: Context): Promise<void> {
+  for (const { tag, shift, name } of logs) {
+    const count = head.counts[tag]!
+    if (count % (1 << shift) === 0) continue
+    const key = blockKey(tag, Math.floor(count / (1 << shift)))
+    if ((await store.get(key)) === undefined) findings.add(key, `the last block of the ${name} log is missing`)
+  }
+}
+
+/** A list of which every record was pruned is missed by its number only: of its key nothing is left. */
+export async function checkPruned({ head, findings, reader, store, pruned }: Context): Promise<void> {
+  if (head.oldest === head.first) return
+  if ((await store.get(PRUNED)) === undefined) findings.add(PRUNED, 'the numbers of lists that name pruned records are missing')
+  if (findings.isNamed(PRUNED)) return
+  const wanted = await reader.run((read) => read.pruned())
+  for (const { tag, name, of } of indexes)
+    if ((wanted[tag] ?? 0) !== (pruned.get(tag) ?? 0) && !findings.any(indexKey(tag)))
+      findings.add(indexKey(tag), `a list ${name} of ${of.name} is missing; all that it named was pruned, so its key cannot be told`)
+}
+
+async function checkList(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
+  const list = listOf(key)
+  unseal(key, value)
+  if (list === undefined) throw corrupt(key, UNKNOWN)
+  const { head, unread, filed, pruned } = context
+  const { tag } = list.index.of
+  const opened = (passed: number): void => {
+    if (passed > 0) pruned.set(list.index.tag, (pruned.get(list.index.tag) ?? 0) + 1)
+  }
+  for await (const entries of walk(context, list, value, opened))
+    for (const ordinal of entries) {
+      if (ordinal >= head.filedCounts[tag]!) throw corrupt(key, 'a posting list names a record that is not there, or not filed')
+      if (ordinal >= head.since[tag]! && !unread.has(tag, ordinal)) filed.add(key, ordinal)
+    }
+}
+
+function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value: Uint8Array): void {
+  const { ordinal, failed } = decodeHash(unseal(key, value), key)
+  const { tag } = failed ? failedTransactions : transactions
+  if (key.length !== 33 || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!)
+    throw corrupt(key, 'no transaction that is held has this hash')
+  if (!unread.has(tag, ordinal)) heldHashes.add(key, 2 * ordinal + (failed ? 1 : 0))
+}
+
+function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array): Block {
+  const block = new Block(resource, unseal(key, value), key)
+  if (block.count !== 1) throw corrupt(key, 'it holds another number of records')
+  return block
+}
+
+function checkBook({ book, unread }: Context, key: Uint8Array, value: Uint8Array): void {
+  const block = blockOfOne(offers, key, value)
+  const row = block.row(0)
+  const id = parseId(row.sides[1]!)
+  if (id === undefined || !equal(bookKey(row.sides[0]!, id), key)) throw corrupt(key, 'an offer of the book lies under the key of another')
+  if (unread.any(offerChanges.tag)) return
+  const wanted = book.get(row.sides[1]!)
+  if (wanted === undefined || wanted.seller !== row.sides[0])
+    throw corrupt(key, 'the changes of the offer have removed it, or given it another seller')
+  wanted.entry = true
+  if (wanted.sum !== sumOfRow(row) || block.id(0) !== id) throw corrupt(key, 'the offer is not as its last change left it')
+}
+
+function checkSeller({ book, unread }: Context, key: Uint8Array, value: Uint8Array): void {
+  const seller = text(unseal(key, value))
+  const [id, ...more] = readTuple(key.subarray(1)) ?? []
+  if (typeof id !== 'bigint' || more.length > 0) throw corrupt(key, UNKNOWN)
+  if (unread.any(offerChanges.tag)) return
+  const wanted = book.get(String(id))
+  if (wanted === undefined) throw corrupt(key, 'no offer of the book has this seller')
+  wanted.back = true
+  if (wanted.seller !== seller) throw corrupt(key, 'the offer has another seller')
+}
+
+/** That the change is the last one below the oldest ledger is all that can still be told. */
+async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
+  const block = blockOfOne(offerChanges, key, value)
+  const [id] = readTuple(key.subarray(1)) ?? []
+  if (typeof id !== 'bigint' || block.side(0, 1) !== String(id)) throw corrupt(key, UNKNOWN)
+  if ((await lastPruned(context, id)) !== Number(block.id(0))) throw corrupt(key, 'it is not the last change of the offer that was pruned')
+}
+
+function checkAllMet({ book, findings, unread }: Context): void {
+  if (unread.any(offerChanges.tag)) return
+  for (const [id, { seller, entry, back }] of book) {
+    if (!entry) findings.add(bookKey(seller, BigInt(id)), 'an offer of the book is missing')
+    if (!back) findings.add(bookSellerKey(BigInt(id)), 'the seller of an offer of the book is missing')
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Whether a store is whole: every value against its key and its seal, every ledger against its digest and the one before, every index against
+ * the records both ways, the book against the changes that made it, and nothing there that nothing asks for. Only reads; what it holds in memory
+ * is the live book, and otherwise does not grow with history.
+ */
+import { FolioError } from '../errors.ts'
+import { Block } from '../layout/block.ts'
+import { decodeHash } from '../layout/hash.ts'
+import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head } from '../layout/head.ts'
+import { FORMAT, HEAD, hashKey, INTENT, postingKey } from '../layout/keys.ts'
+import { corrupt, unseal } from '../layout/seal.ts'
+import { eachFiling, indexes, logs } from '../logs.ts'
+import { offerChanges } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import type { Store } from '../store.ts'
+import { Context, entriesOf } from './context.ts'
+import { listOf, walk } from './lists.ts'
+import { changeBook, checkRecords } from './records.ts'
+import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
+import { bucketOf } from './tally.ts'
+import { checkPruned, checkTails, checkValues } from './values.ts'
+
+/**
+ * Checks a store that nobody writes to meanwhile. Damage is in the report, by key; it is no error.
+ * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ */
+export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const findings = new Findings(options)
+  const { head, unfinished } = await readState(store, findings)
+  const context = new Context(store, head, findings)
+  await readBases(context)
+  if (head.last > 0) await checkRecords(context)
+  const { values, bytes } = await checkValues(context)
+  if (!findings.isNamed(HEAD)) await checkTails(context)
+  await nameFilings(context)
+  if (!findings.isNamed(HEAD)) await checkPruned(context)
+  await nameHashes(context)
+  return {
+    ok: findings.count === 0,
+    faults: findings.faults,
+    faultCount: findings.count,
+    ...(unfinished && { unfinished }),
+    ...(head.last > 0 && { oldest: head.oldest, last: head.last }),
+    ledgers: head.last === 0 ? 0 : head.last - head.oldest + 1,
+    records: context.records,
+    filings: context.filed.count,
+    values,
+    bytes,
+  }
+}
+
+async function readState(store: Store, findings: Findings): Promise<{ head: Head; unfinished?: 'rollback' | 'prune' }> {
+  const [format, held, intent] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
+  const tried = <T>(read: () => T): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      findings.take(error)
+      return undefined
+    }
+  }
+  tried(() => {
+    if (format === undefined) throw corrupt(FORMAT, 'the format of the store is missing')
+    checkOwnFormat(format, held)
+  })
+  const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
+  if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
+  const found = intent && tried(() => decodeIntent(intent))
+  return { head: head ?? emptyHead, ...(found && { unfinished: 'prune' in found ? 'prune' : 'rollback' }) }
+}
+
+const holdsRecords = async (store: Store): Promise<boolean> =>
+  (await store.scan({ gte: Uint8Array.of(3), lt: Uint8Array.of(255) }, { limit: 1 })).entries.length > 0
+
+/** A store of another format has that format in every value; in one value alone it is damage. */
+function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void {
+  try {
+    checkFormat(format, fingerprint(logs, indexes))
+  } catch (error) {
+    const isOther = error instanceof FolioError && error.code === 'STORE_FORMAT'
+    if (isOther && head !== undefined && head.at(-5) !== format.at(-5)) throw corrupt(FORMAT, 'its format version is not that of the head')
+    throw error
+  }
+}
+
+/** The book begins as what was pruned left it. */
+async function readBases({ store, book }: Context): Promise<void> {
+  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
+    for (const [key, value] of entries) {
+      try {
+        changeBook(book, new Block(offerChanges, unseal(key, value), key).row(0))
+      } catch {
+        // Named when every value is looked at.
+      }
+    }
+}
+
+/** Where the tallies differ, the lists of those buckets are held against the records entry by entry. */
+async function nameFilings(context: Context): Promise<void> {
+  const { findings, store, head, unread } = context
+  const suspect = context.wanted.differing(context.filed)
+  if (suspect.size === 0) return
+  const wanted = new Map<string, { readonly key: Uint8Array; readonly ordinals: Set<number> }>()
+  for await (const { resource, record, sides, ordinal } of eachRecord(context)) {
+    if (ordinal >= head.filedCounts[resource.tag]!) continue
+    eachFiling(resource, record, sides, (index, elements) => {
+      const key = postingKey(index.tag, elements)
+      if (!suspect.has(bucketOf(key))) return
+      const name = key.join()
+      const held = wanted.get(name)
+      if (held) held.ordinals.add(ordinal)
+      else wanted.set(name, { key, ordinals: new Set([ordinal]) })
+    })
+  }
+  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x20), lt: Uint8Array.of(0x21) }))
+    for (const [key, value] of entries) {
+      const list = listOf(key)
+      if (!list || !suspect.has(bucketOf(key))) continue
+      const name = key.join()
+      const missing = wanted.get(name)?.ordinals ?? new Set()
+      wanted.delete(name)
+      const { tag } = list.index.of
+      let [extra, broken] = [0, false]
+      try {
+        for await (const ordinals of walk(context, list, value))
+          for (const ordinal of ordinals) if (!missing.delete(ordinal) && ordinal >= head.since[tag]! && !unread.has(tag, ordinal)) extra++
+      } catch (error) {
+        findings.take(error)
+        broken = true
+      }
+      if (!broken && extra + missing.size > 0)
+        findings.add(key, `a posting list lacks ${missing.size} records, and names ${extra} that are not of it`)
+    }
+  for (const { key, ordinals } of wanted.values()) findings.add(key, `a posting list is missing, of ${ordinals.size} records`)
+}
+
+async function nameHashes(context: Context): Promise<void> {
+  const { findings, store } = context
+  const suspect = context.wantedHashes.differing(context.heldHashes)
+  if (suspect.size === 0) return
+  for await (const { resource, record, ordinal } of eachRecord(context)) {
+    if (resource !== transactions && resource !== failedTransactions) continue
+    const key = hashKey(record['hash'])
+    if (!suspect.has(bucketOf(key))) continue
+    const value = await store.get(key)
+    if (value === undefined) findings.add(key, 'the entry of a transaction is missing')
+    if (value === undefined || findings.isNamed(key)) continue
+    const found = decodeHash(unseal(key, value), key)
+    if (found.ordinal !== ordinal || found.failed !== (resource === failedTransactions))
+      findings.add(key, 'the entry of a transaction names another one')
+  }
+}
+
+/** Every record that could be read, again. */
+async function* eachRecord(context: Context) {
+  const { head, reader, unread } = context
+  for (const resource of logs)
+    for (let ordinal = head.since[resource.tag]!; ordinal < head.counts[resource.tag]!; ordinal++) {
+      if (ordinal % 1024 === 0) context.findings.progress('naming', ordinal, head.counts[resource.tag]!)
+      if (unread.has(resource.tag, ordinal)) continue
+      yield await reader.run((read) => {
+        const { block, at } = read.at(resource, ordinal)
+        return { resource, ordinal, record: block.text(at).length > 0 ? block.members(at) : {}, sides: block.row(at).sides }
+      })
+    }
+}

@@ -1,0 +1,4 @@
+import { holds } from './support.ts'
+import { verify } from './verify.ts'
+
+holds(verify, 25)
