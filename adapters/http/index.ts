@@ -5,6 +5,7 @@
 export type { Profile } from './extended.ts'
 export { createHandler } from './fetch.ts'
 export { type Core, type CoreOptions, createCore } from './handler.ts'
+export { type LimitName, type Limits, limits } from './limits.ts'
 export { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'
 export { type HttpServer, type Listener, listener, type ServeOptions, serve } from './node.ts'
 export { type Problem, type ProblemName, problems } from './problem.ts'

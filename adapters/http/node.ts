@@ -1,37 +1,28 @@
 /**
  * The core on node:http: a server of its own, or a listener to mount in another one.
- * **Invariants:** one answer is under way on a socket at a time, and a bounded number of requests wait behind it, so that a client that sends
- * and does not read costs one answer; every wait has an end; what the parser refuses is answered with a problem too.
+ * **Invariants:** requests of a socket are answered in turn (`turns.ts`); what the parser refuses is answered with a problem too (`refuse.ts`);
+ * every wait has an end, and everything a bound (`limits.ts`).
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
-import { isPromise, type Ledger } from '../../src/index.ts'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
-import { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'
-import type { ProblemName } from './problem.ts'
-import { pump } from './pump.ts'
+import { type Limits, limits, settle } from './limits.ts'
+import type { CoreRequest } from './message.ts'
+import { refuse } from './refuse.ts'
+import { Turns } from './turns.ts'
 
-/** Requests that may wait on a socket for the answer before them. */
-const MAX_QUEUED = 32
-/** Bytes of a request's header: room for a target that is then refused by its length. */
-const MAX_HEADER_BYTES = 32 * 1024
+export interface ListenerOptions extends CoreOptions {
+  /** Requests of a connection that wait for the answer before them; after so many it is closed. Default 32. */
+  readonly maxQueued?: number
+}
 
-export interface ServeOptions extends CoreOptions {
+/** Where to listen, what answers look like, and the limits. */
+export interface ServeOptions extends CoreOptions, Limits {
   /** 0 picks a free one. */
   readonly port: number
   /** Default `127.0.0.1`: open it to others on purpose. */
   readonly host?: string
-  /** How long an idle connection is kept, 5,000 to 65,000. Default 65,000: longer than what load balancers wait. */
-  readonly keepAliveMs?: number
-  /** For the header of a request to arrive. Default 10,000. */
-  readonly headersMs?: number
-  /** For a whole request to arrive. Default 30,000. */
-  readonly requestMs?: number
-  /** Connections at a time. Default 10,000. */
-  readonly maxConnections?: number
-  /** How long `close` waits for answers that are under way. Default 5,000. */
-  readonly drainMs?: number
 }
 
 export interface HttpServer {
@@ -47,47 +38,13 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`).
  * @throws TypeError for a baseUrl that is none
  */
-export function listener(ledger: Ledger, options: CoreOptions = {}): Listener {
-  return inTurn(createCore(ledger, options))
+export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
+  return inTurn(createCore(ledger, options), new Turns(options.maxQueued ?? limits.maxQueued.default))
 }
 
-/** The requests of one socket: the one being answered, and those behind it. */
-interface Turn {
-  busy: boolean
-  /** No further request of this socket is taken. */
-  full: boolean
-  readonly waiting: (readonly [IncomingMessage, ServerResponse])[]
-}
-
-function inTurn(core: Core): Listener {
-  const turns = new WeakMap<Duplex, Turn>()
-  const start = (turn: Turn, request: IncomingMessage, response: ServerResponse): void => {
-    turn.busy = true
-    response.once('close', () => {
-      turn.busy = false
-      const next = turn.waiting.shift()
-      if (request.socket.destroyed) turn.waiting.length = 0
-      else if (next) start(turn, ...next)
-    })
-    const last = turn.full && turn.waiting.length === 0
-    const answer = core(coreRequest(request))
-    const send = (ready: CoreResponse): void => (ready.frames ? pump(response, ready, ready.frames) : write(response, ready, last))
-    if (isPromise(answer)) void answer.then(send)
-    else send(answer)
-  }
-  return (request, response) => {
-    const { socket } = request
-    let turn = turns.get(socket)
-    if (!turn) {
-      turn = { busy: false, full: false, waiting: [] }
-      turns.set(socket, turn)
-    }
-    if (turn.full) return
-    if (!turn.busy) return start(turn, request, response)
-    turn.waiting.push([request, response])
-    // The last one that is taken closes the connection; what the client sent after it, it must send again.
-    turn.full = turn.waiting.length >= MAX_QUEUED
-  }
+function inTurn(core: Core, turns: Turns): Listener {
+  const answer = (request: IncomingMessage) => core(coreRequest(request))
+  return (request, response) => turns.take(request, response, answer)
 }
 
 /** What Express puts on a request below a mount path. */
@@ -110,48 +67,34 @@ function coreRequest(request: IncomingMessage): CoreRequest {
   }
 }
 
-function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
-  if (response.destroyed || response.headersSent) return
-  response.writeHead(status, last ? [...headers, 'connection', 'close'] : headers)
-  if (parts.length < 2) {
-    response.end(parts[0])
-    return
-  }
-  const { socket } = response
-  socket?.cork()
-  const final = parts.length - 1
-  for (let i = 0; i < final; i++) response.write(parts[i])
-  response.end(parts[final])
-  socket?.uncork()
-}
-
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
- * @throws TypeError for a baseUrl that is none, RangeError for a keepAliveMs out of range, and what listening throws
+ * @throws TypeError for a baseUrl that is none, RangeError for a limit out of bounds, and what listening throws
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
-  const { port, host = '127.0.0.1', keepAliveMs = 65_000, headersMs = 10_000, requestMs = 30_000, drainMs = 5_000 } = options
-  if (!(keepAliveMs >= 5_000 && keepAliveMs <= 65_000)) throw new RangeError('keepAliveMs must be 5,000 to 65,000')
-  const core = createCore(ledger, options)
+  const { port, host = '127.0.0.1' } = options
+  const set = settle(options)
+  const core = createCore(ledger, { ...options, ...set })
+  const turns = new Turns(set.maxQueued)
   const server = createServer(
     {
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      keepAliveTimeout: keepAliveMs,
+      headersTimeout: Math.min(set.headersMs, set.requestMs),
+      requestTimeout: set.requestMs,
+      keepAliveTimeout: set.keepAliveMs,
       // Node looks for late requests only so often; the default would make of 10 seconds up to 40.
-      connectionsCheckingInterval: 2_000,
-      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: Math.min(2_000, set.headersMs),
+      maxHeaderSize: set.maxHeaderBytes,
       // A missing Host is answered by the core, with a body.
       requireHostHeader: false,
       noDelay: true,
     },
-    inTurn(core),
+    inTurn(core, turns),
   )
-  server.maxConnections = options.maxConnections ?? 10_000
-  // A socket that takes no byte of an answer for so long is dead.
-  server.timeout = Math.max(60_000, keepAliveMs + 5_000)
-  refuse(server)
+  server.maxConnections = set.maxConnections
+  // A socket that takes no byte of an answer for so long is dead. Silent streams say hello before that.
+  server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
+  refuse(server, turns, set.maxHeaderBytes)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => resolve())
@@ -162,7 +105,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   return {
     url: `http://${name}:${address.port}`,
     port: address.port,
-    close: () => (closing ??= shut(server, core, drainMs)),
+    close: () => (closing ??= shut(server, core, set.drainMs)),
   }
 }
 
@@ -176,39 +119,4 @@ function shut(server: Server, core: Core, drainMs: number): Promise<void> {
     })
     server.closeIdleConnections()
   })
-}
-
-/** Answers what never becomes a request, or must not become one. */
-function refuse(server: Server): void {
-  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
-    const answering = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage
-    // Half an answer is on its way already: nothing that could be sent now would be understood.
-    if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) return void socket.destroy()
-    answerRaw(socket, nameOf(error, socket))
-  })
-  server.on('checkExpectation', (_request, response) => {
-    const { status, headers, parts } = problemResponse({ name: 'expectation_failed' })
-    response.writeHead(status, headers)
-    response.end(parts[0])
-  })
-  server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed'))
-}
-
-function nameOf({ code, rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): ProblemName {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
-  if (code !== 'HPE_HEADER_OVERFLOW') return 'bad_request'
-  // Only of the first packet is it known that it begins with the request line.
-  const lineEnd = rawPacket && socket.bytesRead === rawPacket.length ? rawPacket.indexOf(10) : 0
-  return lineEnd < 0 || lineEnd > MAX_HEADER_BYTES / 2 ? 'uri_too_long' : 'header_fields_too_large'
-}
-
-/** Writes a whole response by hand and ends the connection. */
-function answerRaw(socket: Duplex, name: ProblemName): void {
-  const { status, headers, parts } = problemResponse({ name })
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `date: ${new Date().toUTCString()}`, 'connection: close']
-  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
-  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
-  socket.end(parts[0])
-  // A client that goes on sending keeps half of the connection open otherwise.
-  setTimeout(() => socket.destroy(), 1_000).unref()
 }

@@ -1,11 +1,13 @@
 /**
- * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk.
+ * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk;
+ * `serve` serves a small network over HTTP.
  */
 import { stores } from '../../adapters/cli/stores.ts'
 import { level } from '../../adapters/level/index.ts'
 import { fullChild } from './full-child.ts'
 import { planted } from './plants.ts'
 import type { ChildSetup } from './program.ts'
+import { serveChild } from './serve-child.ts'
 
 const { plant, writeBufferBytes } = JSON.parse(process.env['FOLIO_STRESS'] ?? '{}') as ChildSetup
 const [, program, role, ...args] = process.argv
@@ -17,6 +19,6 @@ async function cli(): Promise<void> {
   await import('../../adapters/cli/index.ts')
 }
 
-const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild }
+const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild, serve: () => serveChild(plant) }
 
 await roles[role!]!()

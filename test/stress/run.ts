@@ -5,11 +5,13 @@
 import { parseArgs } from 'node:util'
 import { chaos, failing } from './failing.ts'
 import { full } from './full.ts'
+import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { Figure, Stress } from './stress.ts'
+import { verify } from './verify.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full]
+const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, verify]
 
 const { values } = parseArgs({
   options: {

@@ -1,0 +1,59 @@
+/**
+ * The limits of a service, one row each: what it is by default, what may be set, and what happens beyond it.
+ * **Invariant:** every wait of a server has an end, and everything that a client can make it hold has a bound.
+ */
+
+interface Limit {
+  readonly default: number
+  readonly least: number
+  readonly most: number
+  /** What it bounds, and what becomes of what goes over it. */
+  readonly what: string
+}
+
+export const limits = {
+  maxConnections: { default: 12_000, least: 1, most: 1_000_000, what: 'connections at a time; one more is closed at once' },
+  maxStreams: { default: 10_000, least: 0, most: 1_000_000, what: 'event streams at a time; one more is answered 503' },
+  maxQueued: {
+    default: 32,
+    least: 1,
+    most: 10_000,
+    what: 'requests of a connection that wait for the answer before them; after so many it is closed',
+  },
+  maxTargetBytes: { default: 8192, least: 256, most: 1 << 20, what: 'bytes of a request target; beyond it 414' },
+  maxHeaderBytes: { default: 32_768, least: 2048, most: 1 << 20, what: 'bytes of a request line and its header; beyond it 431, or 414' },
+  headersMs: { default: 10_000, least: 100, most: 3_600_000, what: 'for a header to arrive; then 408' },
+  requestMs: { default: 30_000, least: 100, most: 3_600_000, what: 'for a whole request to arrive; then 408' },
+  stallMs: { default: 30_000, least: 100, most: 3_600_000, what: 'for a client to take a byte of an answer; then it is cut off' },
+  keepAliveMs: {
+    default: 65_000,
+    least: 5_000,
+    most: 65_000,
+    what: 'for which an idle connection is kept: longer than load balancers wait',
+  },
+  streamIdleMs: { default: 15_000, least: 100, most: 3_600_000, what: 'of silence on an event stream, then its hello is sent again' },
+  streamStallMs: {
+    default: 30_000,
+    least: 100,
+    most: 3_600_000,
+    what: 'for the reader of an event stream to take what was sent; then it is cut off',
+  },
+  drainMs: { default: 5_000, least: 0, most: 3_600_000, what: 'that closing waits for answers under way; then they are cut off' },
+} as const satisfies Record<string, Limit>
+
+export type LimitName = keyof typeof limits
+
+/** Limits other than the default ones. The names say the unit: `Ms` milliseconds, `Bytes` bytes, else a count. */
+export type Limits = { readonly [N in LimitName]?: number }
+
+/** All limits, set or default. @throws RangeError naming one that is no whole number within its bounds */
+export function settle(set: Limits): Readonly<Record<LimitName, number>> {
+  const settled: Partial<Record<LimitName, number>> = {}
+  for (const [name, { default: fallback, least, most }] of Object.entries(limits) as [LimitName, Limit][]) {
+    const value = set[name] ?? fallback
+    if (!Number.isSafeInteger(value) || value < least || value > most)
+      throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
+    settled[name] = value
+  }
+  return settled as Record<LimitName, number>
+}

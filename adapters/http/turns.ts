@@ -1,0 +1,123 @@
+/**
+ * The requests of each socket, answered one at a time and in their order.
+ * **Invariants:** one answer is under way on a socket, and a bounded number of requests wait behind it, so that a client that sends and does
+ * not read costs one answer; what is refused before it became a request is answered in its turn as well, and ends the connection.
+ */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isPromise, type MaybePromise } from '../../src/index.ts'
+import { type CoreResponse, problemResponse } from './message.ts'
+import type { ProblemName } from './problem.ts'
+import { pump } from './pump.ts'
+
+/** Works out the answer to a request, when its turn has come. */
+type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
+
+interface Waiting {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly answer: Answer
+}
+
+/** The requests of one socket: the one being answered, and those behind it. */
+interface Turn {
+  busy: boolean
+  /** What is being answered has no end by itself. */
+  streams: boolean
+  /** No further request of this socket is taken. */
+  full: boolean
+  /** What to say at the end, and then close. */
+  refusal: ProblemName | undefined
+  readonly waiting: Waiting[]
+}
+
+export class Turns {
+  private readonly turns = new WeakMap<Duplex, Turn>()
+  private readonly maxQueued: number
+
+  constructor(maxQueued: number) {
+    this.maxQueued = maxQueued
+  }
+
+  private of(socket: Duplex): Turn {
+    let turn = this.turns.get(socket)
+    if (!turn) {
+      turn = { busy: false, streams: false, full: false, refusal: undefined, waiting: [] }
+      this.turns.set(socket, turn)
+    }
+    return turn
+  }
+
+  /** Answers a request when those before it on its socket are answered. */
+  take(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+    const turn = this.of(request.socket)
+    if (turn.full) return
+    const next = { request, response, answer }
+    if (!turn.busy) {
+      start(turn, next)
+      return
+    }
+    if (turn.waiting.length < this.maxQueued) turn.waiting.push(next)
+    // The last one that is taken closes the connection; what the client sent after it, it must send again.
+    turn.full = turn.waiting.length >= this.maxQueued
+  }
+
+  /** Ends a connection with a problem, after the answers to what came before it. */
+  refuse(socket: Duplex, name: ProblemName): void {
+    const turn = this.of(socket)
+    // Nothing that could be sent into a stream would be understood.
+    if (turn.streams) return void socket.destroy()
+    if (turn.full && turn.refusal === undefined && turn.busy) return
+    turn.full = true
+    turn.refusal ??= name
+    if (!turn.busy) answerRaw(socket, turn.refusal)
+  }
+}
+
+function start(turn: Turn, { request, response, answer }: Waiting): void {
+  const { socket } = request
+  turn.busy = true
+  response.once('close', () => {
+    turn.busy = false
+    turn.streams = false
+    const next = turn.waiting.shift()
+    if (socket.destroyed) turn.waiting.length = 0
+    else if (next) start(turn, next)
+    else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
+  })
+  const send = (ready: CoreResponse): void => {
+    turn.streams = ready.frames !== undefined
+    if (ready.frames) pump(response, ready, ready.frames)
+    else write(response, ready, turn.full && turn.waiting.length === 0 && turn.refusal === undefined)
+  }
+  const ready = answer(request)
+  if (isPromise(ready)) void ready.then(send)
+  else send(ready)
+}
+
+function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
+  if (response.destroyed || response.headersSent) return
+  response.writeHead(status, last ? [...headers, 'connection', 'close'] : headers)
+  if (parts.length < 2) {
+    response.end(parts[0])
+    return
+  }
+  const { socket } = response
+  socket?.cork()
+  const final = parts.length - 1
+  for (let i = 0; i < final; i++) response.write(parts[i])
+  response.end(parts[final])
+  socket?.uncork()
+}
+
+/** Writes a whole response by hand and ends the connection. */
+function answerRaw(socket: Duplex, name: ProblemName): void {
+  if (!socket.writable) return void socket.destroy()
+  const { status, headers, parts } = problemResponse({ name })
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `date: ${new Date().toUTCString()}`, 'connection: close']
+  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  socket.end(parts[0])
+  // A client that goes on sending keeps half of the connection open otherwise.
+  setTimeout(() => socket.destroy(), 1_000).unref()
+}
