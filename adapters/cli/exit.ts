@@ -13,6 +13,7 @@ export const exits = {
   answer5xx: 5,
   listen: 6,
   broken: 7,
+  damaged: 8,
   defect: 70,
   interrupted: 130,
   terminated: 143,
@@ -29,6 +30,7 @@ Exit codes:
   5    get: the answer is a 5xx problem
   6    serve: the address cannot be listened on
   7    check: the service breaks a law of paging
+  8    verify, repair: the store is damaged; copy: the digests differ
   70   a defect of folio
   130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then
   141  nobody reads the output any more

@@ -37,3 +37,9 @@ export const profileOption = (): Option =>
   new Option('--profile <name>', 'the members of records: as documented, or those that SDKs read besides')
     .choices(['document', 'extended'])
     .default('document')
+
+export const ledgerNumber = wholeNumber(0, 2 ** 31 - 1)
+
+/** `--from` and `--to`: ledgers, both included. */
+export const fromOption = (): Option => new Option('--from <ledger>', 'the first ledger (default: the oldest held)').argParser(ledgerNumber)
+export const toOption = (): Option => new Option('--to <ledger>', 'the last ledger (default: the newest held)').argParser(ledgerNumber)

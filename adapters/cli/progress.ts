@@ -1,4 +1,4 @@
-/** The progress bar of an ingest, on a terminal only. */
+/** What is seen of long work, on a terminal only. */
 import { stat } from 'node:fs/promises'
 import yoctoSpinner from 'yocto-spinner'
 import { digits, type Io } from './io.ts'
@@ -12,9 +12,26 @@ export interface Progress {
 const silent: Progress = { bytes: () => {}, ledger: () => {}, stop: () => {} }
 const WIDTH = 24
 
+const isQuiet = ({ stderr, env }: Io): boolean => !stderr.isTTY || env.TERM === 'dumb' || env.CI !== undefined
+
+// Signals are ours: the batch under way is to be finished first.
+const spin = ({ stderr }: Io) => yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+
+/** A line that says what is being done, on a terminal only. */
+export function showStatus(io: Io): { say(text: string): void; stop(): void } {
+  if (isQuiet(io)) return { say: () => {}, stop: () => {} }
+  const spinner = spin(io)
+  return {
+    say(text) {
+      spinner.text = text
+    },
+    stop: () => void spinner.stop(),
+  }
+}
+
 /** @param total bytes of all sources together; undefined where a stream is among them */
-export function showProgress({ stderr, env }: Io, total: number | undefined): Progress {
-  if (!stderr.isTTY || env.TERM === 'dumb' || env.CI !== undefined) return silent
+export function showProgress(io: Io, total: number | undefined): Progress {
+  if (isQuiet(io)) return silent
   const started = performance.now()
   let bytes = 0
   let ledgers = 0
@@ -25,8 +42,7 @@ export function showProgress({ stderr, env }: Io, total: number | undefined): Pr
     const full = Math.floor(share * WIDTH)
     return `${'█'.repeat(full)}${'░'.repeat(WIDTH - full)} ${Math.floor(share * 100)} %  ${rate}`
   }
-  // Signals are ours: the batch under way is to be finished first.
-  const spinner = yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+  const spinner = spin(io)
   const timer = setInterval(() => {
     spinner.text = text()
   }, 100)

@@ -2,10 +2,15 @@
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { check } from './commands/check.ts'
+import { copy } from './commands/copy.ts'
+import { exportCloses } from './commands/export.ts'
 import { generate } from './commands/generate.ts'
 import { get } from './commands/get.ts'
 import { ingest } from './commands/ingest.ts'
+import { prune } from './commands/prune.ts'
+import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
+import { verify } from './commands/verify.ts'
 import { exitHelp, exits, explain } from './exit.ts'
 import { type Io, note, print } from './io.ts'
 
@@ -13,7 +18,7 @@ import { type Io, note, print } from './io.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, serve, get, check, generate]
+const commands = [ingest, serve, get, verify, exportCloses, copy, rollback, prune, check, generate]
 
 const help = `
 Examples:

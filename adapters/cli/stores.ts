@@ -33,9 +33,18 @@ export interface StoreOptions {
   readonly data?: string
 }
 
-/** Opens the ledger that `--store` and `--data` name. @throws what opening throws, and UsageError without a directory */
-export async function openNamed({ store, data }: StoreOptions, mustExist: boolean): Promise<Ledger> {
+/** Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory */
+export async function openStore({ store, data }: StoreOptions, mustExist: boolean): Promise<Store> {
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
-  return openLedger(await open(data ?? '', { mustExist }))
+  return open(data ?? '', { mustExist })
+}
+
+/** Opens the ledger in that store. @throws as {@link openStore}, and what opening a ledger throws */
+export const openNamed = async (where: StoreOptions, mustExist: boolean): Promise<Ledger> => openLedger(await openStore(where, mustExist))
+
+/** A store as one word: `level:./ledgers`, or just the directory. */
+export function storeOf(word: string): StoreOptions {
+  const name = names.find((one) => word.startsWith(`${one}:`))
+  return name === undefined ? { store: 'level', data: word } : { store: name, data: word.slice(name.length + 1) }
 }

@@ -3,12 +3,15 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folio } from './support.ts'
 
-test.for(['', 'ingest', 'serve', 'get', 'check', 'generate'])('the help of folio %s', async (command) => {
-  const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
-  expect({ code, err }).toEqual({ code: 0, err: '' })
-  expect(out).toMatch(/Examples:/)
-  expect(out).toMatchSnapshot()
-})
+test.for(['', 'ingest', 'serve', 'get', 'verify', 'export', 'copy', 'rollback', 'prune', 'check', 'generate'])(
+  'the help of folio %s',
+  async (command) => {
+    const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/Examples:/)
+    expect(out).toMatchSnapshot()
+  },
+)
 
 test('the version is that of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

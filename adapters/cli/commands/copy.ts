@@ -1,0 +1,66 @@
+/** `folio copy`: from one store into another, of whatever kinds, and whether both hold the same. */
+import type { Command } from 'commander'
+import { FolioError, type Ledger } from '../../../src/index.ts'
+import { ingestCloses } from '../../ndjson/index.ts'
+import { exitOf, exits } from '../exit.ts'
+import { digits, type Io, note } from '../io.ts'
+import { wholeNumber } from '../options.ts'
+import { showProgress } from '../progress.ts'
+import type { Run } from '../run.ts'
+import { openNamed, storeOf } from '../stores.ts'
+
+interface Options {
+  readonly from: string
+  readonly to: string
+  readonly batch: number
+}
+
+const help = `
+A store is a directory, or its kind and place: level:./ledgers. The source is only read. A target that holds ledgers
+already is continued, so a copy that was stopped goes on where it was. At the end the digests of all ledgers that both
+hold are compared; where they differ, the exit code is 8.
+
+Examples:
+  folio copy --from ./ledgers --to /backup/ledgers`
+
+export const copy = (program: Command, run: Run): Command =>
+  program
+    .command('copy')
+    .description('copy the ledgers of a store into another, and compare both')
+    .requiredOption('--from <store>', 'the store to read')
+    .requiredOption('--to <store>', 'the store to write, made if need be')
+    .option('--batch <ledgers>', 'ledgers a durable batch', wholeNumber(1, 100_000), 100)
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => copyStore(io, options)))
+
+async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
+  await using source = await openNamed(storeOf(from), true)
+  await using target = await openNamed(storeOf(to), false)
+  const progress = showProgress(io, undefined)
+  try {
+    const closes = source.closes({ from: (target.head?.last ?? (source.head?.oldest ?? 1) - 1) + 1 })
+    await ingestCloses(target, closes, { batch, signal: io.signal, onLedger: progress.ledger })
+  } finally {
+    progress.stop()
+  }
+  if (io.signal.aborted) return exitOf(io.signal)
+  return await compare(io, source, target)
+}
+
+/** Both may hold more than the other: a target older ledgers that the source has pruned, a source newer ones that came meanwhile. */
+async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> {
+  const [one, other] = [source.head, target.head]
+  if (!one || !other) {
+    await note(io, 'the source holds no ledgers')
+    return exits.ok
+  }
+  const range = { from: Math.max(one.oldest, other.oldest), to: Math.min(one.last, other.last) }
+  if (range.from > range.to) throw new FolioError('LEDGER_GAP', { sequence: one.oldest, expected: other.last + 1 })
+  const [digest, copied] = [await source.digest(range), await target.digest(range)]
+  const what = `${digits(range.to - range.from + 1)} ledgers, ${range.from} to ${range.to}`
+  await note(
+    io,
+    digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`,
+  )
+  return digest === copied ? exits.ok : exits.damaged
+}

@@ -1,0 +1,65 @@
+/** `folio export`: the closes of a store as NDJSON, the input of `folio ingest` again. */
+import { createWriteStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { Command } from 'commander'
+import type { Ledger, LedgerRange } from '../../../src/index.ts'
+import { exitOf } from '../exit.ts'
+import { digits, type Io, note } from '../io.ts'
+import { fromOption, toOption } from '../options.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions, LedgerRange {
+  readonly out?: string
+}
+
+const help = `
+Each line is one ledger close, every digit as it was given. Ingested into an empty store, the lines give the same store
+again. Standard error has their digest: SHA-256 over the SHA-256 of each line without its end.
+An export that was cut short goes on with --from the ledger after the last whole line.
+
+Examples:
+  folio export --data ./ledgers | gzip > closes.ndjson.gz
+  folio export --data ./ledgers --out closes.ndjson.gz
+  folio export --data ./ledgers --from 2100500 --to 2100999 >> closes.ndjson`
+
+export const exportCloses = (program: Command, run: Run): Command =>
+  program
+    .command('export')
+    .description('write the ledger closes of a store as NDJSON')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .addOption(fromOption())
+    .addOption(toOption())
+    .option('--out <file>', 'the file to write; packed where it ends in .gz (default: standard output)')
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => write(io, options)))
+
+async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, true)
+  const range = { from: from ?? ledger.head?.oldest ?? 1, to: to ?? ledger.head?.last ?? 0 }
+  const chunks = Readable.from(inChunks(io, ledger, range))
+  if (out === undefined) await pipeline(chunks, io.stdout, { end: false })
+  else if (out.endsWith('.gz')) await pipeline(chunks, createGzip(), createWriteStream(out))
+  else await pipeline(chunks, createWriteStream(out))
+  if (io.signal.aborted) return exitOf(io.signal)
+  const count = Math.max(0, range.to - range.from + 1)
+  const what = count === 0 ? 'no ledgers' : `${digits(count)} ledgers, ${range.from} to ${range.to}; digest ${await ledger.digest(range)}`
+  await note(io, `exported ${what}`)
+  return exitOf(io.signal)
+}
+
+/** Many lines a write. */
+async function* inChunks(io: Io, ledger: Ledger, range: LedgerRange): AsyncGenerator<string, void, undefined> {
+  let chunk = ''
+  for await (const line of ledger.lines(range)) {
+    chunk += `${line}\n`
+    if (chunk.length < 1 << 18) continue
+    yield chunk
+    chunk = ''
+    if (io.signal.aborted) return
+  }
+  yield chunk
+}

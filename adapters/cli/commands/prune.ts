@@ -1,0 +1,35 @@
+/** `folio prune`: the oldest ledgers are given up. */
+import type { Command } from 'commander'
+import { exits } from '../exit.ts'
+import { digits, type Io, note } from '../io.ts'
+import { ledgerNumber } from '../options.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions {
+  readonly before: number
+}
+
+const help = `
+What asks for one of them is answered 410 from then on. Accounts and offers that only they named stay known, and the
+book stays what it is. The space is given back. Killed on the way, the next open finishes it.
+
+Examples:
+  folio prune --data ./ledgers --before 2100500`
+
+export const prune = (program: Command, run: Run): Command =>
+  program
+    .command('prune')
+    .description('remove the oldest ledgers')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .requiredOption('--before <ledger>', 'the ledger that is to be the oldest', ledgerNumber)
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => giveUp(io, options)))
+
+async function giveUp(io: Io, { before, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, true)
+  const count = await ledger.prune(before)
+  await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'}`)
+  return exits.ok
+}

@@ -1,0 +1,34 @@
+/** `folio rollback`: the newest ledgers are taken back. */
+import type { Command } from 'commander'
+import { exits } from '../exit.ts'
+import { digits, type Io, note } from '../io.ts'
+import { ledgerNumber } from '../options.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions {
+  readonly to: number
+}
+
+const help = `
+The store is left as if the ledgers after it had never been appended. Killed on the way, the next open finishes it.
+
+Examples:
+  folio rollback --data ./ledgers --to 2100499`
+
+export const rollback = (program: Command, run: Run): Command =>
+  program
+    .command('rollback')
+    .description('remove the newest ledgers')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .requiredOption('--to <ledger>', 'the ledger that is to be the newest; 0 removes all', ledgerNumber)
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => takeBack(io, options)))
+
+async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
+  await using ledger = await openNamed(where, true)
+  const count = await ledger.rollback(to)
+  await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
+  return exits.ok
+}

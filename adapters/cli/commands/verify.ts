@@ -1,0 +1,75 @@
+/** `folio verify`: whether a store is whole. */
+import type { Command } from 'commander'
+import { type Fault, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
+import { exits } from '../exit.ts'
+import { digits, type Io, print } from '../io.ts'
+import { showStatus } from '../progress.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
+
+interface Options extends StoreOptions {
+  readonly json?: boolean
+}
+
+const help = `
+Every value is checked against its key and its checksum, every ledger against its digest and the one before, every index
+against the records both ways, the book of offers against the changes that made it. Nothing is changed.
+
+Standard output has a line for each fault and a summary, with --json one JSON object. The exit code is 8 where the
+store is damaged; folio repair builds again what can be.
+
+Examples:
+  folio verify --data ./ledgers
+  folio verify --data ./ledgers --json | jq .faults`
+
+export const verify = (program: Command, run: Run): Command =>
+  program
+    .command('verify')
+    .description('check that a store is whole')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .option('--json', 'print the report as one JSON object')
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => check(io, options)))
+
+async function check(io: Io, { json = false, ...where }: Options): Promise<number> {
+  const store = await openStore(where, true)
+  try {
+    const report = await verified(io, json, (options) => verifyStore(store, options))
+    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
+    return report.ok ? exits.ok : exits.damaged
+  } finally {
+    await store.close()
+  }
+}
+
+type Verify = (options: {
+  onProgress: (progress: VerifyProgress) => void
+  onFault: (fault: Fault) => void
+  signal: AbortSignal
+}) => Promise<VerifyReport>
+
+/** Runs an audit with its progress on a terminal, and each fault said as it is found. */
+export async function verified(io: Io, json: boolean, audit: Verify): Promise<VerifyReport> {
+  const status = showStatus(io)
+  const said: Promise<void>[] = []
+  try {
+    return await audit({
+      signal: io.signal,
+      onProgress: ({ phase, done, total }) => status.say(`${phase}: ${digits(done)}${total === undefined ? '' : ` of ${digits(total)}`}`),
+      onFault: (fault) => void (json || said.push(print(io.stdout, `${lineOf(fault)}\n`))),
+    })
+  } finally {
+    status.stop()
+    await Promise.all(said)
+  }
+}
+
+export const lineOf = ({ key, reason, ledger }: Fault): string => `${key}: ${reason}${ledger === undefined ? '' : ` (ledger ${ledger})`}`
+
+function summary({ ok, faultCount, ledgers, oldest, last, records, filings, values, bytes, unfinished }: VerifyReport): string {
+  const held = ledgers === 0 ? 'no ledgers' : `${digits(ledgers)} ledgers, ${oldest} to ${last}`
+  const checked = `${held}, ${digits(records)} records, ${digits(filings)} filings, ${digits(values)} values, ${digits(bytes)} bytes`
+  const rest = unfinished ? `; a ${unfinished} is unfinished, which opening the store finishes` : ''
+  return ok ? `whole: ${checked}${rest}` : `DAMAGED: ${digits(faultCount)} faults; ${checked}${rest}`
+}

@@ -1,0 +1,95 @@
+/** The commands of trust: verify, export, copy, rollback, prune. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { directory, folio, lines, ndjson } from './support.ts'
+
+const FIRST = 2_100_000
+const closes = lines(40)
+
+async function stored(): Promise<string> {
+  const data = join(directory(), 'data')
+  await folio(['ingest', '--data', data, '--batch', '50', '-'], { stdin: ndjson(closes) })
+  return data
+}
+
+/** Writes one value under the engine. */
+async function damage(data: string, key: string, value: Uint8Array | undefined): Promise<void> {
+  const store = await level(data)
+  await store.write([[Buffer.from(key, 'hex'), value]], { durable: true })
+  await store.close()
+}
+
+const digestOf = (text: string): string => /digest ([0-9a-f]{64})/.exec(text)![1]!
+
+test('a whole store is said to be, in a line or in JSON', async () => {
+  const data = await stored()
+  const { code, out } = await folio(['verify', '--data', data])
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^whole: 40 ledgers, 2100000 to 2100039, [\d,]+ records, /) })
+  const json = await folio(['verify', '--data', data, '--json'])
+  expect(JSON.parse(json.out)).toMatchObject({ ok: true, faults: [], ledgers: 40, oldest: FIRST, last: FIRST + 39 })
+})
+
+test('a damaged store is said to be, each fault by its key, with exit code 8', async () => {
+  const data = await stored()
+  await damage(data, '1003000000000001', Buffer.from('nonsense'))
+  const { code, out } = await folio(['verify', '--data', data])
+  expect(code).toBe(8)
+  expect(out).toMatch(/^1003000000000001: the checksum does not match \(ledger \d+\)\nDAMAGED: 1 faults; /m)
+  const json = await folio(['verify', '--data', data, '--json'])
+  expect(json.code).toBe(8)
+  expect(JSON.parse(json.out)).toMatchObject({ ok: false, faultCount: 1, faults: [{ key: '1003000000000001' }] })
+})
+
+test('what is exported and ingested gives the same lines and the same digest', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const whole = await folio(['export', '--data', data])
+  expect(whole.code).toBe(0)
+  expect(whole.err).toMatch(/^folio: exported 40 ledgers, 2100000 to 2100039; digest [0-9a-f]{64}\n$/)
+  const again = join(dir, 'again')
+  await folio(['ingest', '--data', again, '-'], { stdin: whole.out })
+  expect(await folio(['export', '--data', again])).toEqual(whole)
+
+  const [packed, plain] = [join(dir, 'a.ndjson.gz'), join(dir, 'b.ndjson')]
+  await folio(['export', '--data', data, '--out', packed])
+  expect(gunzipSync(readFileSync(packed)).toString()).toBe(whole.out)
+  await folio(['export', '--data', data, '--out', plain, '--to', String(FIRST + 9)])
+  const rest = await folio(['export', '--data', data, '--from', String(FIRST + 10)])
+  expect(readFileSync(plain, 'utf8') + rest.out).toBe(whole.out)
+  expect(await folio(['export', '--data', data, '--to', '9999999'])).toMatchObject({ code: 1, err: expect.stringMatching(/BAD_REQUEST/) })
+})
+
+test('a copy holds what the original holds, goes on where it was stopped, and is told where it differs', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const copy = join(dir, 'copy')
+  await folio(['ingest', '--data', copy, '-'], { stdin: ndjson(closes.slice(0, 7)) })
+  const copied = await folio(['copy', '--from', data, '--to', `level:${copy}`])
+  expect(copied).toMatchObject({ code: 0, err: expect.stringMatching(/^folio: both hold 40 ledgers, 2100000 to 2100039; digest /) })
+  expect(digestOf(copied.err)).toBe(digestOf((await folio(['export', '--data', copy, '--out', join(dir, 'x')])).err))
+
+  const other = JSON.parse(closes[39]!)
+  other.ledger.extra = 1
+  await folio(['rollback', '--data', copy, '--to', String(FIRST + 38)])
+  await folio(['ingest', '--data', copy, '-'], { stdin: JSON.stringify(other) })
+  expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
+})
+
+test('the newest ledgers are taken back, and the oldest given up', async () => {
+  const data = await stored()
+  expect(await folio(['rollback', '--data', data, '--to', String(FIRST + 29)])).toMatchObject({
+    code: 0,
+    err: 'folio: removed 10 ledgers; newest 2100029\n',
+  })
+  expect(await folio(['prune', '--data', data, '--before', String(FIRST + 20)])).toMatchObject({
+    code: 0,
+    err: 'folio: removed 20 ledgers; oldest 2100020\n',
+  })
+  expect(await folio(['get', `/ledgers/${FIRST + 19}`, '--data', data])).toMatchObject({
+    code: 4,
+    out: expect.stringMatching(/"status":410/),
+  })
+  expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 10 ledgers, 2100020 to 2100029/)
+  expect((await folio(['prune', '--data', data, '--before', String(FIRST + 30)])).code).toBe(1)
+})
