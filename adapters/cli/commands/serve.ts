@@ -1,7 +1,7 @@
 /** `folio serve`: a store over HTTP, and closes fed to it meanwhile. */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { IngestResult, Ledger } from '../../../src/index.ts'
-import { serve as listen } from '../../http/index.ts'
+import { type LimitName, type Limits, limits, serve as listen } from '../../http/index.ts'
 import { exits, logTo } from '../exit.ts'
 import { feed } from '../feed.ts'
 import { digits, type Io, note, stopped } from '../io.ts'
@@ -15,6 +15,7 @@ interface Options extends StoreOptions, AnswerOptions {
   readonly host: string
   readonly ingest?: string
   readonly json?: boolean
+  readonly limit: Limits
 }
 
 const help = `
@@ -23,10 +24,25 @@ one it serves on. A close that is refused ends the service with exit code 1, sin
 With --json, standard output has one line {"ledger":N} for each ledger; everything else is on standard error.
 SIGINT and SIGTERM end it: the ledger under way is finished, answers under way are sent.
 
+Limits (--limit name=number):
+${Object.entries(limits)
+  .map(([name, { default: value, what }]) => `  ${name.padEnd(15)}${String(value).padEnd(7)}${what}`)
+  .join('\n')}
+
 Examples:
   folio serve --data ./ledgers --port 8000
-  folio serve --store memory --ingest closes.ndjson.gz
+  folio serve --store memory --ingest closes.ndjson.gz --limit maxStreams=100
   tail -n +1 -f closes.ndjson | folio serve --data ./ledgers --ingest - --json`
+
+/** `name=number`, given once or more. */
+function limit(text: string, before: Limits): Limits {
+  const [, name = '', digits = ''] = /^(\w+)=(\d{1,16})$/.exec(text) ?? []
+  const row = Object.hasOwn(limits, name) ? limits[name as LimitName] : undefined
+  const value = Number(digits)
+  if (!row) throw new InvalidArgumentError(`It must be name=number, the name one of ${Object.keys(limits).join(', ')}.`)
+  if (value < row.least || value > row.most) throw new InvalidArgumentError(`${name} must be from ${row.least} to ${row.most}.`)
+  return { ...before, [name]: value }
+}
 
 export const serve = (program: Command, run: Run): Command =>
   program
@@ -38,14 +54,15 @@ export const serve = (program: Command, run: Run): Command =>
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--ingest <file>', 'read ledger closes meanwhile; - is standard input')
     .option('--json', 'print an acknowledgement line for each ledger')
+    .option('--limit <name=number>', 'a limit other than the default one; may be repeated', limit, {})
     .addOption(baseUrlOption())
     .addOption(profileOption())
     .addHelpText('after', help)
     .action((options: Options) => run((io) => serveStore(io, options)))
 
-async function serveStore(io: Io, { port, host, ingest, json = false, baseUrl, profile, ...where }: Options): Promise<number> {
+async function serveStore(io: Io, { port, host, ingest, json = false, limit, baseUrl, profile, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, ingest === undefined)
-  const server = await listen(ledger, { port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
+  const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
     await note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)
     for (const url of await urlsToTry(ledger, server.url)) await note(io, `  try ${url}`)
