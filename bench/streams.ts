@@ -1,19 +1,20 @@
 /**
- * Streams: how fast history is caught up with, how long a commit takes to reach its subscribers, what a subscriber costs.
- * With `--client` this is the other end: a process of bare sockets that reads event streams and says when they came.
+ * Streams: how fast history is caught up with, how long a commit takes to reach its subscribers and what that costs, what a subscriber holds.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
-import { cpus } from 'node:os'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generate } from '../adapters/generate/index.ts'
 import { serve } from '../adapters/http/index.ts'
+import { level } from '../adapters/level/index.ts'
 import { memory } from '../adapters/memory/index.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger, type Stream } from '../src/index.ts'
+import { beClients, Clients, type Seen } from './stream-clients.ts'
 
 const quick = process.argv.includes('--quick')
-const now = (): number => performance.timeOrigin + performance.now()
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1]! : ''
+export const now = (): number => performance.timeOrigin + performance.now()
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 interface Row {
@@ -30,14 +31,12 @@ function row(one: Row): void {
   const { work, subscribers, value, unit, more = {} } = one
   const rest = Object.entries(more).map(([name, number]) => `${name} ${number.toLocaleString('en-US', { maximumFractionDigits: 2 })}`)
   const shown = value.toLocaleString('en-US', { maximumFractionDigits: value < 100 ? 2 : 0 })
-  console.log(`${work.padEnd(44)} ${String(subscribers ?? '').padStart(6)} ${shown.padStart(12)} ${unit.padEnd(10)} ${rest.join(', ')}`)
+  console.log(`${work.padEnd(52)} ${String(subscribers ?? '').padStart(6)} ${shown.padStart(12)} ${unit.padEnd(10)} ${rest.join(', ')}`)
 }
 
 const quantile = (sorted: readonly number[], at: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
-const spread = (times: number[]): { p50: number; p99: number } => {
-  times.sort((a, b) => a - b)
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
-}
+const sort = (numbers: number[]): number[] => numbers.sort((a, b) => a - b)
+const median = (numbers: readonly number[]): number => quantile(sort([...numbers]), 0.5)
 
 /** What the process holds after a collection. */
 function held(): number {
@@ -49,21 +48,14 @@ function held(): number {
 const ACCOUNTS = 1000
 const nameOf = (n: number): string => `GSUBSCRIBER${n}`
 
-/** Ledgers of one transaction with one payment; what is paid, and to whom, follows from the sequence. */
-function* payments(from: number): Generator<LedgerClose> {
+/** Ledgers of one transaction of `count` payments; what is paid, and to whom, follows from the sequence. */
+function* payments(count: number): Generator<LedgerClose> {
   const hex = (n: number, kind: number): string => (kind * 2 ** 40 + n).toString(16).padStart(64, '0')
-  for (let n = from; ; n++) {
-    const operations = [
-      {
-        type: 'payment',
-        type_i: 1,
-        sender: nameOf(n % ACCOUNTS),
-        receiver: nameOf((n + 1) % ACCOUNTS),
-        asset: { code: 'XLM' },
-        amount: 1,
-        amount_f: 1e-7,
-      },
-    ]
+  for (let n = 1; ; n++) {
+    const operations = Array.from({ length: count }, () => ({
+      ...{ type: 'payment', type_i: 1, sender: nameOf(n % ACCOUNTS), receiver: nameOf((n + 1) % ACCOUNTS) },
+      ...{ asset: { code: 'XLM' }, amount: 1, amount_f: 1e-7 },
+    }))
     yield {
       ledger: {
         ...{ sequence: n, hash: hex(n, 1), prev_hash: n === 1 ? '' : hex(n - 1, 1), closed_at: '2020-01-01T00:00:00Z' },
@@ -79,24 +71,28 @@ function* payments(from: number): Generator<LedgerClose> {
   }
 }
 
+type StoreName = 'memory' | 'LevelDB'
+
 /** A ledger in which every account has been seen, and what goes on from there. */
-async function lively(): Promise<{ ledger: Ledger; closes: Generator<LedgerClose> }> {
-  const ledger = await openLedger(memory())
-  const closes = payments(1)
-  await ledger.ingest(
-    Array.from({ length: ACCOUNTS }, () => closes.next().value as LedgerClose),
-    { batch: 100 },
-  )
-  return { ledger, closes }
+async function lively(store: StoreName, events: number): Promise<{ ledger: Ledger; next: () => LedgerClose; end: () => Promise<void> }> {
+  const path = mkdtempSync(join(tmpdir(), 'folio-bench-'))
+  const ledger = await openLedger(store === 'memory' ? memory() : level(path))
+  const closes = payments(events)
+  const next = (): LedgerClose => closes.next().value as LedgerClose
+  await ledger.ingest(Array.from({ length: ACCOUNTS }, next), { batch: 100 })
+  const end = async (): Promise<void> => {
+    await ledger.close()
+    rmSync(path, { recursive: true, force: true })
+  }
+  return { ledger, next, end }
 }
 
 async function catchUpInProcess(ledger: Ledger, records: number): Promise<void> {
-  const { ledgers: _, ...queries } = { ledgers: catalogue.ledgers, operations: catalogue.operations }
   for (let warm = 0; warm < 2; warm++)
     for (const via of ['stream', 'streamPages', 'tail'] as const) {
       const started = now()
       let seen = 0
-      const stream = ledger[via](queries.operations, {}) as Stream<any>
+      const stream = ledger[via](catalogue.operations, {}) as Stream<any>
       for await (const part of stream) {
         seen += via === 'stream' ? 1 : via === 'streamPages' ? part.length : part.records.length
         if (seen >= records) break
@@ -105,175 +101,194 @@ async function catchUpInProcess(ledger: Ledger, records: number): Promise<void> 
     }
 }
 
-async function latencyInProcess(count: number, different: boolean, commits: number): Promise<void> {
-  const { ledger, closes } = await lively()
-  const before = held()
-  const latencies: number[] = []
-  let committed = 0
-  let delivered = 0
-  const follow = async (stream: Stream<unknown>): Promise<void> => {
-    for await (const _ of stream) {
-      latencies.push(now() - committed)
-      delivered++
-    }
-  }
-  const followers = Array.from({ length: count }, (_, n) =>
-    follow(
-      different
-        ? ledger.stream(catalogue.operationsOfAccount, { account: nameOf(n % ACCOUNTS) }, { cursor: 'now' })
-        : ledger.stream(catalogue.operations, {}, { cursor: 'now' }),
-    ),
-  )
-  await wait(20)
-  const each = (held() - before) / count
-  const cpu = process.cpuUsage()
-  for (let n = 0; n < commits; n++) {
-    const close = closes.next().value as LedgerClose
-    const appended = ledger.append(close)
-    committed = now()
-    await appended
-    await wait(0)
-  }
-  const { user, system } = process.cpuUsage(cpu)
-  const { p50, p99 } = spread(latencies)
-  const what = different ? 'of different accounts' : 'of one query'
-  row({
-    ...{ work: `append to delivery in process, ${what}`, subscribers: count, value: p50, unit: 'ms p50' },
-    more: { 'ms p99': p99, 'CPU µs a wake-up': (user + system) / (commits * count), events: delivered, 'bytes a subscriber': each },
-  })
-  await ledger.close()
-  await Promise.all(followers)
-}
-
-type FromClient = { readonly what: 'ready' | 'seen'; readonly events: number; readonly at: readonly number[]; readonly bytes: number }
-
-/** The other process: opens streams, and tells when what it waits for has come. */
-class Client {
-  private readonly child: ChildProcess = fork(process.argv[1]!, ['--client'], { serialization: 'advanced' })
-  ask(what: object): Promise<FromClient> {
-    return new Promise((resolve, reject) => {
-      this.child.once('exit', (code) => reject(new Error(`the client ended with ${code}`)))
-      this.child.once('message', (answer) => {
-        this.child.removeAllListeners('exit')
-        resolve(answer as FromClient)
-      })
-      this.child.send(what)
-    })
-  }
-  end(): void {
-    this.child.kill()
-  }
-}
-
-function beClient(): void {
-  const sockets: Socket[] = []
-  let at: number[] = []
-  let events = 0
-  let bytes = 0
-  let wanted = Number.POSITIVE_INFINITY
-  const answer = (what: FromClient['what']): void => void process.send!({ what, events, at, bytes } satisfies FromClient)
-  const RECORD = Buffer.from('\ndata: {')
-  const take = (chunk: Buffer): void => {
-    const time = now()
-    bytes += chunk.length
-    // A record begins after the blank line before it; a chunk begins with one or within one.
-    let found = chunk.subarray(0, 7).equals(RECORD.subarray(1)) ? 1 : 0
-    for (let i = chunk.indexOf(RECORD); i >= 0; i = chunk.indexOf(RECORD, i + 8)) found++
-    events += found
-    for (let n = 0; n < found; n++) at.push(time)
-    if (events >= wanted) {
-      wanted = Number.POSITIVE_INFINITY
-      answer('seen')
-    }
-  }
-  const open = (port: number, path: string): Promise<void> =>
-    new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n`))
-      sockets.push(socket)
-      socket.once('data', () => resolve())
-      socket.on('data', take).on('error', (error) => {
-        throw error
-      })
-    })
-  process.on('message', async ({ port, paths, want }: { port?: number; paths?: readonly string[]; want?: number }) => {
-    at = []
-    events = 0
-    bytes = 0
-    wanted = want ?? Number.POSITIVE_INFINITY
-    if (port === undefined || paths === undefined) return
-    for (let from = 0; from < paths.length; from += 100) await Promise.all(paths.slice(from, from + 100).map((path) => open(port, path)))
-    if (want === undefined) answer('ready')
-  })
-}
-
 async function catchUpOverSockets(ledger: Ledger, records: number): Promise<void> {
   const server = await serve(ledger, { port: 0 })
   for (let warm = 0; warm < 2; warm++) {
-    const client = new Client()
-    await client.ask({ port: server.port, paths: [] })
-    const started = now()
+    const clients = new Clients()
     const cpu = process.cpuUsage()
-    const { events, bytes } = await client.ask({ port: server.port, paths: ['/operations'], want: Math.floor(records * 0.98) })
-    const ms = now() - started
+    const { events, bytes, began } = await clients.open(server.port, ['/operations'], Math.floor(records * 0.98))
+    const ms = now() - began
     const { user, system } = process.cpuUsage(cpu)
     if (warm > 0)
       row({
         ...{ work: 'catch up over SSE', subscribers: 1, value: (events / ms) * 1000, unit: 'records/s' },
         more: { 'MB/s': bytes / ms / 1000, 'CPU µs a record': (user + system) / events },
       })
-    client.end()
+    clients.end()
   }
   await server.close()
 }
 
-async function latencyOverSockets(count: number, different: boolean, commits: number): Promise<void> {
-  const { ledger, closes } = await lively()
-  const server = await serve(ledger, { port: 0, maxConnections: 20_000, maxStreams: 20_000 })
-  const client = new Client()
-  await client.ask({ port: server.port, paths: [] })
+/** CPU of this process for each of several commits, after some that are not counted. */
+class Costs {
+  readonly user: number[] = []
+  readonly system: number[] = []
+  readonly wall: number[] = []
+
+  async of(work: () => Promise<void>, counts: boolean): Promise<void> {
+    const [cpu, started] = [process.cpuUsage(), now()]
+    await work()
+    const { user, system } = process.cpuUsage(cpu)
+    if (!counts) return
+    this.user.push(user)
+    this.system.push(system)
+    this.wall.push(now() - started)
+  }
+
+  /** The medians, a part of each commit. */
+  per(parts: number): Record<string, number> {
+    const sum = this.user.map((user, n) => user + this.system[n]!)
+    const mean = sum.reduce((a, b) => a + b, 0) / sum.length
+    return {
+      'CPU µs each': median(sum) / parts,
+      user: median(this.user) / parts,
+      system: median(this.system) / parts,
+      mean: mean / parts,
+    }
+  }
+}
+
+const WARM = 5
+
+interface Case {
+  readonly count: number
+  /** Events a ledger. */
+  readonly events: number
+  readonly different?: boolean
+  readonly store?: StoreName
+  readonly via?: 'stream' | 'tail'
+}
+
+const nameOfCase = ({ events, different, store = 'memory' }: Case): string =>
+  `${different ? 'different accounts' : 'one query'}, ${events} event${events > 1 ? 's' : ''} a ledger, ${store}`
+
+async function latencyInProcess(one: Case, commits: number): Promise<void> {
+  const { count, events, different = false, store = 'memory', via = 'stream' } = one
+  const { ledger, next, end } = await lively(store, events)
+  const before = held()
+  const latencies: number[] = []
+  let [committed, left, done] = [0, 0, (): void => {}]
+  const follow = async (stream: Stream<any>): Promise<void> => {
+    for await (const part of stream) {
+      const got = via === 'tail' ? part.records.length : 1
+      latencies.push(now() - committed)
+      left -= got
+      if (left <= 0) done()
+    }
+  }
+  const followers = Array.from({ length: count }, (_, n) =>
+    follow(
+      different
+        ? ledger[via](catalogue.operationsOfAccount, { account: nameOf(n % ACCOUNTS) }, { cursor: 'now' })
+        : ledger[via](catalogue.operations, {}, { cursor: 'now' }),
+    ),
+  )
+  await wait(20)
+  const each = (held() - before) / count
+  // A commit reaches all subscribers of one query, or those of two accounts.
+  const reached = different ? Math.floor((2 * count) / ACCOUNTS) : count
+  const costs = new Costs()
+  for (let n = -WARM; n < commits; n++) {
+    if (n === 0) latencies.length = 0
+    left = reached * events
+    const seen = new Promise<void>((resolve) => (done = resolve))
+    const close = next()
+    await costs.of(async () => {
+      committed = now()
+      await ledger.append(close)
+      await seen
+    }, n >= 0)
+    await wait(1)
+  }
+  sort(latencies)
+  row({
+    ...{ work: `in process (${via}), ${nameOfCase(one)}`, subscribers: count, value: quantile(latencies, 0.5), unit: 'ms p50' },
+    more: { 'ms p99': quantile(latencies, 0.99), ...costs.per(different ? count : reached * events), 'bytes a subscriber': each },
+  })
+  await end()
+  await Promise.all(followers)
+}
+
+async function latencyOverSockets(one: Case, commits: number): Promise<void> {
+  const { count, events, different = false, store = 'memory' } = one
+  const { ledger, next, end } = await lively(store, events)
+  const server = await serve(ledger, { port: 0, host: '0.0.0.0', maxConnections: 20_000, maxStreams: 20_000, drainMs: 500 })
+  const clients = new Clients()
   const before = held()
   const rss = process.memoryUsage().rss
   const paths = Array.from({ length: count }, (_, n) =>
     different ? `/accounts/${nameOf(n % ACCOUNTS)}/operations?cursor=now` : '/operations?cursor=now',
   )
-  await client.ask({ port: server.port, paths })
+  await clients.open(server.port, paths)
   await wait(50)
   const each = (held() - before) / count
   const resident = (process.memoryUsage().rss - rss) / count
   const latencies: number[] = []
-  let [cpu, events] = [0, 0]
-  for (let n = -2; n < commits; n++) {
-    // A commit reaches all subscribers of one query, or those of two accounts.
-    const seen = client.ask({ want: different ? Math.floor((2 * count) / ACCOUNTS) : count })
-    await wait(5)
-    const close = closes.next().value as LedgerClose
-    const began = process.cpuUsage()
-    const appended = ledger.append(close)
+  const costs = new Costs()
+  let bytes = 0
+  for (let n = -WARM; n < commits; n++) {
+    const share = different ? (2 * events) / ACCOUNTS : events
+    const { seen } = await clients.expect((sockets) => Math.floor(sockets * share))
+    const close = next()
     const started = now()
-    await appended
-    const answer = await seen
-    const { user, system } = process.cpuUsage(began)
+    let came: Seen | undefined
+    await costs.of(async () => {
+      await ledger.append(close)
+      came = await seen
+    }, n >= 0)
     if (n < 0) continue
-    cpu += user + system
-    events += answer.events
-    for (const at of answer.at) latencies.push(at - started)
+    bytes = came!.bytes
+    for (const at of came!.at) latencies.push(at - started)
   }
-  const { p50, p99 } = spread(latencies)
+  sort(latencies)
   row({
-    ...{ work: `append to delivery over SSE, ${different ? 'of different accounts' : 'of one query'}`, subscribers: count },
-    ...{ value: p50, unit: 'ms p50' },
+    ...{ work: `event streams, ${nameOfCase(one)}`, subscribers: count, value: quantile(latencies, 0.5), unit: 'ms p50' },
     more: {
-      ...{ 'ms p99': p99, 'CPU µs an event': cpu / events, 'CPU µs a wake-up': cpu / (commits * count) },
-      ...{ 'heap bytes a connection': each, 'resident bytes a connection': resident },
+      ...{ 'ms p99': quantile(latencies, 0.99), ...costs.per(different ? count : count * events) },
+      ...{ 'heap bytes a connection': each, 'resident bytes a connection': resident, 'bytes a commit': bytes },
     },
   })
-  client.end()
+  clients.end()
   await server.close()
-  await ledger.close()
+  await end()
 }
 
-async function main(): Promise<void> {
-  const started = now()
+/** What is left when everything is taken away: as many sockets, and the same bytes at hand, written in a loop. */
+async function bareSockets(count: number, events: number, commits: number): Promise<void> {
+  const sockets: import('node:net').Socket[] = []
+  const event = `data: {${'x'.repeat(733)}}\nid: 4294971392\n\n`
+  const body = event.repeat(events)
+  const chunk = Buffer.from(`${body.length.toString(16)}\r\n${body}\r\n`)
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.push(socket)
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  const clients = new Clients()
+  await clients.open((server.address() as import('node:net').AddressInfo).port, Array<string>(count).fill('/'))
+  const costs = new Costs()
+  for (let n = -WARM; n < commits; n++) {
+    const { seen } = await clients.expect((sockets) => sockets * events)
+    await costs.of(async () => {
+      for (const socket of sockets) socket.write(chunk)
+      await seen
+    }, n >= 0)
+  }
+  row({
+    ...{
+      work: `bare sockets, ${events} event${events > 1 ? 's' : ''} a write`,
+      subscribers: count,
+      value: median(costs.wall),
+      unit: 'ms all',
+    },
+    more: costs.per(count * events),
+  })
+  clients.end()
+  for (const socket of sockets) socket.destroy()
+  server.close()
+}
+
+async function catchUp(): Promise<void> {
   const history = await openLedger(memory())
   await history.ingest(generate({ ledgers: quick ? 1_000 : 5_000, seed: 'streams', operationsPerTransaction: 2 }), {
     batch: 50,
@@ -288,11 +303,29 @@ async function main(): Promise<void> {
   await catchUpInProcess(history, records)
   await catchUpOverSockets(history, records)
   await history.close()
-  const commits = quick ? 10 : 50
-  for (const count of [1, 100, 1_000, 10_000]) await latencyInProcess(count, false, commits)
-  await latencyInProcess(ACCOUNTS, true, commits)
-  for (const count of quick ? [1, 100, 1_000] : [1, 100, 1_000, 9_000]) await latencyOverSockets(count, false, commits)
-  await latencyOverSockets(ACCOUNTS, true, commits)
+}
+
+async function main(): Promise<void> {
+  const started = now()
+  const commits = quick ? 10 : 30
+  const run = async (name: string, work: () => Promise<void>): Promise<void> => {
+    if (name.includes(only)) await work()
+  }
+  const most = quick && only === '' ? 1_000 : 10_000
+  const counts = [1, 100, 1_000, 10_000].filter((count) => count <= most)
+  const cases: Case[] = [
+    ...counts.map((count) => ({ count, events: 1 })),
+    { count: most, events: 20 },
+    { count: ACCOUNTS, events: 1, different: true },
+    ...(most > ACCOUNTS ? [{ count: most, events: 1, different: true }] : []),
+  ]
+  await run('catch up', catchUp)
+  for (const one of cases) await run(`process ${one.count}`, () => latencyInProcess(one, commits))
+  await run(`process ${most} tail`, () => latencyInProcess({ count: most, events: 1, via: 'tail' }, commits))
+  for (const one of cases) await run(`sse ${one.count}`, () => latencyOverSockets(one, commits))
+  for (const one of cases.filter(({ count, different }) => count === most || different))
+    await run(`level sse ${one.count}`, () => latencyOverSockets({ ...one, store: 'LevelDB' }, commits))
+  for (const events of [1, 20]) await run('bare', () => bareSockets(most, events, commits))
   const results = join(import.meta.dirname, '..', 'results')
   mkdirSync(results, { recursive: true })
   const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, node: process.version }
@@ -302,5 +335,5 @@ async function main(): Promise<void> {
   process.exit()
 }
 
-if (process.argv.includes('--client')) beClient()
+if (process.argv.includes('--client')) beClients()
 else await main()
