@@ -1,10 +1,11 @@
 /**
  * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk;
- * `serve` serves a small network over HTTP.
+ * `serve` serves a small network over HTTP; `grow` commits and serves.
  */
 import { stores } from '../../adapters/cli/stores.ts'
 import { level } from '../../adapters/level/index.ts'
 import { fullChild } from './full-child.ts'
+import { growChild } from './grow-child.ts'
 import { planted } from './plants.ts'
 import type { ChildSetup } from './program.ts'
 import { serveChild } from './serve-child.ts'
@@ -19,6 +20,6 @@ async function cli(): Promise<void> {
   await import('../../adapters/cli/index.ts')
 }
 
-const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild, serve: () => serveChild(plant) }
+const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild, serve: () => serveChild(plant), grow: growChild }
 
 await roles[role!]!()

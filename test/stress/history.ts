@@ -43,6 +43,11 @@ export interface Network {
   readonly transactionsPerLedger?: number
 }
 
+const optionsOf = ({ accounts = 24, transactionsPerLedger = 6, ...network }: Network) => ({
+  ...{ accounts, transactionsPerLedger, envelopeBytes: 120 },
+  ...network,
+})
+
 /** Removed and changed offers, as the closes tell them: the ids of live offers by seller. */
 function bookAfter(closes: readonly LedgerClose[]): Map<string, string[]> {
   const sellers = new Map<string, string>()
@@ -70,9 +75,14 @@ export class History {
     this.accounts = accounts
   }
 
-  static async of({ accounts = 24, transactionsPerLedger = 6, ...network }: Network): Promise<History> {
-    const options = { accounts, transactionsPerLedger, envelopeBytes: 120, ...network }
-    const closes = [...generate(options)] as LedgerClose[]
+  /** The closes alone, for processes that feed them. */
+  static closesOf(network: Network): LedgerClose[] {
+    return [...generate(optionsOf(network))] as LedgerClose[]
+  }
+
+  static async of(network: Network): Promise<History> {
+    const options = optionsOf(network)
+    const closes = History.closesOf(network)
     const sources = new Set(closes.flatMap(({ transactions = [] }) => transactions.map(({ account }) => account)))
     const history = new History(closes, [...generateLines(options)], [...sources].sort())
     const ledger = await openLedger(memory())

@@ -10,8 +10,9 @@ import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { Figure, Stress } from './stress.ts'
 import { verify } from './verify.ts'
+import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, verify]
 
 const { values } = parseArgs({
   options: {
