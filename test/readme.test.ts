@@ -1,23 +1,16 @@
 /** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { catalogue, errorTable } from '../src/index.ts'
-
-const root = new URL('..', import.meta.url)
-const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+import { read, same, withExamples } from './docs.ts'
 
 /** The text of a file between two marks, replaced. */
 const between = (text: string, open: string, close: string, inner: string): string => {
   const [from, to] = [text.indexOf(open), text.indexOf(close)]
   expect(from, open).toBeGreaterThanOrEqual(0)
   return `${text.slice(0, from + open.length)}\n${inner}\n${text.slice(to)}`
-}
-
-function same(path: string, wanted: string): void {
-  if (process.env['UPDATE_DOCS']) writeFileSync(new URL(path, root), wanted)
-  expect(read(path)).toBe(wanted)
 }
 
 const queries = (): string => {
@@ -29,10 +22,7 @@ const queries = (): string => {
 }
 
 test('the README shows the example files and the rows of the catalogue', () => {
-  const blocks = read('README.md').replace(
-    /```ts\n\/\/ (examples\/\S+)\n[\s\S]*?```/g,
-    (_, path: string) => `\`\`\`ts\n// ${path}\n${read(path)}\`\`\``,
-  )
+  const blocks = withExamples(read('README.md'))
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 

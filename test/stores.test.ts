@@ -6,7 +6,7 @@ import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
 import { level } from '../adapters/level/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
-import { type StoreSubject, storeConformance } from '../adapters/testing/store-conformance.ts'
+import { type StoreSubject, storeConformance } from '../adapters/testing/index.ts'
 import type { Store } from '../src/store.ts'
 
 const places: string[] = []
@@ -49,6 +49,8 @@ const subjects: Record<string, StoreSubject> = {
     capabilities: { name: 'memory', sync: true, persistent: false, shared: false },
     open: () => onDisk(memoryDisk()),
     reopen: (store) => onDisk(disks.get(store)!),
+    beside: (store) => onDisk(disks.get(store)!),
+    declined: { 'a watch rings': 'memory stores offer no watch, and what shares them polls' },
   },
   'level in a directory': levelSubject((place) => level(place)),
   'level over classic-level': levelSubject((place) => level(new ClassicLevel(place))),

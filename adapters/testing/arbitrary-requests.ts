@@ -125,3 +125,6 @@ export function requestOf(model: NaiveLedger, drawn: Draw): Request {
     options: { ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }), order: drawn.desc ? 'desc' : 'asc' },
   }
 }
+
+/** A request worth making of what the model holds: about half of them hit, the others miss, are malformed, or lie beside what is there. */
+export const anyRequest = (model: NaiveLedger): fc.Arbitrary<Request> => draw.map((drawn) => requestOf(model, drawn))

@@ -29,7 +29,8 @@ export {
   Unreachable,
 } from '../check/index.ts'
 export { assetPool, closeOf, firstLedger, hashOf, network, offerPool, type Shape, shape } from './arbitraries.ts'
-export { type Draw, draw, type Request, requestOf, valuesWorthAsking } from './arbitrary-requests.ts'
+export { type InvalidClose, invalidClose } from './arbitrary-refusals.ts'
+export { anyRequest, type Draw, draw, type Request, requestOf, valuesWorthAsking } from './arbitrary-requests.ts'
 export { account, accountPool, int64 } from './arbitrary-values.ts'
 export { type Flaw, flaws, MISSING, richClose, spoiled } from './invalid-closes.ts'
 export { isRefusal, type Listed, type NaiveLedger, type NaivePage, naiveLedger, type Refusal } from './naive-ledger.ts'

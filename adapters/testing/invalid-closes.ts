@@ -3,7 +3,7 @@
  */
 import type { ErrorCode, LedgerClose } from '../../src/index.ts'
 import { hashOf } from './arbitraries.ts'
-import { type Members, orderId } from './naive-records.ts'
+import { orderId } from './naive-records.ts'
 
 /** A close with every kind of record: operations 1 to 4 of its first transaction are create_account, payment, manage_offer, set_options. */
 export function richClose(sequence: number, prev_hash: string): LedgerClose {
@@ -197,5 +197,3 @@ export const flaws = (of: number): Flaw[] =>
       return { path, value, code: 'INVALID_INPUT', fields: { path: path || '(the whole close)', expected: sentence } } as const
     }),
   )
-
-export const copyOf = (close: LedgerClose): Members => structuredClone(close) as Members

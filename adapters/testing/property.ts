@@ -20,6 +20,8 @@ export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, che
   const given = seed()
   const run = await fc.check(property, { numRuns: env('FC_RUNS') ?? numRuns, ...(given !== undefined && { seed: given }) })
   if (!run.failed) return
-  const report = await fc.asyncDefaultReportMessage(run)
-  throw new Error(`FC_SEED=${run.seed} repeats this.\n${report}`, { cause: run.errorInstance })
+  const { errorInstance: cause, seed: failed, counterexample, numRuns: tried } = run
+  const told = cause instanceof Error ? cause.message : String(cause)
+  const smallest = await fc.asyncStringify((counterexample as unknown[])[0])
+  throw new Error(`${told}\nin case ${tried}, made as small as it gets: ${smallest}\nFC_SEED=${failed} repeats this.`, { cause })
 }

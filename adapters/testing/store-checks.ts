@@ -1,24 +1,23 @@
 /**
  * What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures.
  */
-import fc from 'fast-check'
+import type fc from 'fast-check'
 import { crc32, hex } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { forAll } from './property.ts'
 import { everything, filled, following, Model, numbered, order } from './store-model.ts'
 
+export type MakeLaw = (name: string, check: (store: Store) => Promise<void>, skip?: string) => Law
+
 /** Runs a property over a store that is emptied before each case. */
-export async function property<T>(store: Store, arbitrary: fc.Arbitrary<T>, check: (value: T) => Promise<void>): Promise<void> {
-  const cases = fc.asyncProperty(arbitrary, async (value) => {
+export const property = <T>(store: Store, arbitrary: fc.Arbitrary<T>, check: (value: T) => Promise<void>): Promise<void> =>
+  forAll(arbitrary, 40, async (value) => {
     await wipe(store)
     await check(value)
   })
-  const given = seed()
-  await fc.assert(cases, { numRuns: Number(env('FC_RUNS') ?? 40), ...(given === undefined ? {} : { seed: given }) })
-}
 
-const env = (name: string): string | undefined => globalThis.process?.env[name]
-export const seed = (): number | undefined => (env('FC_SEED') === undefined ? undefined : Number(env('FC_SEED')))
 export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 export const count = (size: number): Entry[] => Array.from({ length: size }, (_, n) => [numbered(n * 256), filled(n % 50, n)])
 

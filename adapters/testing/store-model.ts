@@ -80,6 +80,7 @@ export const anyRange: fc.Arbitrary<KeyRange> = fc.oneof(
 )
 
 export const anyValue: fc.Arbitrary<Uint8Array> = fc.oneof(
+  { withCrossShrink: true },
   { weight: 1, arbitrary: fc.constant(bytes()) },
   { weight: 4, arbitrary: fc.uint8Array({ maxLength: 20 }) },
   { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 100, max: 5000 }), fc.nat(255)).map(([length, seed]) => filled(length, seed)) },

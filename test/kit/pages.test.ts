@@ -1,18 +1,17 @@
 /** The laws of paging: a right API passes, faulty ones are rejected, also over HTTP. */
 import { describe, expect, test } from 'vitest'
-import { checkService, type Law, pagingLaws } from '../../adapters/testing/index.ts'
+import { checkService, pagingLaws } from '../../adapters/testing/index.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { halService } from './hal-service.ts'
 import { Pages } from './pages.ts'
-
-const named = (laws: readonly Law[], start: string): Law => laws.find(({ name }) => name.startsWith(start))!
+import { rejects } from './rejects.ts'
 
 describe('a paged API over an array', () => {
   for (const law of pagingLaws({ open: () => new Pages() })) test(law.name, law.run)
 })
 
 test.for(faultyPages)('"%s…" rejects an API that %s', async ([start, , Listing]) => {
-  await expect(named(pagingLaws({ open: () => new Listing() }), start).run()).rejects.toThrow()
+  await rejects(pagingLaws({ open: () => new Listing() }), start)
 })
 
 test('every law of paging rejects some API', () => {

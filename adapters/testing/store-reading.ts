@@ -1,0 +1,127 @@
+/** Laws of reading: order, ranges, chunks, values. */
+import fc from 'fast-check'
+import type { Entry, KeyRange, Write } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { agrees, count, fill, holds, inChunks, type MakeLaw, property, refused, same, turn, wipe } from './store-checks.ts'
+import { anyEntries, anyKey, anyRange, bytes, everything, filled, following, numbered } from './store-model.ts'
+
+export const orderLaws = (law: MakeLaw): Law[] => [
+  law('keys come in the order of unsigned bytes over their whole length, the shorter first, forward and reverse', (store) =>
+    property(store, anyEntries, async (entries) => holds(store, await fill(store, entries))),
+  ),
+  law('keys that part only at their last byte, or by length, are different keys', async (store) => {
+    for (const length of [1, 15, 16, 17, 31, 32, 33, 63, 64, 65]) {
+      const key = (last: number) => bytes(...new Array<number>(length - 1).fill(0x61), last)
+      const keys = [0x00, 0x7f, 0x80, 0xff].flatMap((last) => [key(last), following(key(last))])
+      await wipe(store)
+      const model = await fill(
+        store,
+        keys.map((each, n): Entry => [each, bytes(n)]),
+      )
+      await holds(store, model)
+      for (const each of keys) await agrees(store, model, { gte: each, lt: following(each) }, { limit: 10 })
+    }
+  }),
+  law('FF is no infinity: keys of FF lie in ranges that end above them, and not in ranges that end at them', async (store) => {
+    const keys = [1, 2, 16, 64, 65].map((length) => new Uint8Array(length).fill(0xff))
+    const model = await fill(store, [
+      ...keys.map((key): Entry => [key, bytes(key.length)]),
+      [bytes(0xfe, 0xff), bytes()],
+      [bytes(0), bytes()],
+    ])
+    await holds(store, model)
+    for (const lt of keys) for (const reverse of [false, true]) await agrees(store, model, { gte: bytes(), lt }, { limit: 100, reverse })
+    for (const gte of keys) await agrees(store, model, { gte, lt: everything.lt }, { limit: 100 })
+  }),
+]
+
+export const scanLaws = (law: MakeLaw): Law[] => [
+  law('a range holds its lower bound and not its upper; an empty or a backward one holds nothing', (store) =>
+    property(store, fc.tuple(anyEntries, anyRange, fc.boolean()), async ([entries, range, reverse]) => {
+      const model = await fill(store, entries)
+      await agrees(store, model, range, { limit: 100, reverse })
+      for (const [key] of entries) await agrees(store, model, { gte: key, lt: range.lt }, { limit: 100, reverse })
+      for (const [key] of entries) await agrees(store, model, { gte: range.gte, lt: key }, { limit: 100, reverse })
+    }),
+  ),
+  law('an undefined bound, or a limit that is not a whole number of 1 or more, is refused with STORE_MISUSE', async (store) => {
+    const none = undefined as unknown as Uint8Array
+    await refused('STORE_MISUSE', () => store.scan({ gte: none, lt: bytes(1) }, { limit: 1 }))
+    await refused('STORE_MISUSE', () => store.scan({ gte: bytes(1), lt: none }, { limit: 1 }))
+    await refused('STORE_MISUSE', () => store.scan({} as KeyRange, { limit: 1 }))
+    for (const limit of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, undefined as unknown as number])
+      await refused('STORE_MISUSE', () => store.scan(everything, { limit }))
+  }),
+  law('a scan gives as many entries as asked, and says whether more are left', async (store) => {
+    for (const size of [1, 2, 15, 16, 17, 100, 999, 1000, 1001, 2002]) {
+      await wipe(store)
+      const model = await fill(store, count(size))
+      for (const limit of [1, 2, size - 1, size, size + 1, 2 ** 31, Number.MAX_SAFE_INTEGER].filter((each) => each > 0))
+        for (const reverse of [false, true]) await agrees(store, model, everything, { limit, reverse })
+    }
+  }),
+  law('a scan stops before maxBytes, but never before the first entry', (store) =>
+    property(
+      store,
+      fc.tuple(anyEntries, anyRange, fc.nat(200), fc.integer({ min: 1, max: 50 }), fc.boolean()),
+      async ([entries, range, maxBytes, limit, reverse]) => {
+        const model = await fill(store, entries)
+        for (const most of [0, maxBytes, maxBytes * 50, 2 ** 40]) await agrees(store, model, range, { limit, maxBytes: most, reverse })
+      },
+    ),
+  ),
+  law('a scan taken up after its last key, in either direction, loses and repeats nothing', async (store) => {
+    const model = await fill(store, count(1001))
+    for (const limit of [1, 2, 15, 16, 17, 100, 333, 999, 1000, 1001])
+      for (const reverse of [false, true])
+        same(await inChunks(store, everything, { limit, reverse }), model.range(everything, reverse), `chunks of ${limit}`)
+    const chunked = fc.tuple(anyEntries, anyRange, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 300 }), fc.boolean())
+    await property(store, chunked, async ([entries, range, limit, maxBytes, reverse]) => {
+      const found = await fill(store, entries)
+      same(await inChunks(store, range, { limit, maxBytes, reverse }), found.range(range, reverse), 'all chunks')
+    })
+  }),
+  law('a scan sees all of a batch or none of it', async (store) => {
+    const generation = (n: number): Write[] =>
+      Array.from({ length: 300 }, (_, i) => [numbered(i), bytes(n >> 8, n, ...filled(50))] as const)
+    await store.write(generation(0), { durable: false })
+    let writing = true
+    const writer = (async () => {
+      for (let n = 1; n <= 60; n++) await store.write(generation(n), { durable: false })
+      writing = false
+    })()
+    const readers = [false, true].map(async (reverse) => {
+      while (writing) {
+        const { entries } = await store.scan(everything, { limit: 300, reverse })
+        const seen = new Set(entries.map(([, value]) => value[0]! * 256 + value[1]!))
+        same([entries.length, seen.size], [300, 1], 'entries, and batches they are of')
+        await turn()
+      }
+    })
+    await Promise.all([writer, ...readers])
+  }),
+]
+
+export const valueLaws = (law: MakeLaw): Law[] => [
+  law('values of any size come back whole, from get, getMany and scan', async (store) => {
+    const most = store.capabilities.maxValueBytes ?? Number.POSITIVE_INFINITY
+    const sizes = [0, 1, 255, 256, 4095, 4096, 65_535, 65_536, 65_537, 1 << 20].filter((size) => size <= most)
+    const sized = sizes.map((size): Entry => [numbered(size), filled(size, size % 251)])
+    const uniform = [0x00, 0x80, 0xff].flatMap((byte): Entry[] => [1, 2, 3].map((n) => [bytes(byte, n), new Uint8Array(n).fill(byte)]))
+    const model = await fill(store, [...sized, ...uniform])
+    await holds(store, model)
+  }),
+  law('get and getMany answer each key as asked, twice where asked twice, and undefined where nothing is', (store) =>
+    property(store, fc.tuple(anyEntries, fc.array(anyKey, { maxLength: 10 })), async ([entries, others]) => {
+      const model = await fill(store, entries)
+      const keys = [...others, ...entries.map(([key]) => key).reverse(), ...others, ...entries.map(([key]) => following(key))]
+      same(
+        await store.getMany(keys),
+        keys.map((key) => model.get(key)),
+        'getMany',
+      )
+      for (const key of keys) same(await store.get(key), model.get(key), 'get')
+      same(await store.getMany([]), [], 'getMany of nothing')
+    }),
+  ),
+]

@@ -1,0 +1,177 @@
+/** Laws of writing: batches, compare-and-set, who owns the buffers. */
+import fc from 'fast-check'
+import type { Write } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn } from './store-checks.ts'
+import { anyBatch, anyEntries, anyKey, anyValue, bytes, everything, filled, Model, numbered } from './store-model.ts'
+
+export const batchLaws = (law: MakeLaw): Law[] => [
+  law('after any batches, each seen whole as soon as its write resolved, the store holds what a sorted array would', (store) =>
+    property(store, fc.array(anyBatch, { maxLength: 6 }), async (batches) => {
+      const model = new Model()
+      for (const batch of batches) {
+        await store.write(batch, { durable: false })
+        model.write(batch)
+        await holds(store, model)
+      }
+    }),
+  ),
+  law('the last write of a key in a batch wins, put or delete', async (store) => {
+    const [a, b, c, d] = [bytes(1), bytes(2), bytes(3), bytes(4)]
+    await store.write([[c, bytes(0)]], { durable: false })
+    const batch: Write[] = [
+      [a, bytes(1)],
+      [b, undefined],
+      [c, bytes(1)],
+      [d, bytes(1)],
+      [a, bytes(2)],
+      [b, bytes(2)],
+      [c, undefined],
+      [d, undefined],
+      [d, bytes(3)],
+    ]
+    await store.write(batch, { durable: false })
+    same(await store.getMany([a, b, c, d]), [bytes(2), bytes(2), undefined, bytes(3)], 'last writes')
+  }),
+  law('a write that resolved is seen by every read that starts after it', async (store) => {
+    for (let n = 0; n < 50; n++) {
+      await store.write(
+        [
+          [bytes(1), bytes(n)],
+          [numbered(n), bytes(n)],
+        ],
+        { durable: n === 7 },
+      )
+      same(await store.get(bytes(1)), bytes(n), 'get')
+      same(await store.getMany([numbered(n), bytes(1)]), [bytes(n), bytes(n)], 'getMany')
+      const { entries } = await store.scan({ gte: numbered(n), lt: numbered(n + 1) }, { limit: 1 })
+      same(entries, [[numbered(n), bytes(n)]], 'scan')
+    }
+  }),
+  law('a read beside writes gives what was held at some time between its beginning and its end', async (store) => {
+    const keys = [numbered(1), numbered(2), numbered(300)]
+    let [begun, done] = [0, 0]
+    const numberOf = (value: Uint8Array | undefined): number => (value ? value[0]! * 256 + value[1]! : 0)
+    const writer = (async () => {
+      while (begun < 80) {
+        begun++
+        const value = bytes(begun >> 8, begun, ...filled(begun % 3 === 0 ? 3000 : 3))
+        await store.write(
+          keys.map((key) => [key, value] as const),
+          { durable: begun % 20 === 0 },
+        )
+        done = begun
+        if (begun % 4 === 0) await turn()
+      }
+    })()
+    const reads = [
+      async () => [await store.get(keys[0]!)],
+      async () => store.getMany(keys),
+      async () => (await store.scan(everything, { limit: 10 })).entries.map(([, value]) => value),
+      async () => (await store.scan(everything, { limit: 10, reverse: true })).entries.map(([, value]) => value),
+    ]
+    const readers = reads.map(async (read) => {
+      for (let shown = 0; done < 80; await turn()) {
+        const least = Math.max(done, shown)
+        const seen = (await read()).map(numberOf)
+        shown = Math.max(shown, ...seen)
+        if (Math.min(...seen) < least || shown > begun)
+          throw new Error(`write ${least} had resolved or was read before, ${begun} were begun, and ${seen} were read`)
+      }
+    })
+    await Promise.all([writer, ...readers])
+  }),
+  law('batches apply in call order, also where the calls do not wait for each other', async (store) => {
+    const writes = Array.from({ length: 60 }, async (_, n) => {
+      const bulk = Array.from({ length: n % 3 === 0 ? 200 : 0 }, (_, i): Write => [numbered(i), filled(100, n)])
+      await store.write([[bytes(1), bytes(n)], [bytes(2, n), n === 0 ? undefined : bytes(n)], [bytes(2, n + 1), bytes(n)], ...bulk], {
+        durable: n % 20 === 19,
+      })
+      const seen = await store.get(bytes(1))
+      if (seen!.length !== 1 || seen![0]! < n) throw new Error(`write ${n} resolved, and ${show(seen)} is held`)
+    })
+    await Promise.all(writes)
+    same(await store.get(bytes(1)), bytes(59), 'the key that all wrote')
+    for (let n = 1; n < 60; n++) same(await store.get(bytes(2, n)), bytes(n), `the key that calls ${n - 1} and ${n} wrote`)
+    same(await store.get(numbered(0)), filled(100, 57), 'the key that every third wrote')
+  }),
+]
+
+/** The same bytes but for the last. */
+const beside = (value: Uint8Array | undefined): Uint8Array | undefined =>
+  value?.map((byte, n) => (n === value.length - 1 ? byte ^ 1 : byte))
+
+export const expectLaws = (law: MakeLaw): Law[] => [
+  law(
+    'with expect a batch applies only if the key holds just those bytes; else CONFLICT, nothing of it applied, and the store goes on',
+    (store) => {
+      const held = fc.option(anyValue, { nil: undefined, freq: 3 })
+      return property(
+        store,
+        fc.tuple(anyEntries, anyKey, held, held, fc.constantFrom('right', 'near', 'any'), anyBatch),
+        async ([entries, key, holding, any, how, batch]) => {
+          const model = await fill(store, entries)
+          const first: Write[] = [[key, holding]]
+          await store.write(first, { durable: false })
+          model.write(first)
+          const expect = { key, value: how === 'right' ? holding : how === 'near' ? beside(holding) : any }
+          const matches = show(expect.value) === show(holding)
+          if (matches) {
+            await store.write(batch, { durable: false, expect })
+            model.write(batch)
+          } else await refused('CONFLICT', () => store.write(batch, { durable: false, expect }))
+          await holds(store, model)
+        },
+      )
+    },
+  ),
+  law('an empty value and a missing key are different expectations, and an empty batch is still held to its own', async (store) => {
+    const [key, durable] = [bytes(1), false]
+    await refused('CONFLICT', () => store.write([], { durable, expect: { key, value: bytes() } }))
+    await store.write([], { durable, expect: { key, value: undefined } })
+    await store.write([[key, bytes()]], { durable, expect: { key, value: undefined } })
+    await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: undefined } }))
+    await store.write([[key, bytes(2)]], { durable, expect: { key, value: bytes() } })
+    await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: bytes(2, 0) } }))
+    same(await store.get(key), bytes(2), 'the key')
+  }),
+  law('of many writers that expect the same, one wins', async (store) => {
+    for (let round = 0; round < 20; round++) {
+      const value = round === 0 ? undefined : await store.get(bytes(1))
+      const tries = Array.from({ length: 8 }, async (_, n) =>
+        store.write(
+          [
+            [bytes(1), bytes(round, n)],
+            [bytes(2, n), bytes(round)],
+          ],
+          { durable: false, expect: { key: bytes(1), value } },
+        ),
+      )
+      const outcomes = await Promise.allSettled(tries)
+      same(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'writers that won')
+      const winner = (await store.get(bytes(1)))![1]!
+      same(outcomes[winner]!.status, 'fulfilled', 'the writer whose value is held')
+      for (let n = 0; n < 8; n++) same((await store.get(bytes(2, n)))?.[0] === round, n === winner, `what writer ${n} left`)
+    }
+  }),
+]
+
+export const bufferLaws = (law: MakeLaw): Law[] => [
+  law('keys and values handed in may be overwritten once the write resolved', async (store) => {
+    const [key, value, head] = [filled(20), filled(5000), bytes(9)]
+    await store.write([[key, value]], { durable: false, expect: { key: head, value: undefined } })
+    for (const given of [key, value, head]) given.fill(0xee)
+    await holds(store, modelOf([[filled(20), filled(5000)]]))
+  }),
+  law('keys and values handed out belong to the receiver, who may overwrite them', async (store) => {
+    const model = await fill(store, [
+      [bytes(1), filled(10)],
+      [bytes(2), filled(5000)],
+      [bytes(3), bytes(3)],
+    ])
+    const { entries } = await store.scan(everything, { limit: 10 })
+    const out = [...entries.flat(), await store.get(bytes(2)), ...(await store.getMany([bytes(1), bytes(2)]))]
+    for (const given of out) given!.fill(0xee)
+    await holds(store, model)
+  }),
+]

@@ -1,0 +1,75 @@
+/** The pages on testing tell the truth: the example is run, and what the laws reject is read off the lists of faults. */
+import { expect, test, vi } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
+import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
+import { read, row, same, withExamples } from '../docs.ts'
+import { storesOfOneDisk } from './faulty-disks.ts'
+import { faultyPages } from './faulty-pages.ts'
+import { storesThatMisread } from './faulty-reads.ts'
+import { faultyStreams } from './faulty-streams.ts'
+import { storesThatMiswrite } from './faulty-writes.ts'
+import { Feed } from './feed.ts'
+import { Pages } from './pages.ts'
+
+test('the example finds the fault that is planted in its store', async () => {
+  const said: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line))
+  try {
+    await import('../../examples/testing.ts')
+  } finally {
+    log.mockRestore()
+  }
+  expect(said.join()).toMatch(/^Broken: keys that part only.*\nscan from <00> to <0000>, \{"limit":10\}: expected /)
+  expect(said.join()).toMatch(/Broken: a range holds its lower bound and not its upper;/)
+  expect(said.join()).toMatch(/FC_SEED=-?\d+ repeats this/)
+})
+
+test('docs/testing.md shows the example', () => same('docs/testing.md', withExamples(read('docs/testing.md'))))
+
+type Faults = readonly (readonly [law: string, fault: string, ...rest: unknown[]])[]
+
+/** What each law rejects, in the order of the laws. */
+function table(
+  what: string,
+  laws: readonly Law[],
+  faults: Faults,
+  more?: readonly [head: string, cell: (fault: Faults[number]) => string],
+): string[] {
+  const rows = laws.flatMap(({ name }) =>
+    faults.filter(([start]) => name.startsWith(start)).map((fault) => row(fault[1], name, ...(more ? [more[1](fault)] : []))),
+  )
+  expect(rows.length).toBe(faults.length)
+  const heads = [`${what} that …`, 'is rejected by', ...(more ? [more[0]] : [])]
+  return [row(...heads), row(...heads.map(() => '---')), ...rows]
+}
+
+test('docs/mutants.md lists every fault and the law that rejects it', () => {
+  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesOfOneDisk]
+  expect(stores.length).toBeGreaterThanOrEqual(60)
+  expect(faultyPages.length).toBeGreaterThanOrEqual(20)
+  expect(faultyStreams.length).toBeGreaterThanOrEqual(10)
+  const seen = faultyPages.filter(([, , , ofOneSource]) => !ofOneSource).length
+  const page = [
+    '# What the laws reject',
+    '',
+    'Laws are worth what they reject. Each line below is an implementation with one fault, written by hand around a right one, and the law that must',
+    'reject it: all of them are run by `test/kit/`, from which this page is made (`UPDATE_DOCS=1 npx vitest run test/kit/docs.test.ts`).',
+    '',
+    `## ${stores.length} stores`,
+    '',
+    ...table('A store', storeConformance({ open: () => memory() }), stores),
+    '',
+    `## ${faultyPages.length} paged APIs`,
+    '',
+    `${seen} of them are also rejected by \`folio check\`, over HTTP, while records are added; the others agree with themselves in every page, so that`,
+    'another source of the records is needed to see what is wrong.',
+    '',
+    ...table('An API', pagingLaws({ open: () => new Pages() }), faultyPages, ['over HTTP', (fault) => (fault[3] ? 'not seen' : 'yes')]),
+    '',
+    `## ${faultyStreams.length} streams`,
+    '',
+    ...table('A stream', streamLaws({ open: (step) => new Feed(step) }), faultyStreams),
+    '',
+  ]
+  same('docs/mutants.md', page.join('\n'))
+})

@@ -1,0 +1,269 @@
+/** Stores that each break a law of reading: order, ranges, chunks. */
+import { compare } from '../../src/bytes.ts'
+import type { Chunk } from '../../src/store.ts'
+import { cutAt, dump, everything, type FaultyStore, later, scanBy, size, spoiltScan, trimmed } from './faulty-store.ts'
+
+const asText = (key: Uint8Array): string => new TextDecoder().decode(key)
+const byText = (a: Uint8Array, b: Uint8Array): number => (asText(a) < asText(b) ? -1 : asText(a) > asText(b) ? 1 : 0)
+const untilZero = (key: Uint8Array): Uint8Array => (key.includes(0) ? key.subarray(0, key.indexOf(0)) : key)
+const words = (key: Uint8Array): Uint8Array => {
+  const whole = new Uint8Array(Math.ceil(key.length / 4) * 4)
+  whole.set(key)
+  for (let at = 0; at < whole.length; at += 4) whole.subarray(at, at + 4).reverse()
+  return whole
+}
+
+export const storesThatMisread: readonly FaultyStore[] = [
+  ['capabilities', 'promises where it said at once', (store) => ({ get: async (key) => store.get(key) })],
+  [
+    'keys come in the order',
+    'compares bytes as signed',
+    scanBy((a, b) =>
+      compare(
+        Uint8Array.from(a, (byte) => byte ^ 128),
+        Uint8Array.from(b, (byte) => byte ^ 128),
+      ),
+    ),
+  ],
+  ['keys come in the order', 'puts longer keys after all shorter ones', scanBy((a, b) => a.length - b.length || compare(a, b))],
+  ['keys that part only', 'compares the first 16 bytes only', scanBy((a, b) => compare(a.subarray(0, 16), b.subarray(0, 16)))],
+  ['keys that part only', 'ignores zeros at the end of a key', scanBy((a, b) => compare(trimmed(a), trimmed(b)))],
+  [
+    'FF is no infinity',
+    'takes an upper bound of FF for no bound',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? everything.lt : lt }, options) }),
+  ],
+  [
+    'FF is no infinity',
+    'takes FF for the end',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? Uint8Array.of(0xff) : lt }, options) }),
+  ],
+  [
+    'a range holds',
+    'includes the upper bound',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: Uint8Array.of(...lt, 0) }, options) }),
+  ],
+  [
+    'a range holds',
+    'excludes the lower bound in reverse',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte: options.reverse ? Uint8Array.of(...gte, 0) : gte, lt }, options) }),
+  ],
+  [
+    'an undefined bound',
+    'gives nothing for an undefined bound',
+    (store) => ({ scan: (range, options) => (range.gte && range.lt ? store.scan(range, options) : { entries: [], more: false }) }),
+  ],
+  [
+    'a scan gives as many',
+    'loses the entry at the border of 1,000',
+    spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 1000), more })),
+  ],
+  [
+    'a scan gives as many',
+    'says more whenever the limit is reached',
+    spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.entries.length === limit })),
+  ],
+  [
+    'a scan gives as many',
+    'never gives more than 1,000',
+    (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.min(options.limit || 0, 1000) }) }),
+  ],
+  [
+    'a scan stops before maxBytes',
+    'ignores maxBytes',
+    (store) => ({ scan: (range, { maxBytes: _, ...options }) => store.scan(range, options) }),
+  ],
+  [
+    'a scan stops before maxBytes',
+    'gives nothing where the first entry is too large',
+    spoiltScan((chunk, _, { maxBytes = 1e9 }) => (size(chunk) > maxBytes ? { entries: [], more: true } : chunk)),
+  ],
+  [
+    'a scan taken up',
+    'forgets that bytes ran out',
+    spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.more && chunk.entries.length === limit })),
+  ],
+  [
+    'a scan sees all of a batch',
+    'applies a batch in two steps',
+    (store) => ({
+      write: async (batch, options) => {
+        store.write(batch.slice(0, 100), options)
+        await later()
+        store.write(batch.slice(100), options)
+      },
+    }),
+  ],
+  ['keys come in the order', 'compares keys as text', scanBy(byText)],
+  ['keys come in the order', 'compares four bytes at a time, the wrong end first', scanBy((a, b) => compare(words(a), words(b)))],
+  ['keys come in the order', 'compares from the last byte', scanBy((a, b) => compare(a.toReversed(), b.toReversed()))],
+  ['keys that part only', 'compares the first 32 bytes only', scanBy((a, b) => compare(a.subarray(0, 32), b.subarray(0, 32)))],
+  ['keys that part only', 'compares the first 64 bytes only', scanBy((a, b) => compare(a.subarray(0, 64), b.subarray(0, 64)))],
+  ['keys that part only', 'takes a zero for the end of a key', scanBy((a, b) => compare(untilZero(a), untilZero(b)))],
+  [
+    'FF is no infinity',
+    'includes a key that equals an upper bound of FF',
+    (store) => ({
+      scan: ({ gte, lt }, options) =>
+        store.scan({ gte, lt: lt.length > 0 && lt.every((byte) => byte === 0xff) ? Uint8Array.of(...lt, 0) : lt }, options),
+    }),
+  ],
+  [
+    'FF is no infinity',
+    'leaves keys that begin with two FF to itself',
+    spoiltScan(({ entries, more }) => ({ entries: entries.filter(([key]) => key[0] !== 0xff || key[1] !== 0xff), more })),
+  ],
+  [
+    'a range holds',
+    'excludes the lower bound',
+    (store) => ({
+      scan: ({ gte, lt }, options) =>
+        store.scan({ gte: options.reverse || gte.length === 0 ? gte : Uint8Array.of(...gte, 0), lt }, options),
+    }),
+  ],
+  [
+    'a range holds',
+    'includes the upper bound in reverse',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: options.reverse ? Uint8Array.of(...lt, 0) : lt }, options) }),
+  ],
+  [
+    'a range holds',
+    'turns a backward range round',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan(compare(gte, lt) > 0 ? { gte: lt, lt: gte } : { gte, lt }, options) }),
+  ],
+  [
+    'a range holds',
+    'takes an empty lower bound for nothing',
+    (store) => ({ scan: (range, options) => (range.gte?.length === 0 ? { entries: [], more: false } : store.scan(range, options)) }),
+  ],
+  [
+    'a range holds',
+    'takes the lower bound for a prefix',
+    spoiltScan(({ entries, more }, { gte }) => ({
+      entries: entries.filter(([key]) => compare(key.subarray(0, gte.length), gte) === 0),
+      more,
+    })),
+  ],
+  [
+    'an undefined bound',
+    'takes a limit of 0 for none',
+    (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: options.limit === 0 ? 1000 : options.limit }) }),
+  ],
+  [
+    'an undefined bound',
+    'takes no upper bound for the end',
+    (store) => ({ scan: (range, options) => store.scan({ ...range, lt: range.lt ?? everything.lt }, options) }),
+  ],
+  [
+    'an undefined bound',
+    'rounds a limit',
+    (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.ceil(options.limit) }) }),
+  ],
+  [
+    'a scan gives as many',
+    'loses the entry at the border of 16',
+    spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 16), more })),
+  ],
+  [
+    'a scan gives as many',
+    'gives one entry less than asked for, from 100 on',
+    (store) => ({
+      scan: (range, options) => store.scan(range, { ...options, limit: options.limit >= 100 ? options.limit - 1 : options.limit }),
+    }),
+  ],
+  ['a scan gives as many', 'never says that more is left', spoiltScan(({ entries }) => ({ entries, more: false }))],
+  [
+    'a scan gives as many',
+    'takes a limit of 2^31 for a negative number',
+    (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: options.limit > 2 ** 31 - 1 ? 1 : options.limit }) }),
+  ],
+  [
+    'a scan gives as many',
+    'counts its limit from the low end, also in reverse',
+    (store) => ({
+      scan(range, options) {
+        const { entries, more } = store.scan(range, { ...options, reverse: false }) as Chunk
+        return { entries: options.reverse ? entries.reverse() : entries, more }
+      },
+    }),
+  ],
+  [
+    'a scan gives as many',
+    'says that more is left where something lies beyond the range',
+    (store) => ({
+      scan: (range, options) => {
+        const chunk = store.scan(range, options) as Chunk
+        return {
+          ...chunk,
+          more:
+            chunk.more ||
+            (options.reverse === true && dump(store).length > chunk.entries.length + 5) ||
+            (options.limit > 1000 && dump(store).length > 999 && chunk.entries.length > 999),
+        }
+      },
+    }),
+  ],
+  [
+    'a scan stops before maxBytes',
+    'counts the bytes of values only',
+    (store) => ({
+      scan: (range, { maxBytes, ...options }) => {
+        const chunk = store.scan(range, options) as Chunk
+        const bytes = (end: number): number => chunk.entries.slice(0, end).reduce((sum, [, value]) => sum + value.length, 0)
+        const over = chunk.entries.findIndex((_, n) => n > 0 && bytes(n + 1) > (maxBytes ?? Number.POSITIVE_INFINITY))
+        return cutAt(chunk, over)
+      },
+    }),
+  ],
+  [
+    'a scan stops before maxBytes',
+    'stops behind the entry that goes over',
+    (store) => ({
+      scan: (range, { maxBytes, ...options }) => {
+        const chunk = store.scan(range, options) as Chunk
+        const bytes = (end: number): number => size({ ...chunk, entries: chunk.entries.slice(0, end) })
+        const over = chunk.entries.findIndex((_, n) => bytes(n + 1) > (maxBytes ?? Number.POSITIVE_INFINITY))
+        return over < 0 ? chunk : cutAt(chunk, over + 1)
+      },
+    }),
+  ],
+  [
+    'a scan stops before maxBytes',
+    'takes a maxBytes of 0 for none',
+    (store) => ({
+      scan: (range, { maxBytes, ...options }) =>
+        store.scan(range, { ...options, ...(maxBytes !== undefined && maxBytes > 0 && { maxBytes }) }),
+    }),
+  ],
+  [
+    'a scan taken up',
+    'loses the entry after the key that a chunk was taken up at',
+    (store) => ({
+      scan: (range, options) => {
+        const { entries, more } = store.scan(range, options) as Chunk
+        return { entries: range.gte.at(-1) === 0 && range.gte.length > 5 && !options.reverse ? entries.slice(1) : entries, more }
+      },
+    }),
+  ],
+  [
+    'a scan taken up',
+    'repeats the last entry of a chunk in reverse',
+    (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: options.reverse ? Uint8Array.of(...lt, 0) : lt }, options) }),
+  ],
+  ['a scan taken up', 'says that more is left at the end of the range', spoiltScan(({ entries }) => ({ entries, more: true }))],
+  [
+    'a scan sees all of a batch',
+    'reads the two halves of a chunk one after the other',
+    (store) => ({
+      scan: async (range, options) => {
+        const first = store.scan(range, { ...options, limit: Math.ceil(options.limit / 2) }) as Chunk
+        const last = first.entries.at(-1)?.[0]
+        await later()
+        if (!first.more || !last || options.limit < 2) return first
+        const rest = options.reverse ? { gte: range.gte, lt: last } : { gte: Uint8Array.of(...last, 0), lt: range.lt }
+        const second = store.scan(rest, { ...options, limit: Math.floor(options.limit / 2) }) as Chunk
+        return { entries: [...first.entries, ...second.entries], more: second.more }
+      },
+    }),
+  ],
+]

@@ -1,0 +1,454 @@
+/** Stores that each break a law of writing, or of their life: batches, values, buffers, closing. */
+import { compare, equal } from '../../src/bytes.ts'
+import { FolioError } from '../../src/errors.ts'
+import type { Chunk, Entry, Write } from '../../src/store.ts'
+import { changedBatch, dump, everything, type FaultyStore, later, mapValue, sameBytes, spoiltGet } from './faulty-store.ts'
+
+const conflict = (): never => {
+  throw new FolioError('CONFLICT')
+}
+
+export const storesThatMiswrite: readonly FaultyStore[] = [
+  ['values of any size', 'cuts values at 64 KiB', changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_535)]))],
+  [
+    'values of any size',
+    'takes an empty value for a delete',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.length ? value : undefined])),
+  ],
+  ['get and getMany', 'answers getMany in key order', (store) => ({ getMany: (keys) => store.getMany([...keys].sort(compare)) })],
+  [
+    'get and getMany',
+    'leaves out what is missing',
+    (store) => ({ getMany: (keys) => (store.getMany(keys) as Entry[1][]).filter((value) => value) }),
+  ],
+  ['after any batches', 'ignores deletes', changedBatch((batch) => batch.filter(([, value]) => value))],
+  [
+    'the last write of a key',
+    'keeps the first write of a key',
+    changedBatch((batch) => batch.filter(([key], n) => batch.findIndex(([other]) => equal(key, other)) === n)),
+  ],
+  ['the last write of a key', 'applies deletes last', changedBatch((batch) => [...batch].sort((a, b) => Number(!a[1]) - Number(!b[1])))],
+  [
+    'a write that resolved',
+    'resolves before it applies',
+    (store) => ({
+      write: (batch, options) =>
+        void later()
+          .then(() => store.write(batch, options))
+          .catch(() => {}),
+    }),
+  ],
+  [
+    'batches apply in call order',
+    'lets small batches overtake large ones',
+    (store) => ({
+      write: async (batch, options) => {
+        if (batch.length > 10) await later(2)
+        await store.write(batch, options)
+      },
+    }),
+  ],
+  [
+    'with expect',
+    'applies the first write before it checks',
+    (store) => ({
+      write: (batch, options) => {
+        store.write(batch.slice(0, 1), { durable: false })
+        return store.write(batch, options)
+      },
+    }),
+  ],
+  ['with expect', 'ignores expect', (store) => ({ write: (batch, { durable }) => store.write(batch, { durable }) })],
+  [
+    'an empty value and a missing key',
+    'takes an empty value for a missing key',
+    (store) => ({
+      write: (batch, { durable, expect }) => {
+        const held = expect && (store.get(expect.key) as Uint8Array | undefined)
+        if (expect && !sameBytes(held?.length ? held : undefined, expect.value?.length ? expect.value : undefined))
+          throw new FolioError('CONFLICT')
+        return store.write(batch, { durable })
+      },
+    }),
+  ],
+  [
+    'of many writers',
+    'checks, then waits, then applies',
+    (store) => ({
+      write: async (batch, { durable, expect }) => {
+        if (expect && !sameBytes(await store.get(expect.key), expect.value)) throw new FolioError('CONFLICT')
+        await later()
+        return store.write(batch, { durable })
+      },
+    }),
+  ],
+  [
+    'keys and values handed in',
+    'keeps the buffers it was given',
+    (store) => {
+      const kept = new Map<string, Uint8Array>()
+      return {
+        write: (batch, options) => {
+          store.write(batch, options)
+          for (const [key, value] of batch) if (value) kept.set(String(key), value)
+        },
+        get: (key) => kept.get(String(key)),
+      }
+    },
+  ],
+  [
+    'keys and values handed out',
+    'hands out the buffers it keeps',
+    (store) => {
+      const known = new Map<string, Uint8Array>()
+      const keep = (value: Uint8Array) => {
+        const name = String(value)
+        if (!known.has(name)) known.set(name, value)
+        return known.get(name)!
+      }
+      return {
+        scan: (range, options) => {
+          const { entries, more } = store.scan(range, options) as Chunk
+          return { entries: entries.map((entry) => mapValue(entry, keep)), more }
+        },
+      }
+    },
+  ],
+  ['after the close', 'answers after the close', (store) => ({ close: () => {}, get: (key) => store.get(key) })],
+  [
+    'a close waits',
+    'drops what is under way when it closes',
+    (store) => ({
+      write: async (batch, options) => {
+        await later()
+        await store.write(batch, options)
+      },
+    }),
+  ],
+  [
+    'values of any size',
+    'cuts values at 64 KiB and a byte',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_536)])),
+  ],
+  [
+    'values of any size',
+    'counts the length of a value in 20 bits',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, value.length % (1 << 20))])),
+  ],
+  [
+    'values of any size',
+    'keeps values as text',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value && new TextEncoder().encode(new TextDecoder().decode(value))])),
+  ],
+  [
+    'values of any size',
+    'takes zeros off the end of a value',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, value.findLastIndex((byte) => byte !== 0) + 1)])),
+  ],
+  [
+    'get and getMany',
+    'answers a key that is asked for twice once',
+    (store) => ({
+      getMany: (keys) =>
+        keys.map((key, n) => (keys.findIndex((one) => equal(one, key)) === n ? (store.get(key) as Uint8Array | undefined) : undefined)),
+    }),
+  ],
+  [
+    'get and getMany',
+    'gives the next entry for a key that is missing',
+    spoiltGet((value, key, store) => value ?? (store.scan({ gte: key, lt: everything.lt }, { limit: 1 }) as Chunk).entries[0]?.[1]),
+  ],
+  ['get and getMany', 'takes an empty value for a missing one', spoiltGet((value) => (value?.length ? value : undefined))],
+  [
+    'after any batches',
+    'leaves an empty value where it deletes',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value ?? new Uint8Array()])),
+  ],
+  [
+    'after any batches',
+    'keeps the end of a longer value that is overwritten',
+    (store) => ({
+      write: (batch, options) =>
+        store.write(
+          batch.map(([key, value]): Write => {
+            const held = value && (store.get(key) as Uint8Array | undefined)
+            return [key, held && held.length > value.length ? Uint8Array.of(...value, ...held.subarray(value.length)) : value]
+          }),
+          options,
+        ),
+    }),
+  ],
+  [
+    'after any batches',
+    'applies half of a batch of more than ten',
+    changedBatch((batch) => (batch.length > 10 ? batch.slice(0, 5) : batch)),
+  ],
+  [
+    'after any batches',
+    'applies only what it has not held before',
+    (store) => ({
+      write: (batch, options) =>
+        store.write(
+          batch.filter(([key, value]) => !value || !store.get(key)),
+          options,
+        ),
+    }),
+  ],
+  [
+    'after any batches',
+    'deletes the next entry where there is nothing to delete',
+    (store) => ({
+      write: (batch, options) =>
+        store.write(
+          batch.map(([key, value]): Write => {
+            if (value || store.get(key)) return [key, value]
+            return [(store.scan({ gte: key, lt: everything.lt }, { limit: 1 }) as Chunk).entries[0]?.[0] ?? key, undefined]
+          }),
+          options,
+        ),
+    }),
+  ],
+  ['the last write of a key', 'applies a batch backwards', changedBatch((batch) => [...batch].reverse())],
+  ['the last write of a key', 'applies deletes first', changedBatch((batch) => [...batch].sort((a, b) => Number(!b[1]) - Number(!a[1])))],
+  [
+    'the last write of a key',
+    'applies a batch in the order of its keys, as a sort that is not stable leaves it',
+    changedBatch((batch) => [...batch].reverse().sort((a, b) => compare(a[0], b[0]))),
+  ],
+  [
+    'a write that resolved',
+    'answers from what it read before',
+    (store) => {
+      const read = new Map<string, Uint8Array | undefined>()
+      return {
+        get: (key) => {
+          const name = String(key)
+          if (!read.has(name)) read.set(name, store.get(key) as Uint8Array | undefined)
+          return read.get(name)
+        },
+      }
+    },
+  ],
+  [
+    'a write that resolved',
+    'scans a snapshot from before the newest write',
+    (store) => {
+      let [before, now]: Entry[][] = [[], []]
+      return {
+        write: (batch, options) => {
+          before = now
+          store.write(batch, options)
+          now = dump(store)
+        },
+        scan: (range, options) => {
+          const held = before!.filter(([key]) => compare(key, range.gte) >= 0 && compare(key, range.lt) < 0)
+          return { entries: held.slice(0, options.limit), more: held.length > options.limit }
+        },
+      }
+    },
+  ],
+  [
+    'a write that resolved',
+    'shows a write to getMany a turn later',
+    (store) => {
+      let held: Entry[] = []
+      return {
+        write: (batch, options) => {
+          held = dump(store)
+          return store.write(batch, options)
+        },
+        getMany: (keys) => keys.map((key) => held.find(([one]) => equal(one, key))?.[1]),
+      }
+    },
+  ],
+  [
+    'a read beside writes',
+    'shows a write before it is begun, and takes it back',
+    (store) => ({
+      write: async (batch, options) => {
+        const before = batch.map(([key]): Write => [key, store.get(key) as Uint8Array | undefined])
+        store.write(batch, options)
+        await later(2)
+        store.write(before, options)
+        await later(2)
+        store.write(batch, options)
+      },
+      get: async (key) => {
+        await later(0)
+        return store.get(key)
+      },
+    }),
+  ],
+  [
+    'a read beside writes',
+    'gives a value of long ago where it is busy',
+    (store) => {
+      let reads = 0
+      let old: Uint8Array | undefined
+      return {
+        get: (key) => {
+          if (++reads === 1) old = store.get(key) as Uint8Array | undefined
+          return reads > 8 ? old : store.get(key)
+        },
+      }
+    },
+  ],
+  [
+    'batches apply in call order',
+    'lets batches that need not be durable go first',
+    (store) => ({
+      write: async (batch, options) => {
+        if (options.durable) await later(2)
+        await store.write(batch, options)
+      },
+    }),
+  ],
+  [
+    'with expect',
+    'compares the length of the value that it expects, and not its bytes',
+    (store) => ({
+      write: (batch, { durable, expect }) => {
+        if (expect && (store.get(expect.key) as Uint8Array | undefined)?.length !== expect.value?.length) conflict()
+        return store.write(batch, { durable })
+      },
+    }),
+  ],
+  [
+    'with expect',
+    'writes no more after a CONFLICT',
+    (store) => {
+      let poisoned = false
+      return {
+        write: (batch, options) => {
+          if (poisoned) throw new FolioError('POISONED')
+          try {
+            return store.write(batch, options)
+          } catch (error) {
+            poisoned = true
+            throw error
+          }
+        },
+      }
+    },
+  ],
+  [
+    'with expect',
+    'applies the batch, and then says CONFLICT',
+    (store) => ({
+      write: (batch, { durable, expect }) => {
+        const held = expect && (store.get(expect.key) as Uint8Array | undefined)
+        store.write(batch, { durable })
+        if (expect && !sameBytes(held, expect.value)) conflict()
+      },
+    }),
+  ],
+  [
+    'with expect',
+    'passes over a batch in silence where it should say CONFLICT',
+    (store) => ({
+      write: (batch, { durable, expect }) => {
+        if (!expect || sameBytes(store.get(expect.key) as Uint8Array | undefined, expect.value)) return store.write(batch, { durable })
+      },
+    }),
+  ],
+  [
+    'an empty value and a missing key',
+    'does not look at what it expects where the batch is empty',
+    (store) => ({ write: (batch, options) => (batch.length === 0 ? undefined : store.write(batch, options)) }),
+  ],
+  [
+    'an empty value and a missing key',
+    'takes a value that begins like the expected one for it',
+    (store) => ({
+      write: (batch, { durable, expect }) => {
+        const held = expect && (store.get(expect.key) as Uint8Array | undefined)
+        if (expect && !sameBytes(held?.subarray(0, 1), expect.value?.subarray(0, 1))) conflict()
+        return store.write(batch, { durable })
+      },
+    }),
+  ],
+  [
+    'keys and values handed in',
+    'keeps the keys that it was given',
+    (store) => {
+      const kept: Uint8Array[] = []
+      return {
+        write: (batch, options) => {
+          kept.push(...batch.map(([key]) => key))
+          return store.write(batch, options)
+        },
+        scan: (range, options) => {
+          const { entries, more } = store.scan(range, options) as Chunk
+          return { entries: entries.map(([key, value], n): Entry => [kept[n] ?? key, value]), more }
+        },
+      }
+    },
+  ],
+  [
+    'keys and values handed out',
+    'answers every get from one buffer',
+    (store) => {
+      const buffer = new Uint8Array(1 << 21)
+      return spoiltGet((value) => {
+        if (value) buffer.set(value)
+        return value && buffer.subarray(0, value.length)
+      })(store)
+    },
+  ],
+  [
+    'a close waits',
+    'fails the reads under way when it closes',
+    (store) => {
+      let closed = false
+      return {
+        scan: async (range, options) => {
+          const chunk = store.scan(range, options)
+          await later()
+          if (closed) throw new FolioError('CLOSED')
+          return chunk
+        },
+        close: () => {
+          closed = true
+          return store.close()
+        },
+      }
+    },
+  ],
+  [
+    'a close waits',
+    'fails when it is closed a second time',
+    (store) => {
+      let closed = false
+      return {
+        close: () => {
+          if (closed) throw new FolioError('CLOSED')
+          closed = true
+          return store.close()
+        },
+      }
+    },
+  ],
+  [
+    'after the close',
+    'drops writes after the close in silence',
+    (store) => {
+      let closed = false
+      return {
+        write: (batch, options) => (closed ? undefined : store.write(batch, options)),
+        close: () => {
+          closed = true
+          return store.close()
+        },
+      }
+    },
+  ],
+  [
+    'stores that are opened',
+    'leaves a timer behind',
+    () => {
+      const timer = setInterval(() => {}, 1e6)
+      setTimeout(() => clearInterval(timer), 2000).unref()
+      return {}
+    },
+  ],
+]

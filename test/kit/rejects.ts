@@ -1,0 +1,19 @@
+/** That a law rejects: by what it expected, and not because the fault broke something else on the way. */
+import { expect } from 'vitest'
+import type { Law } from '../../adapters/testing/index.ts'
+
+/** @param start the beginning of the law's name */
+export const named = (laws: readonly Law[], start: string): Law => laws.find(({ name }) => name.startsWith(start))!
+
+export async function rejects(laws: readonly Law[], start: string): Promise<void> {
+  const error = await named(laws, start)
+    .run()
+    .then(
+      () => undefined,
+      (error: Error) => error,
+    )
+  expect(error, 'the law holds').toBeInstanceOf(Error)
+  const reason = error!.cause ?? error
+  expect(reason, String(reason)).not.toBeInstanceOf(TypeError)
+  expect(reason, String(reason)).not.toBeInstanceOf(RangeError)
+}
