@@ -59,6 +59,10 @@ export const errorTable = {
     status: 500,
     sentence: 'The store was written with another set of resources and indexes. Ingest again into a new store.',
   },
+  STORE_UNREPAIRED: {
+    status: 503,
+    sentence: 'A repair of this store was begun and not finished. Run folio repair again; it goes on where it was.',
+  },
   STORE_MISUSE: { status: 500, sentence: 'The store contract was broken by its caller.' },
   CORRUPT: {
     status: 500,

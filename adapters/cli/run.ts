@@ -8,6 +8,7 @@ import { generate } from './commands/generate.ts'
 import { get } from './commands/get.ts'
 import { ingest } from './commands/ingest.ts'
 import { prune } from './commands/prune.ts'
+import { repair } from './commands/repair.ts'
 import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
@@ -18,7 +19,7 @@ import { type Io, note, print } from './io.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, serve, get, verify, exportCloses, copy, rollback, prune, check, generate]
+const commands = [ingest, serve, get, verify, repair, exportCloses, copy, rollback, prune, check, generate]
 
 const help = `
 Examples:

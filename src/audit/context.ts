@@ -48,6 +48,8 @@ export class Context {
   readonly heldHashes = new Tally()
   /** The book that the offer changes make. It is the one thing held whole in memory. */
   readonly book = new Map<string, Expected>()
+  /** Offers of which the last change that was pruned could not be read: what the book says of them, where no later change does, is all there is. */
+  readonly unsure = new Set<string>()
   /** Lists of each index that name pruned records. */
   readonly pruned = new Map<number, number>()
   records = 0

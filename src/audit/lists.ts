@@ -10,10 +10,10 @@ import type { Index } from '../query.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import { type Element, readTuple } from '../tuple.ts'
 import type { Context } from './context.ts'
+import { STRAY } from './report.ts'
 
 /** Bytes of a page's key behind those of its list: level and number. */
 const PAGE_BYTES = 7
-export const UNKNOWN = 'it is not known what this is'
 
 export interface List {
   readonly index: Index<any>
@@ -82,11 +82,14 @@ export async function* walk(
 }
 
 /** Of an offer that changed below the oldest ledger, and of no other, the last such change is kept. */
-async function checkBase({ findings, store }: Context, { elements }: List, wanted: boolean): Promise<void> {
+async function checkBase({ findings, store, unsure }: Context, { elements }: List, wanted: boolean): Promise<void> {
   const key = baseKey(elements[0] as bigint)
   const held = await store.get(key)
-  if (wanted && held === undefined) findings.add(key, 'the last change of an offer that was pruned is missing')
-  if (!wanted && held !== undefined) findings.add(key, UNKNOWN)
+  if (wanted && held === undefined) {
+    findings.add(key, 'the last change of an offer that was pruned is missing')
+    unsure.add(String(elements[0]))
+  }
+  if (!wanted && held !== undefined) findings.add(key, STRAY)
 }
 
 /** The newest change of an offer below the oldest ledger. @throws CORRUPT */
@@ -120,7 +123,7 @@ export function pagesOf(context: Context): (key: Uint8Array) => Promise<string |
   }
   return async (key) => {
     const list = listOf(key)
-    if (list === undefined) return UNKNOWN
+    if (list === undefined) return STRAY
     const name = list.key.join()
     if (known?.name !== name) known = { name, walked: await read(list) }
     if (known.walked === undefined) return undefined

@@ -11,6 +11,11 @@ export interface Fault {
   readonly ledger?: number
 }
 
+/** Nothing asks for the value: it may go. */
+export const STRAY = 'it is not known what this is'
+/** The key is only what the missing one began with. */
+export const FORGOTTEN = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+
 /** How far an audit is. `total` is known where it counts ledgers, not where it counts values. */
 export interface VerifyProgress {
   readonly phase: 'records' | 'values' | 'naming'
@@ -35,8 +40,8 @@ export interface VerifyReport {
   readonly faults: readonly Fault[]
   /** All that were found, also those beyond `maxFaults`. */
   readonly faultCount: number
-  /** A change that the next open finishes; no fault. */
-  readonly unfinished?: 'rollback' | 'prune'
+  /** A change that the next open finishes, or a repair that is to be run again; no fault. */
+  readonly unfinished?: 'rollback' | 'prune' | 'repair'
   readonly oldest?: number
   readonly last?: number
   readonly ledgers: number

@@ -12,8 +12,9 @@ import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { readTuple } from '../tuple.ts'
 import { type Context, entriesOf } from './context.ts'
-import { lastPruned, listOf, pagesOf, UNKNOWN, walk } from './lists.ts'
+import { lastPruned, listOf, pagesOf, walk } from './lists.ts'
 import { sumOfRow } from './records.ts'
+import { FORGOTTEN, STRAY } from './report.ts'
 
 type Check = (key: Uint8Array, value: Uint8Array) => void | Promise<void>
 
@@ -44,7 +45,7 @@ const onlySeal: Check = (key, value) => void unseal(key, value)
 
 const unknown: Check = (key, value) => {
   unseal(key, value)
-  throw corrupt(key, UNKNOWN)
+  throw corrupt(key, STRAY)
 }
 
 function checksOf(context: Context): Readonly<Record<number, Check>> {
@@ -71,7 +72,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
       unseal(key, value)
       const ledger = key.length === 5 ? new DataView(key.buffer, key.byteOffset).getUint32(1) : -1
       if (ledger > context.head.last) context.findings.add(HEAD, 'the head is older than the ledgers that are there')
-      if (ledger < context.head.oldest || ledger > context.head.last) throw corrupt(key, UNKNOWN)
+      if (ledger < context.head.oldest || ledger > context.head.last) throw corrupt(key, STRAY)
     },
   }
 }
@@ -82,7 +83,7 @@ function checkBlocks({ head, findings }: Context): Check {
   return (key, value) => {
     const payload = unseal(key, value)
     const resource = byTag.get(key[1] ?? -1)
-    if (resource === undefined || key.length !== 8) throw corrupt(key, UNKNOWN)
+    if (resource === undefined || key.length !== 8) throw corrupt(key, STRAY)
     const view = new DataView(key.buffer, key.byteOffset)
     const number = view.getUint16(2) * 4294967296 + view.getUint32(4)
     const size = 1 << resource.shift
@@ -109,15 +110,14 @@ export async function checkPruned({ head, findings, reader, store, pruned }: Con
   if ((await store.get(PRUNED)) === undefined) findings.add(PRUNED, 'the numbers of lists that name pruned records are missing')
   if (findings.isNamed(PRUNED)) return
   const wanted = await reader.run((read) => read.pruned())
-  for (const { tag, name, of } of indexes)
-    if ((wanted[tag] ?? 0) !== (pruned.get(tag) ?? 0) && !findings.any(indexKey(tag)))
-      findings.add(indexKey(tag), `a list ${name} of ${of.name} is missing; all that it named was pruned, so its key cannot be told`)
+  for (const { tag } of indexes)
+    if ((wanted[tag] ?? 0) !== (pruned.get(tag) ?? 0) && !findings.any(indexKey(tag))) findings.add(indexKey(tag), FORGOTTEN)
 }
 
 async function checkList(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const list = listOf(key)
   unseal(key, value)
-  if (list === undefined) throw corrupt(key, UNKNOWN)
+  if (list === undefined) throw corrupt(key, STRAY)
   const { head, unread, filed, pruned } = context
   const { tag } = list.index.of
   const opened = (passed: number): void => {
@@ -144,25 +144,27 @@ function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array)
   return block
 }
 
-function checkBook({ book, unread }: Context, key: Uint8Array, value: Uint8Array): void {
+function checkBook({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
   const block = blockOfOne(offers, key, value)
   const row = block.row(0)
   const id = parseId(row.sides[1]!)
   if (id === undefined || !equal(bookKey(row.sides[0]!, id), key)) throw corrupt(key, 'an offer of the book lies under the key of another')
   if (unread.any(offerChanges.tag)) return
   const wanted = book.get(row.sides[1]!)
+  if (wanted === undefined && unsure.has(row.sides[1]!)) return
   if (wanted === undefined || wanted.seller !== row.sides[0])
     throw corrupt(key, 'the changes of the offer have removed it, or given it another seller')
   wanted.entry = true
   if (wanted.sum !== sumOfRow(row) || block.id(0) !== id) throw corrupt(key, 'the offer is not as its last change left it')
 }
 
-function checkSeller({ book, unread }: Context, key: Uint8Array, value: Uint8Array): void {
+function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
   const seller = text(unseal(key, value))
   const [id, ...more] = readTuple(key.subarray(1)) ?? []
-  if (typeof id !== 'bigint' || more.length > 0) throw corrupt(key, UNKNOWN)
+  if (typeof id !== 'bigint' || more.length > 0) throw corrupt(key, STRAY)
   if (unread.any(offerChanges.tag)) return
   const wanted = book.get(String(id))
+  if (wanted === undefined && unsure.has(String(id))) return
   if (wanted === undefined) throw corrupt(key, 'no offer of the book has this seller')
   wanted.back = true
   if (wanted.seller !== seller) throw corrupt(key, 'the offer has another seller')
@@ -172,7 +174,7 @@ function checkSeller({ book, unread }: Context, key: Uint8Array, value: Uint8Arr
 async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const block = blockOfOne(offerChanges, key, value)
   const [id] = readTuple(key.subarray(1)) ?? []
-  if (typeof id !== 'bigint' || block.side(0, 1) !== String(id)) throw corrupt(key, UNKNOWN)
+  if (typeof id !== 'bigint' || block.side(0, 1) !== String(id)) throw corrupt(key, STRAY)
   if ((await lastPruned(context, id)) !== Number(block.id(0))) throw corrupt(key, 'it is not the last change of the offer that was pruned')
 }
 

@@ -6,13 +6,14 @@
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head } from '../layout/head.ts'
+import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, kindOf } from '../layout/head.ts'
 import { FORMAT, HEAD, hashKey, INTENT, postingKey } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Store } from '../store.ts'
+import { readTuple } from '../tuple.ts'
 import { Context, entriesOf } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
@@ -25,6 +26,11 @@ import { checkPruned, checkTails, checkValues } from './values.ts'
  * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
+  return (await audit(store, options)).report
+}
+
+/** As {@link verifyStore}, with what was learnt on the way. */
+export async function audit(store: Store, options: VerifyOptions): Promise<{ report: VerifyReport; context: Context }> {
   const findings = new Findings(options)
   const { head, unfinished } = await readState(store, findings)
   const context = new Context(store, head, findings)
@@ -35,7 +41,7 @@ export async function verifyStore(store: Store, options: VerifyOptions = {}): Pr
   await nameFilings(context)
   if (!findings.isNamed(HEAD)) await checkPruned(context)
   await nameHashes(context)
-  return {
+  const report: VerifyReport = {
     ok: findings.count === 0,
     faults: findings.faults,
     faultCount: findings.count,
@@ -47,9 +53,10 @@ export async function verifyStore(store: Store, options: VerifyOptions = {}): Pr
     values,
     bytes,
   }
+  return { report, context }
 }
 
-async function readState(store: Store, findings: Findings): Promise<{ head: Head; unfinished?: 'rollback' | 'prune' }> {
+async function readState(store: Store, findings: Findings): Promise<{ head: Head; unfinished?: VerifyReport['unfinished'] }> {
   const [format, held, intent] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
   const tried = <T>(read: () => T): T | undefined => {
     try {
@@ -66,7 +73,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const found = intent && tried(() => decodeIntent(intent))
-  return { head: head ?? emptyHead, ...(found && { unfinished: 'prune' in found ? 'prune' : 'rollback' }) }
+  return { head: head ?? emptyHead, ...(found && { unfinished: kindOf(found) }) }
 }
 
 const holdsRecords = async (store: Store): Promise<boolean> =>
@@ -84,13 +91,14 @@ function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void 
 }
 
 /** The book begins as what was pruned left it. */
-async function readBases({ store, book }: Context): Promise<void> {
+async function readBases({ store, book, unsure }: Context): Promise<void> {
   for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
     for (const [key, value] of entries) {
       try {
         changeBook(book, new Block(offerChanges, unseal(key, value), key).row(0))
       } catch {
         // Named when every value is looked at.
+        unsure.add(String(readTuple(key.subarray(1))?.[0]))
       }
     }
 }
@@ -152,7 +160,7 @@ async function nameHashes(context: Context): Promise<void> {
 }
 
 /** Every record that could be read, again. */
-async function* eachRecord(context: Context) {
+export async function* eachRecord(context: Context) {
   const { head, reader, unread } = context
   for (const resource of logs)
     for (let ordinal = head.since[resource.tag]!; ordinal < head.counts[resource.tag]!; ordinal++) {

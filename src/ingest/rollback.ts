@@ -61,7 +61,7 @@ export function stepBack(reader: Reader, target: number): Step {
 }
 
 /** The ledger up to which lists were complete after the ledger `sequence`. Pruning files what it gives up. */
-function filedUnder(reader: Reader, sequence: number): number {
+export function filedUnder(reader: Reader, sequence: number): number {
   const { first, oldest } = reader.head
   const least = oldest > first ? oldest - 1 : 0
   if (sequence < oldest) return least
@@ -70,7 +70,7 @@ function filedUnder(reader: Reader, sequence: number): number {
 }
 
 /** The head as it was when `sequence` was the newest ledger, read off that ledger's row. */
-function headAt(reader: Reader, sequence: number): Head {
+export function headAt(reader: Reader, sequence: number): Head {
   const { head } = reader
   if (sequence < head.first) return emptyHead
   if (sequence >= head.last) return head

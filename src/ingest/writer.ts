@@ -82,6 +82,7 @@ export class LedgerWriter {
   }
 
   private finish(intent: Intent): Promise<number> {
+    if ('repair' in intent) throw new FolioError('STORE_UNREPAIRED')
     return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
   }
 

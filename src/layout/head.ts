@@ -69,6 +69,11 @@ export type Intent =
   | { readonly rollback: number }
   /** Remove every ledger before this one. */
   | { readonly prune: number }
+  /** Values are being built again: until that is done nothing may be appended. */
+  | { readonly repair: true }
+
+export const kindOf = (intent: Intent): 'rollback' | 'prune' | 'repair' =>
+  'prune' in intent ? 'prune' : 'repair' in intent ? 'repair' : 'rollback'
 
 export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, intent)
 export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)

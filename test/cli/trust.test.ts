@@ -1,4 +1,4 @@
-/** The commands of trust: verify, export, copy, rollback, prune. */
+/** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -41,6 +41,27 @@ test('a damaged store is said to be, each fault by its key, with exit code 8', a
   const json = await folio(['verify', '--data', data, '--json'])
   expect(json.code).toBe(8)
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, faultCount: 1, faults: [{ key: '1003000000000001' }] })
+})
+
+test('what follows from the records is repaired; lost records are listed, and with --cut history ends before them', async () => {
+  const data = await stored()
+  await damage(data, '00', undefined)
+  expect(await folio(['repair', '--data', data])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nrepaired: [\d,]+ values mended; ledgers /),
+  })
+  expect((await folio(['verify', '--data', data])).code).toBe(0)
+  await damage(data, '1003000000000001', undefined)
+  const lost = await folio(['repair', '--data', data])
+  expect(lost).toMatchObject({
+    code: 8,
+    out: expect.stringMatching(/cannot be saved:\n1003000000000001: .*\(ledger \d+\)\n0 values mended, 1 LOST/),
+  })
+  const cut = await folio(['repair', '--data', data, '--cut', '--json'])
+  expect(cut.code).toBe(0)
+  const { cutAfter } = JSON.parse(cut.out)
+  await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes.slice(cutAfter - FIRST + 1)) })
+  expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
 })
 
 test('what is exported and ingested gives the same lines and the same digest', async () => {

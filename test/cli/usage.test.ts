@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folio } from './support.ts'
 
-test.for(['', 'ingest', 'serve', 'get', 'verify', 'export', 'copy', 'rollback', 'prune', 'check', 'generate'])(
+test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'generate'])(
   'the help of folio %s',
   async (command) => {
     const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])

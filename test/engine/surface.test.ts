@@ -40,11 +40,11 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('names that others import', () => {
   test('values', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT after catalogue checkScan closeSchema errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes"`,
+      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT after catalogue checkScan closeSchema errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore"`,
     ))
   test('types', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Filters HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRecord List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf Resource ScanOptions Store Stream TailOptions Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf RepairOptions RepairReport Resource ScanOptions Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
     ))
 })
 
@@ -121,6 +121,7 @@ test('error codes and their statuses', () => {
       "STORE_FAILED 503",
       "STORE_FORMAT 500",
       "STORE_CATALOGUE 500",
+      "STORE_UNREPAIRED 503",
       "STORE_MISUSE 500",
       "CORRUPT 500",
     ]

@@ -18,7 +18,7 @@ interface Damage {
   readonly keys: readonly string[]
 }
 
-const kinds: Readonly<Record<string, (random: Random, entries: readonly Entry[]) => Damage>> = {
+export const kinds: Readonly<Record<string, (random: Random, entries: readonly Entry[]) => Damage>> = {
   mutated(random, entries) {
     const [key, value] = random.pick(entries)
     const changed = Uint8Array.from(value)

@@ -43,14 +43,14 @@ async function check(io: Io, { json = false, ...where }: Options): Promise<numbe
   }
 }
 
-type Verify = (options: {
+type Audit<R> = (options: {
   onProgress: (progress: VerifyProgress) => void
   onFault: (fault: Fault) => void
   signal: AbortSignal
-}) => Promise<VerifyReport>
+}) => Promise<R>
 
 /** Runs an audit with its progress on a terminal, and each fault said as it is found. */
-export async function verified(io: Io, json: boolean, audit: Verify): Promise<VerifyReport> {
+export async function verified<R>(io: Io, json: boolean, audit: Audit<R>): Promise<R> {
   const status = showStatus(io)
   const said: Promise<void>[] = []
   try {

@@ -1,0 +1,52 @@
+/** `folio repair`: what follows from the records is built again. */
+import type { Command } from 'commander'
+import { type RepairReport, repairStore } from '../../../src/index.ts'
+import { exits } from '../exit.ts'
+import { digits, type Io, print } from '../io.ts'
+import type { Run } from '../run.ts'
+import { dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
+import { lineOf, verified } from './verify.ts'
+
+interface Options extends StoreOptions {
+  readonly cut?: boolean
+  readonly json?: boolean
+}
+
+const help = `
+Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
+is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again.
+Records that are damaged cannot be saved from this store: they are listed, and the exit code is 8. Fetch those ledgers
+elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again.
+
+Examples:
+  folio repair --data ./ledgers
+  folio repair --data ./ledgers --cut && folio copy --from /backup/ledgers --to ./ledgers`
+
+export const repair = (program: Command, run: Run): Command =>
+  program
+    .command('repair')
+    .description('build the indexes of a damaged store again')
+    .addOption(dataOption().makeOptionMandatory())
+    .addOption(storeOption())
+    .option('--cut', 'give up the first ledger that cannot be saved, and all after it')
+    .option('--json', 'print the report as one JSON object')
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => mend(io, options)))
+
+async function mend(io: Io, { json = false, cut = false, ...where }: Options): Promise<number> {
+  const store = await openStore(where, true)
+  try {
+    const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
+    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
+    return report.lost.length === 0 ? exits.ok : exits.damaged
+  } finally {
+    await store.close()
+  }
+}
+
+function summary({ mended, lost, cutAfter, after }: RepairReport): string {
+  const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
+  const cut = cutAfter === undefined ? '' : `; history was cut after ledger ${cutAfter}, ingest again from there`
+  if (lost.length === 0) return `repaired: ${digits(mended)} values mended; ${held}${cut}`
+  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values mended, ${digits(lost.length)} LOST; ${held}${cut}`].join('\n')
+}

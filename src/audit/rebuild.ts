@@ -1,0 +1,229 @@
+/** From the records to each kind of value that follows from them. */
+import { hex } from '../bytes.ts'
+import { closeLine, storedRows } from '../ingest/line.ts'
+import { Block, encodeBlock, type Row } from '../layout/block.ts'
+import { decodeDigest, encodeDigest } from '../layout/digest.ts'
+import { encodeHash } from '../layout/hash.ts'
+import { emptyHead, encodeHead, encodePruned, encodeText, type Head } from '../layout/head.ts'
+import { baseKey, blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
+import { encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import { seal, unseal } from '../layout/seal.ts'
+import { eachFiling, logs } from '../logs.ts'
+import { splitId } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { sha256 } from '../sha256.ts'
+import type { Store, Write } from '../store.ts'
+import { readTuple } from '../tuple.ts'
+import { type Context, entriesOf } from './context.ts'
+import { type List, lastPruned, listOf, walk } from './lists.ts'
+import { eachRecord } from './verify.ts'
+
+/** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
+export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
+  const resource = logs.find(({ tag }) => tag === key[1])
+  const view = new DataView(key.buffer, key.byteOffset)
+  if (resource === undefined || key.length !== 8) return [[key, undefined]]
+  const [number, size] = [view.getUint16(2) * 4294967296 + view.getUint32(4), 1 << resource.shift]
+  const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
+  if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
+  const block = await readBlock(store, resource, number)
+  if (block === undefined || block.count <= wanted) return []
+  const rows = Array.from({ length: wanted }, (_, at) => block.row(at))
+  return [[key, seal(key, encodeBlock(resource, rows))]]
+}
+
+async function readBlock(store: Store, resource: Resource<any>, number: number): Promise<Block | undefined> {
+  const key = blockKey(resource.tag, number)
+  const value = await store.get(key)
+  try {
+    return value && new Block(resource, unseal(key, value), key)
+  } catch {
+    return undefined
+  }
+}
+
+/** Lists from the records that are filed under their keys, behind what is left of the pruned ones that they named. */
+export async function rebuildLists(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+  const { head, store } = context
+  const wanted = new Map<string, { readonly list: List; readonly ordinals: number[] }>()
+  const writes: Write[] = []
+  for (const key of keys) {
+    const list = listOf(key)
+    if (list === undefined) writes.push([key, undefined])
+    else wanted.set(hex(list.key), { list, ordinals: [] })
+  }
+  for (const { list, ordinals } of wanted.values()) ordinals.push(...(await prunedOf(context, list)))
+  for await (const { resource, record, sides, ordinal } of eachRecord(context)) {
+    if (ordinal >= head.filedCounts[resource.tag]!) continue
+    eachFiling(resource, record, sides, (index, elements) => wanted.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
+  }
+  for (const { list, ordinals } of wanted.values()) {
+    const { index, elements, key } = list
+    for await (const entries of entriesOf(store, {
+      gte: postingPageKey(index.tag, elements, 0, 0),
+      lt: postingPageKey(index.tag, elements, 255, 0),
+    }))
+      for (const [page] of entries) writes.push([page, undefined])
+    const edge = PostingEdge.empty.append(ordinals, (level, page, entries) => {
+      const at = postingPageKey(index.tag, elements, level, page)
+      writes.push([at, seal(at, encodePage(entries))])
+    })
+    writes.push([key, edge.count === 0 ? undefined : seal(key, encodeEdge(edge))])
+  }
+  return writes
+}
+
+/** The pruned records that a list can still be seen to name. Of an offer the last of them is known besides. */
+async function prunedOf(context: Context, list: List): Promise<number[]> {
+  const { head, store } = context
+  const since = head.since[list.index.of.tag]!
+  const found: number[] = []
+  try {
+    const value = await store.get(list.key)
+    if (value) for await (const entries of walk(context, list, value)) found.push(...entries.filter((ordinal) => ordinal < since))
+  } catch {
+    // A page is damaged: those before it were met.
+  }
+  if (list.index === changesByOffer) {
+    const key = baseKey(list.elements[0] as bigint)
+    const value = await store.get(key)
+    try {
+      if (value) found.push(Number(new Block(offerChanges, unseal(key, value), key).id(0)))
+    } catch {
+      // It is named by itself.
+    }
+  }
+  return [...new Set(found)].sort((a, b) => a - b)
+}
+
+export function rebuildPruned({ pruned }: Context): Write[] {
+  return [[PRUNED, encodePruned(Object.fromEntries(pruned))]]
+}
+
+export async function rebuildHashes(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+  const writes = new Map<string, Write>(keys.map((key) => [hex(key), [key, undefined]]))
+  for await (const { resource, record, ordinal } of eachRecord(context)) {
+    if (resource !== transactions && resource !== failedTransactions) continue
+    const key = hashKey(record['hash'])
+    if (writes.has(hex(key))) writes.set(hex(key), [key, seal(key, encodeHash({ ordinal, failed: resource === failedTransactions }))])
+  }
+  return [...writes.values()]
+}
+
+/** The whole book, from the changes that made it. */
+export async function rebuildBook(context: Context): Promise<Write[]> {
+  const { store, reader, head, unsure } = context
+  if (context.unread.any(offerChanges.tag)) return []
+  const writes: Write[] = []
+  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x40), lt: Uint8Array.of(0x42) }))
+    for (const [key] of entries) if (!unsure.has(String(offerOf(key)))) writes.push([key, undefined])
+  const live = new Map<string, Row>()
+  const change = (row: Row): void => void (row.text.length > 0 ? live.set(row.sides[1]!, row) : live.delete(row.sides[1]!))
+  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
+    for (const [key, value] of entries)
+      if (!unsure.has(String(offerOf(key)))) change(new Block(offerChanges, unseal(key, value), key).row(0))
+  for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++)
+    change(
+      await reader.run((read) => {
+        const { block, at } = read.at(offerChanges, ordinal)
+        return block.row(at)
+      }),
+    )
+  for (const [name, row] of live) {
+    const [seller, id] = [row.sides[0]!, BigInt(name)]
+    const [key, sellerKey] = [bookKey(seller, id), bookSellerKey(id)]
+    writes.push([key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))])
+    writes.push([sellerKey, seal(sellerKey, encodeText(seller))])
+  }
+  return writes
+}
+
+/** The offer that a key of the book is of: its last element. */
+const offerOf = (key: Uint8Array): unknown => readTuple(key.subarray(1))?.at(-1)
+
+/** The last pruned change of an offer, from the book, where that shows it still; behind a later change it is lost. */
+export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
+  const { head, reader } = context
+  const id = offerOf(key)
+  const ordinal = typeof id === 'bigint' ? await lastPruned(context, id) : undefined
+  if (typeof id !== 'bigint' || ordinal === undefined) return [[key, undefined]]
+  for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
+    const place = await reader.run((read) => read.at(offerChanges, later))
+    if (place.block.side(place.at, 1) === String(id)) return []
+  }
+  const block = await reader.run((read) => read.offer(id))
+  const row = block?.row(0) ?? { index: 0, text: '', sides: ['', String(id), '', ''], exact: false }
+  return [[key, seal(key, encodeBlock(offerChanges, [{ ...row, ...splitId(BigInt(ordinal)) }]))]]
+}
+
+/** A digest that is damaged is taken again from the records; one that says otherwise than they do is evidence, and stays. */
+export async function rebuildDigest({ store, head, reader, unread }: Context, key: Uint8Array): Promise<Write[]> {
+  const sequence = key.length === 5 ? new DataView(key.buffer, key.byteOffset).getUint32(1) : -1
+  if (sequence < head.oldest || sequence > head.last) return [[key, undefined]]
+  const value = await store.get(key)
+  try {
+    decodeDigest(sequence, value)
+    return []
+  } catch {
+    if (unread.has(ledgers.tag, sequence - head.first)) return []
+    return [[key, encodeDigest(sequence, sha256(await reader.run((read) => closeLine(storedRows(read, sequence)))))]]
+  }
+}
+
+/** The head, from the newest ledger that is there. */
+export async function rebuildHead({ store }: Context): Promise<Write[]> {
+  const blocks = new Map<number, Block>()
+  for await (const entries of entriesOf(store, { gte: blockKey(ledgers.tag, 0), lt: blockKey(ledgers.tag + 1, 0) }))
+    for (const [key] of entries) {
+      const number = Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
+      const block = await readBlock(store, ledgers, number)
+      if (block) blocks.set(number, block)
+    }
+  const [newest, block] = [...blocks].at(-1) ?? []
+  if (newest === undefined || block === undefined) return []
+  const at = block.count - 1
+  const last = block.hi(at)
+  const first = last - (newest * (1 << ledgers.shift) + at)
+  const oldest = Math.max(first, await oldestDigest(store, first))
+  const counts = block.side(at, 0).split(',').map(Number)
+  const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
+  const { hash, closed_at } = block.members(at)
+  const filed = Math.max(Number(block.side(at, 2)), oldest === first ? 0 : oldest - 1)
+  const row = filed - first
+  const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
+  const filedCounts =
+    filed < oldest || !filing
+      ? since
+      : filing
+          .side(row % (1 << ledgers.shift), 0)
+          .split(',')
+          .map(Number)
+  const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer: block.side(at, 1), filed, filedCounts }
+  return [[HEAD, encodeHead(head)]]
+}
+
+/** Pruning takes digests first to last, and blocks only whole: the digests say which ledger is the oldest. */
+async function oldestDigest(store: Store, first: number): Promise<number> {
+  const { entries } = await store.scan({ gte: digestKey(0), lt: digestKey(2 ** 31) }, { limit: 1 })
+  const key = entries[0]?.[0]
+  return key ? new DataView(key.buffer, key.byteOffset).getUint32(1) : first
+}
+
+/** The first record of each log that lies at or above a ledger. */
+async function firstOrdinals(store: Store, oldest: number, counts: readonly number[]): Promise<number[]> {
+  const since: number[] = counts.slice()
+  for (const resource of logs) {
+    const { entries } = await store.scan({ gte: blockKey(resource.tag, 0), lt: blockKey(resource.tag + 1, 0) }, { limit: 1 })
+    const key = entries[0]?.[0]
+    if (!key) continue
+    const number = Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
+    const block = await readBlock(store, resource, number)
+    let at = 0
+    while (block && at < block.count && block.hi(at) < oldest) at++
+    since[resource.tag] = Math.min(counts[resource.tag]!, number * (1 << resource.shift) + at)
+  }
+  return since
+}

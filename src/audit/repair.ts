@@ -1,0 +1,124 @@
+/**
+ * Building again what follows from other values: posting lists, entries of hashes, the book, digests, the head. An audit names what is at fault;
+ * each is mended from the records, or taken away where nothing asks for it; and the audit is run again, until nothing more can be done.
+ * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
+ * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on.
+ */
+import { equal, unhex } from '../bytes.ts'
+import { headAt } from '../ingest/rollback.ts'
+import { encodeFormat, encodeHead, encodeIntent, fingerprint } from '../layout/head.ts'
+import { digestKey, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
+import { indexes, logs } from '../logs.ts'
+import type { Store, Write } from '../store.ts'
+import type { Context } from './context.ts'
+import {
+  rebuildBase,
+  rebuildBlock,
+  rebuildBook,
+  rebuildDigest,
+  rebuildHashes,
+  rebuildHead,
+  rebuildLists,
+  rebuildPruned,
+} from './rebuild.ts'
+import { type Fault, FORGOTTEN, STRAY, type VerifyOptions, type VerifyReport } from './report.ts'
+import { audit } from './verify.ts'
+
+export interface RepairOptions extends VerifyOptions {
+  /**
+   * Give up the first ledger that cannot be saved and all after it, so that they can be ingested again. Without it they stay, and reads of what is
+   * damaged go on giving CORRUPT.
+   */
+  readonly cut?: boolean
+}
+
+export interface RepairReport {
+  /** How many values were built again, or taken away. */
+  readonly mended: number
+  /** What could not be saved. */
+  readonly lost: readonly Fault[]
+  /** The newest ledger after history was cut; the ones after it are to be ingested again. */
+  readonly cutAfter?: number
+  /** The audit at the end. */
+  readonly after: VerifyReport
+}
+
+/** Mending one fault may show another, as a head shows the ledgers; more rounds than these show nothing new. */
+const ROUNDS = 6
+
+/**
+ * Repairs a store that nobody else has open.
+ * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ */
+export async function repairStore(store: Store, { cut = false, ...options }: RepairOptions = {}): Promise<RepairReport> {
+  const all = { ...options, maxFaults: Number.POSITIVE_INFINITY }
+  const named = new Map<string, Fault>()
+  const gone = new Map<string, Fault>()
+  let cutAfter: number | undefined
+  let { report, context } = await audit(store, all)
+  for (let round = 0; round < ROUNDS && (!report.ok || report.unfinished === 'repair'); round++) {
+    for (const fault of report.faults) named.set(fault.key, fault)
+    let changed = await mend(context, report.faults, gone)
+    if (!changed && cut && cutAfter === undefined) {
+      cutAfter = await cutBefore(context, report.faults)
+      changed = cutAfter !== undefined
+    }
+    if (!changed) break
+    ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
+  }
+  await store.write([[INTENT, undefined]], { durable: true })
+  const lost = [...new Map([...gone, ...report.faults.map((fault) => [fault.key, fault] as const)]).values()]
+  const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
+  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: report }
+}
+
+const begun: Write = [INTENT, encodeIntent({ repair: true })]
+
+/** @returns whether anything was written */
+async function mend(context: Context, faults: readonly Fault[], gone: Map<string, Fault>): Promise<boolean> {
+  const forgotten = faults.filter(({ reason }) => reason === FORGOTTEN)
+  for (const fault of forgotten) gone.set(fault.key, fault)
+  const strays = faults.filter((fault) => isStray(fault)).map(({ key }) => unhex(key))
+  const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
+  const of = (...first: number[]): Uint8Array[] => keys.filter((key) => first.includes(key[0]!))
+  // Without the head nothing else can be judged.
+  if (keys.some((key) => equal(key, HEAD))) return commit(context, await rebuildHead(context))
+  const parts: (readonly Write[])[] = []
+  if (of(0x01).length > 0) parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes))]])
+  for (const key of of(0x10)) parts.push(await rebuildBlock(context, key))
+  const lists = of(0x20, 0x21)
+  if (lists.length > 0) parts.push(await rebuildLists(context, lists))
+  if (forgotten.length > 0 || of(0x03).length > 0) parts.push(rebuildPruned(context))
+  if (of(0x30).length > 0) parts.push(await rebuildHashes(context, of(0x30)))
+  if (of(0x40, 0x41).length > 0) parts.push(await rebuildBook(context))
+  for (const key of of(0x42)) parts.push(await rebuildBase(context, key))
+  for (const key of of(0x50)) parts.push(await rebuildDigest(context, key))
+  parts.push(strays.map((key) => [key, undefined]))
+  return commit(context, parts.flat())
+}
+
+const known = new Set([0x00, 0x01, 0x02, 0x03, 0x10, 0x20, 0x21, 0x30, 0x40, 0x41, 0x42, 0x50])
+
+/** A value whose seal is broken may be a stray too: no key of its kind looks so. */
+function isStray({ key, reason }: Fault): boolean {
+  const [first = -1, ...more] = unhex(key)
+  return reason === STRAY || !known.has(first) || (first < 0x10 && more.length > 0) || first === INTENT[0]
+}
+
+/** What is written together may be large; a kill between two batches leaves faults that the next run finds. */
+async function commit({ store }: Context, writes: readonly Write[]): Promise<boolean> {
+  for (let at = 0; at < writes.length; at += 10_000) await store.write([begun, ...writes.slice(at, at + 10_000)], { durable: true })
+  return writes.length > 0
+}
+
+/** Ends history before the first ledger that is lost. */
+async function cutBefore(context: Context, faults: readonly Fault[]): Promise<number | undefined> {
+  const { head, reader } = context
+  const lost = faults.flatMap(({ ledger }) => (ledger === undefined ? [] : [ledger]))
+  const last = Math.min(...lost) - 1
+  if (!(last >= head.oldest && last < head.last)) return undefined
+  const shorter = await reader.run((read) => headAt(read, last))
+  const above = Array.from({ length: head.last - last }, (_, n): Write => [digestKey(last + 1 + n), undefined])
+  await commit(context, [...above, [HEAD, encodeHead(shorter)]])
+  return last
+}

@@ -1,0 +1,113 @@
+/** What follows from other values is built again; what cannot be is named, and history cut before it can be ingested again. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { errorOf } from '../engine/support.ts'
+import { databaseOf } from '../stress/databases.ts'
+import { random } from '../stress/stress.ts'
+import { kinds } from '../stress/verify.ts'
+import { dump, everything } from './support.ts'
+
+const copyOf = async (disk: MemoryDisk, writes: readonly Write[] = []): Promise<MemoryDisk> => {
+  const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+  const copy = memoryDisk()
+  copy.write(entries)
+  copy.write(writes)
+  return copy
+}
+
+/** Records, and what only pruned ledgers told, are nowhere else. */
+const cannotBeSaved = (key: string): boolean => /^(10|42|20)/.test(key)
+
+test('any one value that follows from others is as it was, and of the rest nothing is pretended', async () => {
+  const chance = random(Number(process.env['FOLIO_SEED'] ?? 5))
+  let [same, lost] = [0, 0]
+  for (let round = 0; round < 12; round++) {
+    const { disk } = await databaseOf(chance)
+    const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+    for (const [kind, damage] of Object.entries(kinds)) {
+      const { writes, keys } = damage(chance, entries)
+      const copy = await copyOf(disk, writes)
+      const report = await repairStore(memory(copy))
+      if (keys.some(cannotBeSaved) && report.lost.length > 0) {
+        lost++
+        expect(report.lost.every(({ key }) => cannotBeSaved(key) || key.startsWith('50'))).toBe(true)
+        continue
+      }
+      expect([kind, keys, report.lost]).toEqual([kind, keys, []])
+      expect(await verifyStore(memory(copy))).toMatchObject({ ok: true })
+      if (!keys.some(cannotBeSaved)) {
+        expect([kind, keys, await dump(memory(copy))]).toEqual([kind, keys, await dump(memory(disk))])
+        same++
+      }
+    }
+  }
+  expect([same > 8, lost > 8]).toEqual([true, true])
+})
+
+describe('a chain of 30 ledgers', () => {
+  const closes = [...generate({ ledgers: 30, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
+  const stored = async (): Promise<MemoryDisk> => {
+    const disk = memoryDisk()
+    await (await openLedger(memory(disk), { fileEvery: 60 })).ingest(closes)
+    return disk
+  }
+  const block = Buffer.from('1003000000000005', 'hex')
+
+  test('that lost records is cut before them when that is asked for, and ingested again is as it was', async () => {
+    const disk = await stored()
+    const damaged = await copyOf(disk, [[block, undefined]])
+    const told = await repairStore(memory(damaged))
+    expect(told.lost.map(({ key }) => key)).toEqual([block.toString('hex')])
+    const ledger = told.lost[0]!.ledger!
+    const cut = await repairStore(memory(damaged), { cut: true })
+    expect(cut).toMatchObject({ lost: [], cutAfter: ledger - 1, after: { ok: true, last: ledger - 1 } })
+    const again = await openLedger(memory(damaged), { fileEvery: 60 })
+    await again.ingest(closes as LedgerClose[])
+    expect(await dump(memory(damaged))).toEqual(await dump(memory(disk)))
+  })
+
+  test('whose lists, hashes, book, digests and head are all gone gets them back', async () => {
+    const disk = await stored()
+    const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+    const derived = entries.filter(([key]) => [0x00, 0x01, 0x20, 0x21, 0x30, 0x40, 0x41, 0x50].includes(key[0]!))
+    const damaged = await copyOf(
+      disk,
+      derived.map(([key]) => [key, undefined]),
+    )
+    const report = await repairStore(memory(damaged))
+    expect(report).toMatchObject({ lost: [], after: { ok: true } })
+    expect(await dump(memory(damaged))).toEqual(await dump(memory(disk)))
+  })
+
+  test('is not opened while a repair is unfinished, and the repair run again finishes it', async () => {
+    const disk = await stored()
+    const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+    const writes: Write[] = entries.filter(([key]) => key[0] === 0x20 || key[0] === 0x30).map(([key]) => [key, undefined])
+    let unfinished = 0
+    for (let good = 0; good < 4; good++) {
+      const damaged = await copyOf(disk, [...writes, [Uint8Array.of(0), undefined]])
+      let left = good
+      const store = memory(damaged)
+      const failing: Store = Object.assign(Object.create(store) as Store, {
+        write(...args: Parameters<Store['write']>) {
+          if (left-- <= 0) throw new FolioError('STORE_FAILED', { reason: 'killed' })
+          return store.write(...args)
+        },
+      })
+      const failed = await repairStore(failing).then(
+        () => false,
+        () => true,
+      )
+      if (failed && good > 0) {
+        unfinished++
+        expect(await errorOf(() => openLedger(memory(damaged)))).toMatchObject({ code: 'STORE_UNREPAIRED' })
+        expect(await verifyStore(memory(damaged))).toMatchObject({ unfinished: 'repair' })
+      }
+      await repairStore(memory(damaged))
+      expect(await dump(memory(damaged))).toEqual(await dump(memory(disk)))
+    }
+    expect(unfinished).toBeGreaterThan(0)
+  })
+})
