@@ -1,11 +1,12 @@
 /**
  * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk;
- * `serve` serves a small network over HTTP; `grow` commits and serves.
+ * `serve` serves a small network over HTTP; `grow` commits and serves; `handles` opens and closes.
  */
 import { stores } from '../../adapters/cli/stores.ts'
 import { level } from '../../adapters/level/index.ts'
 import { fullChild } from './full-child.ts'
 import { growChild } from './grow-child.ts'
+import { handlesChild } from './handles-child.ts'
 import { planted } from './plants.ts'
 import type { ChildSetup } from './program.ts'
 import { serveChild } from './serve-child.ts'
@@ -20,6 +21,12 @@ async function cli(): Promise<void> {
   await import('../../adapters/cli/index.ts')
 }
 
-const roles: Readonly<Record<string, () => Promise<void>>> = { cli, full: fullChild, serve: () => serveChild(plant), grow: growChild }
+const roles: Readonly<Record<string, () => Promise<void>>> = {
+  cli,
+  full: fullChild,
+  serve: () => serveChild(plant),
+  grow: growChild,
+  handles: () => handlesChild(plant),
+}
 
 await roles[role!]!()

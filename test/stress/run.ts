@@ -6,13 +6,14 @@ import { parseArgs } from 'node:util'
 import { chaos, failing } from './failing.ts'
 import { full } from './full.ts'
 import { fuzz } from './fuzz.ts'
+import { handles } from './handles.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
 import type { Figure, Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, verify]
 
 const { values } = parseArgs({
   options: {

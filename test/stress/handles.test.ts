@@ -1,0 +1,4 @@
+import { handles } from './handles.ts'
+import { holds } from './support.ts'
+
+holds(handles, 150)
