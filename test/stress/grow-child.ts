@@ -1,5 +1,5 @@
 /** The process that commits ledgers at a steady pace, and serves them meanwhile; a bug may be planted in what it reads. */
-import { serve } from '../../adapters/http/index.ts'
+import { type Limits, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { type Ledger, openLedger, type RawPage } from '../../src/index.ts'
 import { History } from './history.ts'
@@ -9,13 +9,26 @@ export interface Growth {
   readonly data: string
   readonly ledgers: number
   readonly seed: number
-  /** Between two commits. */
+  /** Ledgers that are there from the start. */
+  readonly initial: number
+  /** Between two commits; they begin when it is told to go. */
   readonly everyMs: number
+  readonly limits?: Limits
   readonly plant: string | undefined
 }
 
 /** What the parent is told: where it serves, and then each ledger that is committed. */
-export type GrowthSaid = { readonly port: number } | { readonly ledger: number; readonly commitMs: number }
+export type GrowthSaid = { readonly port: number } | { readonly ledger: number; readonly commitMs: number } | { readonly rss: number }
+
+const told = <T>(wanted: (message: T) => boolean): Promise<T> =>
+  new Promise((resolve) => {
+    const look = (message: unknown): void => {
+      if (!wanted(message as T)) return
+      process.off('message', look)
+      resolve(message as T)
+    }
+    process.on('message', look)
+  })
 
 type Spoil = (page: RawPage, nth: number, head: number) => RawPage
 
@@ -35,26 +48,30 @@ export const pagePlants: Readonly<Record<string, Spoil>> = {
   'a link in fifty leads nowhere': (page, nth) => (nth % 50 === 0 ? { ...page, next: 'nowhere' } : page),
 }
 
-function spoilt(ledger: Ledger, plant: string | undefined): Ledger {
-  if (plant === undefined) return ledger
+/** Plants a bug in what is read of a ledger. */
+function spoil(ledger: Ledger, plant: string | undefined): Ledger {
+  const spoilt = plant === undefined ? undefined : pagePlants[plant]
+  if (!spoilt) return ledger
+  const read = ledger.read.bind(ledger)
   let nth = 0
-  const read = async (...asked: Parameters<Ledger['read']>): Promise<RawPage> =>
-    pagePlants[plant]!(await ledger.read(...asked), ++nth, ledger.head?.last ?? 0)
-  return Object.assign(Object.create(ledger) as Ledger, { read })
+  return Object.assign(ledger, {
+    read: async (...asked: Parameters<typeof read>): Promise<RawPage> => spoilt(await read(...asked), ++nth, ledger.head?.last ?? 0),
+  })
 }
 
 export async function growChild(): Promise<void> {
-  const { data, ledgers, seed, everyMs, plant } = await new Promise<Growth>((resolve) =>
-    process.once('message', (said) => resolve(said as Growth)),
-  )
+  const { data, ledgers, seed, initial, everyMs, limits, plant } = await told<Growth>((said) => typeof said === 'object')
+  const say = (said: GrowthSaid): void => void process.send!(said)
+  process.on('message', (said) => said === 'memory' && say({ rss: process.memoryUsage().rss }))
   const closes = History.closesOf({ ledgers, seed })
   const ledger = await openLedger(level(data))
-  await ledger.append(closes[0]!)
-  const { port } = await serve(spoilt(ledger, plant), { port: 0 })
-  const say = (said: GrowthSaid): void => void process.send!(said)
+  await ledger.ingest(closes.slice(0, initial), { batch: 100 })
+  const { port } = await serve(spoil(ledger, plant), { ...limits, port: 0 })
+  const go = told((said) => said === 'go')
   say({ port })
+  await go
   const started = performance.now()
-  for (const [i, close] of closes.slice(1).entries()) {
+  for (const [i, close] of closes.slice(initial).entries()) {
     await wait(Math.max(0, started + (i + 1) * everyMs - performance.now()))
     const before = performance.now()
     const { sequence } = await ledger.append(close)

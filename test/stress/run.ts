@@ -9,11 +9,12 @@ import { fuzz } from './fuzz.ts'
 import { handles } from './handles.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
+import { streams } from './streams.ts'
 import type { Figure, Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, streams, verify]
 
 const { values } = parseArgs({
   options: {

@@ -163,13 +163,15 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const listening = new Promise<number>((resolve) => {
     server.on('message', (said: GrowthSaid) => {
       if ('port' in said) return resolve(said.port)
+      if ('rss' in said) return
       world.acknowledged = said.ledger
       slowest = Math.max(slowest, said.commitMs)
     })
   })
   const exited = once(server, 'exit').then(() => world.over || faults.add('the server has ended'))
-  server.send({ ...network, data: join(folder, 'data'), everyMs: 1000 / PER_SECOND, plant } satisfies Growth)
+  server.send({ ...network, data: join(folder, 'data'), initial: 1, everyMs: 1000 / PER_SECOND, plant } satisfies Growth)
   Object.assign(world, { base: `http://127.0.0.1:${await listening}` })
+  server.send('go')
   const started = performance.now()
   const account = history.accounts[0]!
   const walkers = [
