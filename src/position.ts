@@ -51,8 +51,6 @@ export function idText(hi: number, lo: number): string {
   return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
 }
 
-const canonical = /^(?:0|[1-9]\d{0,18})$/
-
 /** As {@link parseId}, but in two halves and without a bigint: every page that has a cursor parses one. */
 export function parseHalves(text: string): { hi: number; lo: number } | undefined {
   const { length } = text
@@ -75,9 +73,7 @@ const halvesOf = (id: bigint | undefined): { hi: number; lo: number } | undefine
 /** Parses decimal digits from 0 to 2^63 - 1; undefined for anything else. */
 export function parseId(text: string): bigint | undefined {
   if (!/^\d{1,40}$/.test(text)) return undefined
-  const digits = canonical.test(text) ? text : text.replace(/^0+(?=\d)/, '')
-  if (digits.length > 19) return undefined
-  const id = BigInt(digits)
+  const id = BigInt(text)
   return id <= MAX_ID ? id : undefined
 }
 
