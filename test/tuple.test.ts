@@ -1,8 +1,8 @@
 /** Golden vectors of the key codec: what was once written must stay readable; and the order of keys is that of their elements. */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { compare, hex, utf8 } from '../src/bytes.ts'
-import { type Element, tuple } from '../src/tuple.ts'
+import { type Element, readTuple, tuple } from '../src/tuple.ts'
 
 test.each<[Element[], string]>([
   [[], ''],
@@ -47,3 +47,51 @@ test.each(shapes.map((shape, at) => [at, shape] as const))(
     )
   },
 )
+
+describe('elements are read back from bytes', () => {
+  const anyShape = fc.array(
+    fc.oneof(...shapes).map(([element]) => element!),
+    { maxLength: 4 },
+  )
+
+  test('as they were written, also from the middle of a larger buffer', () => {
+    fc.assert(
+      fc.property(anyShape, fc.uint8Array({ maxLength: 3 }), (elements, before) => {
+        const bytes = tuple(elements)
+        const within = Uint8Array.of(...before, ...bytes, 0x15).subarray(before.length, before.length + bytes.length)
+        expect(readTuple(within)).toEqual(elements)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('and where they are no tuple, nothing is read', () => {
+    for (const digits of [
+      '15',
+      '1500',
+      '15000000000000000',
+      '02',
+      '0241',
+      '0200ff',
+      '02c3',
+      '02c300',
+      '0041',
+      '16',
+      '0300',
+
+      '020015',
+    ])
+      expect(readTuple(Uint8Array.from(digits.match(/../g)!, (pair) => Number.parseInt(pair, 16))), digits).toBeUndefined()
+    fc.assert(
+      fc.property(anyShape, fc.nat(), fc.nat(255), (elements, at, byte) => {
+        const bytes = tuple(elements)
+        if (bytes.length > 0) bytes[at % bytes.length] = byte
+        for (const some of [bytes, bytes.subarray(0, at % (bytes.length + 1))]) {
+          const read = readTuple(some)
+          if (read) expect(hex(tuple(read))).toBe(hex(some))
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

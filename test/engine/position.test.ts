@@ -1,0 +1,122 @@
+/** Positions and paging tokens, against bigints: every digit, at every edge. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  comparePositions,
+  idOf,
+  idText,
+  low,
+  MAX_ID,
+  MAX_INDEX,
+  MAX_LEDGER,
+  MAX_OPERATION,
+  MAX_TRANSACTION,
+  parseCursor,
+  parseHalves,
+  parseId,
+  splitId,
+} from '../../src/position.ts'
+
+const edges = [0n, 1n, 9n, 10n, 999_999_999n, 1_000_000_000n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n]
+const more = [2_097_152n << 32n, (2_097_152n << 32n) - 1n, 10n ** 18n, 10n ** 18n - 1n, 10n ** 19n - 1n, MAX_ID - 1n, MAX_ID]
+const anyId = fc.oneof(fc.constantFrom(...edges, ...more.filter((id) => id <= MAX_ID)), fc.bigInt(0n, MAX_ID))
+
+test('the bounds are those of SEP-35', () => {
+  expect([MAX_LEDGER, MAX_TRANSACTION, MAX_OPERATION, MAX_INDEX, MAX_ID]).toEqual([2147483647, 1048575, 4095, 4294967295, 2n ** 63n - 1n])
+})
+
+test('an id is its two halves, in text as in bits', () => {
+  fc.assert(
+    fc.property(anyId, (id) => {
+      const { hi, lo } = splitId(id)
+      expect([BigInt(hi), BigInt(lo)]).toEqual([id >> 32n, id & 0xffffffffn])
+      expect(idOf(hi, lo)).toBe(id)
+      expect(idText(hi, lo)).toBe(String(id))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+describe('an id in text', () => {
+  const texts = fc.oneof(
+    anyId.map(String),
+    fc.tuple(fc.integer({ min: 1, max: 40 }), anyId).map(([zeros, id]) => '0'.repeat(zeros) + id),
+    fc.bigInt(MAX_ID, 10n ** 20n).map(String),
+    fc.constantFrom(
+      '',
+      '-1',
+      '+1',
+      ' 1',
+      '1 ',
+      '1.0',
+      '1e3',
+      '0x1',
+      '١',
+      '/',
+      ':',
+      '1/',
+      '1:',
+      'x'.repeat(19),
+      '9'.repeat(19),
+      '9'.repeat(20),
+      '0'.repeat(40),
+      '0'.repeat(41),
+    ),
+    fc.string({ unit: fc.constantFrom('0', '9', '-', '/', ':', ' '), maxLength: 21 }),
+  )
+  test('is decimal digits, 40 at most, up to 2^63 - 1', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const id = /^[0-9]{1,40}$/.test(text) ? BigInt(text) : undefined
+        const wanted = id !== undefined && id <= MAX_ID ? id : undefined
+        expect(parseId(text)).toBe(wanted)
+        expect(parseHalves(text)).toEqual(wanted === undefined ? undefined : splitId(wanted))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+test('transaction and operation make the low half, and are refused where they do not fit', () => {
+  expect(low(0, 0, 1)).toBe(0)
+  expect(low(3, 5, 1)).toBe(3 * 4096 + 5)
+  expect(low(MAX_TRANSACTION, MAX_OPERATION, 1)).toBe(2 ** 32 - 1)
+  for (const [transaction, operation] of [
+    [MAX_TRANSACTION + 1, 1],
+    [1, MAX_OPERATION + 1],
+  ] as const)
+    expect(() => low(transaction, operation, 7)).toThrow(
+      expect.objectContaining({ code: 'ID_OUT_OF_RANGE', fields: { ledger: 7, transaction, operation } }),
+    )
+})
+
+test('positions compare by ledger, then by place, then by index', () => {
+  const places = [0, 1, 2].flatMap((hi) => [0, 1].flatMap((lo) => [0, 1].map((index) => ({ hi, lo, index }))))
+  for (const [a, one] of places.entries())
+    for (const [b, two] of places.entries())
+      expect(Math.sign(comparePositions(one.hi, one.lo, one.index, two)), `${a} to ${b}`).toBe(Math.sign(a - b))
+})
+
+describe('a cursor', () => {
+  test('of a plain list is a number, of an indexed one a number, or two', () => {
+    expect(parseCursor('4294967298', false)).toEqual({ hi: 1, lo: 2, index: 0, whole: false })
+    expect(parseCursor('4294967298', true)).toEqual({ hi: 1, lo: 2, index: 0, whole: true })
+    expect(parseCursor('4294967298-7', true)).toEqual({ hi: 1, lo: 2, index: 7, whole: false })
+    expect(parseCursor('0-4294967299', true)).toEqual({ hi: 0, lo: 0, index: 4294967299, whole: false })
+    expect(parseCursor(`1-${MAX_ID}`, true).index).toBe(Number(MAX_ID))
+  })
+
+  test.each([
+    [false, 'decimal digits from 0 to 2^63-1, or now', ['', 'x', '1-2', '-1', String(MAX_ID + 1n)]],
+    [
+      true,
+      '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now',
+      ['', '-', '1-', '-1', '1-2-3', 'x-1', '1-x', `1-${MAX_ID + 1n}`, `${MAX_ID + 1n}-1`],
+    ],
+  ] as const)('that is none is refused with what it must be (indexed: %s)', (indexed, reason, texts) => {
+    for (const text of texts)
+      expect(() => parseCursor(text, indexed), text).toThrow(
+        expect.objectContaining({ code: 'BAD_REQUEST', fields: { field: 'cursor', reason } }),
+      )
+  })
+})
