@@ -59,6 +59,15 @@ export const errorTable = {
     status: 500,
     sentence: 'The store was written with another set of resources and indexes. Ingest again into a new store.',
   },
+  STORE_NETWORK: {
+    status: 500,
+    sentence: 'The store holds ledgers of another network. Check the path and the name of the network.',
+  },
+  STORE_WENT_BACK: {
+    status: 500,
+    sentence:
+      'The store held newer ledgers, or others, than it holds now: its files are old, cut or lost. Restore a whole copy; or run folio repair to go on with what is there, and ingest what is missing.',
+  },
   STORE_UNREPAIRED: {
     status: 503,
     sentence: 'A repair of this store was begun and not finished. Run folio repair again; it goes on where it was.',

@@ -20,7 +20,7 @@ import { checkOptions, headToken, type PageOptions, type RawPage, readPage } fro
 import type { Place, Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
-import { isPromise, type MaybePromise, type Store } from './store.ts'
+import { after, isPromise, type MaybePromise, type Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
 import { type Stream, type TailOptions, TailStream } from './stream/stream.ts'
@@ -217,15 +217,22 @@ export class Ledger {
   }
 
   /**
-   * Runs a read. One that failed while history was being taken back or pruned is run again after that: it may have seen values from both before and after,
-   * and took them for damage.
+   * Runs a read. One that failed while history was being taken back or pruned is run again after that: it may have seen values from both before and
+   * after, and took them for damage.
    */
   private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
-    const { removals } = this.writer
-    const again = (error: unknown): Promise<T> => {
-      const torn = this.writer.removals !== removals || removals % 2 === 1
-      if (!torn || !(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
-      return this.writer.idle().then(() => this.ask(read))
+    const { removals, head } = this.writer
+    const { rollbackCount } = this.bell
+    const reader = this.reader()
+    const given = (answer: T): MaybePromise<T> =>
+      this.confirmed(reader, () => (this.bell.rollbackCount === rollbackCount ? answer : this.ask(read)))
+    const again = (error: unknown): MaybePromise<T> => {
+      if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
+      if (this.writer.removals !== removals || removals % 2 === 1) return this.writer.idle().then(() => this.ask(read))
+      return this.confirmed(reader, () => {
+        if (this.writer.head === head) throw error
+        return this.ask(read)
+      })
     }
     try {
       const answer = this.reader().run(read)
@@ -341,7 +348,7 @@ export class Ledger {
     this.closing ??= (async () => {
       this.unwatch?.()
       this.bell.silence()
-      await this.writer.idle()
+      await this.writer.rest()
       await this.store.close()
     })()
     return this.closing

@@ -3,6 +3,11 @@ import type { AppendOptions, AppendResult } from './ingest/writer.ts'
 import type { Ended } from './scan/page.ts'
 
 export interface LedgerOptions {
+  /**
+   * The name (passphrase) of the network. The first one that is given is kept in the store; opening it with another is STORE_NETWORK, so that the
+   * ledgers of two networks never meet.
+   */
+  readonly network?: string
   /** Bytes of blocks, lists and what is rendered of them to keep in memory. Default 256 MiB. */
   readonly cacheBytes?: number
   /**

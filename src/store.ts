@@ -75,6 +75,8 @@ export interface Store {
   write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
   /** Calls `ring` after another process may have written; returns the function that stops it. Stores without it are polled. */
   watch?(ring: () => void): () => void
+  /** A few bytes beside the data that do not go back when the data does: how far history reached is noted there. */
+  readonly note?: { read(): MaybePromise<Uint8Array | undefined>; write(bytes: Uint8Array): MaybePromise<void> }
   /** Gives back the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
   compact?(range: KeyRange): MaybePromise<void>
   close(): MaybePromise<void>

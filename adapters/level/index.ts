@@ -8,9 +8,11 @@ import { equal } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
+import { noteIn } from './note.ts'
 import { failure, type LevelOptions, openDirectory } from './open.ts'
 import { type Database, encodings, nextMany, nextOne, readChunk, type Step } from './scan.ts'
 
+export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
 export type { LevelOptions } from './open.ts'
 
 /**
@@ -24,7 +26,7 @@ export type { LevelOptions } from './open.ts'
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | Database, options: LevelOptions = {}): Promise<Store> {
-  if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany)
+  if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)
@@ -34,6 +36,7 @@ export async function level(location: string | Database, options: LevelOptions =
 
 class LevelStore implements Store {
   readonly capabilities: Store['capabilities']
+  readonly note?: NonNullable<Store['note']>
   private readonly db: Database
   private readonly location: string
   private readonly step: Step
@@ -42,9 +45,10 @@ class LevelStore implements Store {
   private poison: FolioError | undefined
   private closing: Promise<void> | undefined
 
-  constructor(db: Database, location: string, step: Step) {
+  constructor(db: Database, location: string, step: Step, note?: Store['note']) {
     const { permanence, getSync = false } = db.supports as { permanence: boolean; getSync?: boolean }
     this.db = db
+    if (note) this.note = note
     this.location = location
     this.step = step
     this.capabilities = { name: 'level', sync: getSync, persistent: permanence, shared: false }
@@ -76,6 +80,13 @@ class LevelStore implements Store {
       const done = this.lastWrite.then(() => this.apply(batch, options))
       this.lastWrite = done.catch(() => {})
       return done
+    })
+  }
+
+  compact(range: KeyRange): Promise<void> {
+    return this.run(async () => {
+      const { compactRange } = this.db as { compactRange?: (start: Uint8Array, end: Uint8Array, options: object) => Promise<void> }
+      if (!isEmptyRange(range)) await compactRange?.call(this.db, range.gte, range.lt, encodings)
     })
   }
 

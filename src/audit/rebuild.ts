@@ -1,6 +1,7 @@
 /** From the records to each kind of value that follows from them. */
 import { hex } from '../bytes.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
+import { withOwnExactness } from '../ingest/rollback.ts'
 import { Block, encodeBlock, type Row } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeHash } from '../layout/hash.ts'
@@ -22,7 +23,7 @@ import { type List, lastPruned, listOf, walk } from './lists.ts'
 import { eachRecord } from './verify.ts'
 
 /** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
-export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
+export async function rebuildBlock({ store, head, reader }: Context, key: Uint8Array): Promise<Write[]> {
   const resource = logs.find(({ tag }) => tag === key[1])
   const view = new DataView(key.buffer, key.byteOffset)
   if (resource === undefined || key.length !== 8) return [[key, undefined]]
@@ -31,7 +32,8 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
   const block = await readBlock(store, resource, number)
   if (block === undefined || block.count <= wanted) return []
-  const rows = Array.from({ length: wanted }, (_, at) => block.row(at))
+  const kept = Array.from({ length: wanted }, (_, at) => block.row(at))
+  const rows = await reader.run((read) => withOwnExactness(read, resource, kept))
   return [[key, seal(key, encodeBlock(resource, rows))]]
 }
 
@@ -129,7 +131,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
     change(
       await reader.run((read) => {
         const { block, at } = read.at(offerChanges, ordinal)
-        return block.row(at)
+        return withOwnExactness(read, offerChanges, [block.row(at)])[0]!
       }),
     )
   for (const [name, row] of live) {

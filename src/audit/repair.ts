@@ -4,10 +4,10 @@
  * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
  * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on.
  */
-import { equal, unhex } from '../bytes.ts'
+import { equal, hex, unhex } from '../bytes.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { encodeFormat, encodeHead, encodeIntent, fingerprint } from '../layout/head.ts'
-import { digestKey, FORMAT, HEAD, INTENT } from '../layout/keys.ts'
+import { encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint } from '../layout/head.ts'
+import { digestKey, FORMAT, HEAD, INTENT, MARK } from '../layout/keys.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import type { Context } from './context.ts'
@@ -39,7 +39,7 @@ export interface RepairReport {
   readonly lost: readonly Fault[]
   /** The newest ledger after history was cut; the ones after it are to be ingested again. */
   readonly cutAfter?: number
-  /** The audit at the end. */
+  /** The audit at the end. What the store held once and holds no more is asked for no longer. */
   readonly after: VerifyReport
 }
 
@@ -58,7 +58,11 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && (!report.ok || report.unfinished === 'repair'); round++) {
     for (const fault of report.faults) named.set(fault.key, fault)
-    let changed = await mend(context, report.faults, gone)
+    let changed = await mend(
+      context,
+      report.faults.filter(({ key }) => key !== hex(MARK)),
+      gone,
+    )
     if (!changed && cut && cutAfter === undefined) {
       cutAfter = await cutBefore(context, report.faults)
       changed = cutAfter !== undefined
@@ -67,7 +71,10 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
     ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
   }
   await store.write([[INTENT, undefined]], { durable: true })
-  const lost = [...new Map([...gone, ...report.faults.map((fault) => [fault.key, fault] as const)]).values()]
+  await store.note?.write(encodeMark({ last: report.last ?? 0 }))
+  // What was given up on purpose is said by where history was cut.
+  const left = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
+  const lost = [...new Map([...gone, ...left.map((fault) => [fault.key, fault] as const)]).values()]
   const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: report }
 }

@@ -4,10 +4,11 @@
  * is the live book, and otherwise does not grow with history.
  */
 import { FolioError } from '../errors.ts'
+import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, kindOf } from '../layout/head.ts'
-import { FORMAT, HEAD, hashKey, INTENT, postingKey } from '../layout/keys.ts'
+import { FORMAT, HEAD, hashKey, INTENT, MARK, postingKey } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -72,6 +73,8 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   })
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
+  const noted = (await readMark(store.note))?.last ?? 0
+  if (head && noted > head.last) findings.add(MARK, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   const found = intent && tried(() => decodeIntent(intent))
   return { head: head ?? emptyHead, ...(found && { unfinished: kindOf(found) }) }
 }

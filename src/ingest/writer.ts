@@ -7,7 +7,7 @@ import { equal } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
-import { decodeDigest, encodeDigest } from '../layout/digest.ts'
+import { encodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { blockKey, digestKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
@@ -21,7 +21,9 @@ import { follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { fileAgain } from './filing.ts'
-import { digestOf, rowsOfClose, storedRows } from './line.ts'
+import { digestOf, rowsOfClose } from './line.ts'
+import { Mark } from './mark.ts'
+import { checkNewest } from './newest.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
 
@@ -56,6 +58,7 @@ export class LedgerWriter {
   private headBytes: Uint8Array | undefined
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
+  private readonly mark: Mark
   private refreshing: Promise<boolean> | undefined
 
   constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, told: Told) {
@@ -65,6 +68,7 @@ export class LedgerWriter {
     this.headBytes = headBytes
     this.fileEvery = fileEvery
     this.told = told
+    this.mark = new Mark(store)
   }
 
   /** A reader under the head as it is now. */
@@ -76,7 +80,8 @@ export class LedgerWriter {
   async load(): Promise<void> {
     await this.loadTails()
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
-    await this.checkNewest()
+    await checkNewest(this.store, this.reader())
+    await this.mark.check(this.head, (ledger) => this.heldHash(ledger))
     const intent = await this.store.get(INTENT)
     if (intent) await this.finish(decodeIntent(intent))
   }
@@ -84,21 +89,6 @@ export class LedgerWriter {
   private finish(intent: Intent): Promise<number> {
     if ('repair' in intent) throw new FolioError('STORE_UNREPAIRED')
     return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
-  }
-
-  /** The newest ledger is held whole, as it was appended. Of those before it, a read checks what it touches, and `verify` all. */
-  private async checkNewest(): Promise<void> {
-    const { last, hash } = this.head
-    if (last === 0) return
-    const key = digestKey(last)
-    const kept = decodeDigest(last, await this.store.get(key))
-    const { found, row } = await this.reader().run((read) => {
-      const rows = storedRows(read, last)
-      const { block, at } = read.at(ledgers, last - read.head.first)
-      return { found: digestOf(rows), row: block.members(at) }
-    })
-    if (row['sequence'] !== last || !equal(kept, found)) throw corrupt(key, `the newest ledger, ${last}, is not as it was appended`)
-    if (row['hash'] !== hash) throw corrupt(HEAD, 'the head names another ledger as the newest')
   }
 
   private async loadTails(): Promise<void> {
@@ -162,6 +152,12 @@ export class LedgerWriter {
     const done = this.queue.then(work)
     this.queue = done.catch(() => {})
     return done
+  }
+
+  /** Resolves when nothing is under way, and how far history reached is noted. */
+  async rest(): Promise<void> {
+    await this.idle()
+    await this.mark.flush()
   }
 
   /** Resolves when nothing is under way. */
@@ -236,6 +232,8 @@ export class LedgerWriter {
     const { oldest, first, last } = this.head
     if (sequence < oldest && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
     const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
+    this.checkSound()
+    await this.mark.lower(sequence)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
       await this.loadTails()
@@ -304,5 +302,6 @@ export class LedgerWriter {
     this.head = head
     this.headBytes = encodeHead(head)
     adopt()
+    if (durable) this.mark.reached(head)
   }
 }

@@ -8,7 +8,7 @@
 import { text, utf8 } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
-import { FORMAT, HEAD, INTENT, PRUNED } from './keys.ts'
+import { FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
 import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
@@ -87,9 +87,20 @@ export type Pruned = Readonly<Record<string, number>>
 export const encodePruned = (pruned: Pruned): Uint8Array => sealJson(PRUNED, pruned)
 export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUNED, value)
 
+/** How far history reached; the hash is not known where it was taken back to there. */
+export interface HighWater {
+  readonly last: number
+  readonly hash?: string
+}
+
+export const encodeMark = (mark: HighWater): Uint8Array => sealJson(MARK, mark)
+export const decodeMark = (value: Uint8Array): HighWater => openJson<HighWater>(MARK, value)
+
 interface Format {
   readonly format: number
   readonly catalogue: string
+  /** The network whose ledgers these are, where it was named. */
+  readonly network?: string | undefined
 }
 
 /** What a store must have been written with, spelled out: logs with their block sizes and columns, indexes with their tags. */
@@ -102,14 +113,19 @@ export function fingerprint(
   return [...log, ...index].join('; ')
 }
 
-export const encodeFormat = (catalogue: string): Uint8Array => sealJson(FORMAT, { format: FORMAT_VERSION, catalogue } satisfies Format)
+export const encodeFormat = (catalogue: string, network?: string): Uint8Array =>
+  sealJson(FORMAT, { format: FORMAT_VERSION, catalogue, network } satisfies Format)
 
-/** @throws STORE_FORMAT or STORE_CATALOGUE where the store was written by another release */
-export function checkFormat(value: Uint8Array, catalogue: string): void {
+/**
+ * @returns the network that the store was made for, where it was named
+ * @throws STORE_FORMAT or STORE_CATALOGUE where the store was written by another release
+ */
+export function checkFormat(value: Uint8Array, catalogue: string): string | undefined {
   // The seal's own format byte is read first: a newer store may seal its values in another way.
   const version = value[value.length - 5]
   if (version !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: version, expected: FORMAT_VERSION })
   const format = openJson<Format>(FORMAT, value)
   if (format.format !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: format.format, expected: FORMAT_VERSION })
   if (format.catalogue !== catalogue) throw new FolioError('STORE_CATALOGUE', { found: format.catalogue, expected: catalogue })
+  return format.network
 }

@@ -5,6 +5,7 @@
  *     01                                    format: version, catalogue, settings
  *     02                                    intent: a change over several batches that an open has to finish
  *     03                                    pruned: how many lists name records that were given up
+ *     04                                    high water: how far history reached, kept beside the store
  *     10 log:1 block:6                      block of a log
  *     20 index:1 tuple                      posting list: its right edge
  *     21 index:1 tuple level:1 page:6       posting list: a sealed page
@@ -23,6 +24,7 @@ export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
 export const INTENT = Uint8Array.of(0x02)
 export const PRUNED = Uint8Array.of(0x03)
+export const MARK = Uint8Array.of(0x04)
 
 /** What the keys of the posting lists of an index begin with. */
 export const indexKey = (index: number): Uint8Array => Uint8Array.of(0x20, index)

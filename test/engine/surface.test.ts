@@ -121,6 +121,8 @@ test('error codes and their statuses', () => {
       "STORE_FAILED 503",
       "STORE_FORMAT 500",
       "STORE_CATALOGUE 500",
+      "STORE_NETWORK 500",
+      "STORE_WENT_BACK 500",
       "STORE_UNREPAIRED 503",
       "STORE_MISUSE 500",
       "CORRUPT 500",

@@ -1,13 +1,15 @@
 /** `folio verify`: whether a store is whole. */
 import type { Command } from 'commander'
 import { type Fault, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
+import type { FilesReport } from '../../level/index.ts'
 import { exits } from '../exit.ts'
 import { digits, type Io, print } from '../io.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
+import { checkStoreFiles, dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
 
 interface Options extends StoreOptions {
+  readonly files?: boolean
   readonly json?: boolean
 }
 
@@ -15,11 +17,14 @@ const help = `
 Every value is checked against its key and its checksum, every ledger against its digest and the one before, every index
 against the records both ways, the book of offers against the changes that made it. Nothing is changed.
 
+With --files the files that LevelDB has in use are checked before it opens them: the checksums of all blocks and records,
+sizes, keys, and that no batch is missing. Where a file is at fault, the store is not opened.
+
 Standard output has a line for each fault and a summary, with --json one JSON object. The exit code is 8 where the
 store is damaged; folio repair builds again what can be.
 
 Examples:
-  folio verify --data ./ledgers
+  folio verify --data ./ledgers --files
   folio verify --data ./ledgers --json | jq .faults`
 
 export const verify = (program: Command, run: Run): Command =>
@@ -28,19 +33,51 @@ export const verify = (program: Command, run: Run): Command =>
     .description('check that a store is whole')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
+    .option('--files', 'check the files of LevelDB first, byte by byte, without opening them')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => check(io, options)))
 
-async function check(io: Io, { json = false, ...where }: Options): Promise<number> {
+async function check(io: Io, { json = false, files = false, ...where }: Options): Promise<number> {
+  const say = (report: object, line: string): Promise<void> => print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${line}\n`)
+  const checked = files ? await checkedFiles(io, where) : undefined
+  if (checked && !checked.ok) {
+    await say({ ok: false, files: checked }, filesSummary(checked))
+    return exits.damaged
+  }
   const store = await openStore(where, true)
   try {
     const report = await verified(io, json, (options) => verifyStore(store, options))
-    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
+    await say({ ...report, ...(checked && { files: checked }) }, (checked ? `${filesSummary(checked)}\n` : '') + summary(report))
     return report.ok ? exits.ok : exits.damaged
   } finally {
     await store.close()
   }
+}
+
+async function checkedFiles(io: Io, where: StoreOptions): Promise<FilesReport> {
+  const status = showStatus(io)
+  let [files, bytes] = [0, 0]
+  try {
+    return await checkStoreFiles(where, {
+      signal: io.signal,
+      onFile(file, size) {
+        files++
+        bytes += size
+        status.say(`file ${files}, ${file}; ${digits(bytes)} bytes`)
+      },
+    })
+  } finally {
+    status.stop()
+  }
+}
+
+function filesSummary({ ok, faults, files, bytes }: FilesReport): string {
+  const lines = faults.map(({ file, at, reason }) => `${file}${at === undefined ? '' : ` at byte ${at}`}: ${reason}`)
+  return [
+    ...lines,
+    `${ok ? 'files whole' : `files DAMAGED: ${digits(faults.length)} faults`}: ${digits(files)} files, ${digits(bytes)} bytes`,
+  ].join('\n')
 }
 
 type Audit<R> = (options: {

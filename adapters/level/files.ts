@@ -1,0 +1,160 @@
+/**
+ * LevelDB's own files, checked without LevelDB: it drops what is damaged in a log without a word, goes back in time where its MANIFEST was cut,
+ * and ends the process where a table was. What is in use is read off CURRENT and the MANIFEST; other files do not matter.
+ */
+import { batchOf, readLog } from './log.ts'
+import { Version } from './manifest.ts'
+import { FileReader } from './reading.ts'
+import { checkTable, TableFault } from './table.ts'
+
+/** A file at fault, and where in it. */
+export interface FileFault {
+  readonly file: string
+  readonly at?: number
+  readonly reason: string
+}
+
+export interface FilesReport {
+  readonly ok: boolean
+  readonly faults: readonly FileFault[]
+  readonly files: number
+  readonly bytes: number
+  /** Logs that end in a record that was being written when the process or the power ended. No fault: it was never acknowledged. */
+  readonly torn: readonly string[]
+}
+
+export interface FilesOptions {
+  /** Whether the blocks of tables are checked, or only that the tables are there, whole in size. Default: true. */
+  readonly tables?: boolean
+  readonly onFile?: (file: string, bytes: number) => void
+  readonly signal?: AbortSignal
+}
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
+
+/**
+ * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte, and the list of tables.
+ * @throws what the file system says, and the reason of the signal
+ */
+export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
+  const check = new Check(directory, options)
+  await check.run()
+  const { faults, files, bytes, torn } = check
+  return { ok: faults.length === 0, faults, files, bytes, torn }
+}
+
+class Check {
+  readonly faults: FileFault[] = []
+  readonly torn: string[] = []
+  files = 0
+  bytes = 0
+  private readonly directory: string
+  private readonly options: FilesOptions
+  private names: readonly string[] = []
+
+  constructor(directory: string, options: FilesOptions) {
+    this.directory = directory
+    this.options = options
+  }
+
+  async run(): Promise<void> {
+    this.names = await fs().readdir(this.directory)
+    const manifest = await this.readCurrent()
+    const version = manifest && (await this.readManifest(manifest))
+    if (!version) return
+    for (const table of [...version.tables.values()].sort((a, b) => a.number - b.number)) {
+      const stem = String(table.number).padStart(6, '0')
+      const name = [`${stem}.ldb`, `${stem}.sst`].find((one) => this.names.includes(one))
+      if (name === undefined) this.fault(`${stem}.ldb`, 'a table is missing')
+      else await this.readTable(name, table)
+    }
+    await this.readLogs(version)
+  }
+
+  private fault(file: string, reason: string, at?: number): void {
+    this.faults.push({ file, reason, ...(at !== undefined && { at }) })
+  }
+
+  private async within<T>(name: string, work: (file: FileReader) => Promise<T>): Promise<T> {
+    this.options.signal?.throwIfAborted()
+    const file = await FileReader.open(`${this.directory}/${name}`)
+    try {
+      this.files++
+      this.bytes += file.size
+      this.options.onFile?.(name, file.size)
+      return await work(file)
+    } finally {
+      await file.close()
+    }
+  }
+
+  private async readCurrent(): Promise<string | undefined> {
+    if (!this.names.includes('CURRENT')) return void this.fault('CURRENT', 'it is missing')
+    const text = await this.within('CURRENT', async (file) => new TextDecoder().decode(await file.read(0, 64)))
+    const name = /^(MANIFEST-\d+)\n$/.exec(text)?.[1]
+    if (name === undefined) return void this.fault('CURRENT', 'it does not name a MANIFEST', 0)
+    if (!this.names.includes(name)) return void this.fault(name, 'it is missing')
+    // A new MANIFEST is named only when it is on disk; an old one is deleted then.
+    return name
+  }
+
+  private readManifest(name: string): Promise<Version | undefined> {
+    return this.within(name, async (file) => {
+      const version = new Version()
+      let [edits, bad] = [0, false]
+      for await (const found of readLog(file)) {
+        if (!('data' in found)) {
+          if (found.torn && edits > 0) this.torn.push(name)
+          else this.fault(name, found.reason, found.at)
+          bad ||= !found.torn
+          continue
+        }
+        edits++
+        const problem = version.apply(found.data)
+        if (problem) {
+          this.fault(name, problem, found.at)
+          bad = true
+        }
+      }
+      if (edits === 0 && !bad) this.fault(name, 'it is empty', 0)
+      return bad || edits === 0 ? undefined : version
+    })
+  }
+
+  private readTable(name: string, table: Parameters<typeof checkTable>[1]): Promise<void> {
+    return this.within(name, async (file) => {
+      try {
+        if (this.options.tables ?? true) await checkTable(file, table)
+        else if (file.size !== table.size) throw new TableFault(file.size, `the table has ${file.size} bytes, not ${table.size}`)
+      } catch (error) {
+        if (!(error instanceof TableFault)) throw error
+        this.fault(name, error.message, error.at)
+      }
+    })
+  }
+
+  /** Batches are numbered without gaps, from log to log; only the newest log may end in the middle of a record. */
+  private async readLogs({ log, previousLog, sequence }: Version): Promise<void> {
+    const numbers = this.names.flatMap((name) => /^(\d+)\.log$/.exec(name)?.[1] ?? []).map(Number)
+    const live = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
+    if (log > 0 && !live.includes(log)) this.fault(logName(log), 'the log is missing')
+    let next: number | undefined
+    for (const number of live) {
+      const name = logName(number)
+      await this.within(name, async (file) => {
+        for await (const found of readLog(file)) {
+          if (!('data' in found)) {
+            if (found.torn && number === live.at(-1)) this.torn.push(name)
+            else this.fault(name, found.reason, found.at)
+            continue
+          }
+          const batch = batchOf(found)
+          const expected = next ?? Math.min(batch?.sequence ?? 0, sequence + 1)
+          if (!batch || batch.sequence !== expected) this.fault(name, 'batches before this one are missing', found.at)
+          next = batch && batch.sequence + batch.count
+        }
+      })
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** LevelDB's MANIFEST: the edits that lead to the tables and the log in use. */
+import { Cursor } from './reading.ts'
+
+export interface LiveTable {
+  readonly number: number
+  readonly size: number
+  /** Internal keys: the key, and eight bytes of sequence number and kind. */
+  readonly smallest: Uint8Array
+  readonly largest: Uint8Array
+}
+
+/** What the edits so far say is in use. */
+export class Version {
+  readonly tables = new Map<number, LiveTable>()
+  log = 0
+  previousLog = 0
+  next = 0
+  sequence = 0
+
+  /** Applies an edit. @returns what is wrong with it, if anything */
+  apply(edit: Uint8Array): string | undefined {
+    const input = new Cursor(edit)
+    while (!input.done) {
+      const problem = this.applyPart(input, input.varint())
+      if (problem) return problem
+    }
+    return undefined
+  }
+
+  private applyPart(input: Cursor, tag: number): string | undefined {
+    const number = (): number => input.varint()
+    switch (tag) {
+      case 1:
+        return input.slice() ? undefined : 'an edit is cut off'
+      case 2:
+        this.log = number()
+        return Number.isNaN(this.log) ? 'an edit is cut off' : undefined
+      case 3:
+        this.next = number()
+        return undefined
+      case 4:
+        this.sequence = number()
+        return undefined
+      case 5:
+        number()
+        return input.slice() ? undefined : 'an edit is cut off'
+      case 6:
+        number()
+        return this.tables.delete(number()) ? undefined : 'an edit removes a table that is not there'
+      case 7: {
+        number()
+        const [id, size, smallest, largest] = [number(), number(), input.slice(), input.slice()]
+        if (Number.isNaN(size) || !smallest || !largest) return 'an edit is cut off'
+        // Copied: an edit is a view of what is read next.
+        this.tables.set(id, { number: id, size, smallest: smallest.slice(), largest: largest.slice() })
+        return undefined
+      }
+      case 9:
+        this.previousLog = number()
+        return undefined
+      default:
+        return 'an edit has a part that LevelDB does not know'
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/** Reads a file a piece at a time: what is held is one window of it. */
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+const WINDOW = 1 << 20
+
+export class FileReader {
+  readonly size: number
+  private readonly handle: import('node:fs/promises').FileHandle
+  private window = new Uint8Array(0)
+  private from = 0
+
+  private constructor(handle: import('node:fs/promises').FileHandle, size: number) {
+    this.handle = handle
+    this.size = size
+  }
+
+  static async open(path: string): Promise<FileReader> {
+    const handle = await fs().open(path, 'r')
+    return new FileReader(handle, (await handle.stat()).size)
+  }
+
+  /** Bytes `from` up to, but without, `to`; fewer where the file ends before. Good until the next read. */
+  async read(from: number, to: number): Promise<Uint8Array> {
+    const end = Math.min(to, this.size)
+    if (from < this.from || end > this.from + this.window.length) {
+      const length = Math.max(0, Math.min(Math.max(WINDOW, end - from), this.size - from))
+      const window = new Uint8Array(length)
+      let read = 0
+      while (read < length) {
+        const { bytesRead } = await this.handle.read(window, read, length - read, from + read)
+        if (bytesRead === 0) break
+        read += bytesRead
+      }
+      this.window = window.subarray(0, read)
+      this.from = from
+    }
+    return this.window.subarray(from - this.from, Math.max(0, end - this.from))
+  }
+
+  close(): Promise<void> {
+    return this.handle.close()
+  }
+}
+
+/** LEB128 numbers and length-prefixed bytes; NaN and undefined past the end. */
+export class Cursor {
+  at = 0
+  private readonly bytes: Uint8Array
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+
+  get done(): boolean {
+    return this.at >= this.bytes.length
+  }
+
+  varint(): number {
+    let value = 0
+    for (let scale = 1; scale < 2 ** 64; scale *= 128) {
+      const byte = this.bytes[this.at++]
+      if (byte === undefined) return Number.NaN
+      value += (byte & 127) * scale
+      if (byte < 128) return value
+    }
+    return Number.NaN
+  }
+
+  take(length: number): Uint8Array | undefined {
+    if (!(length >= 0) || this.at + length > this.bytes.length) return undefined
+    this.at += length
+    return this.bytes.subarray(this.at - length, this.at)
+  }
+
+  slice(): Uint8Array | undefined {
+    return this.take(this.varint())
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * How far history reached: noted beside the data by a store that has a place for that, so that data which went back in time is noticed.
+ * **Invariant:** what is noted was durable before: the note may lag behind the data, by a second at the most while ledgers come in and not at all
+ * after a close, and is never ahead of them. A note that cannot be read or written is passed over, since it only ever adds a warning.
+ */
+import { FolioError } from '../errors.ts'
+import { decodeMark, encodeMark, type Head, type HighWater } from '../layout/head.ts'
+import type { Store } from '../store.ts'
+
+const EVERY_MS = 1000
+
+export class Mark {
+  private readonly note: Store['note']
+  /** Durable, and not noted yet. */
+  private waiting: HighWater | undefined
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private writing: Promise<void> = Promise.resolve()
+
+  constructor({ note }: Store) {
+    this.note = note
+  }
+
+  /** @throws STORE_WENT_BACK where the store holds less than it held, or another history */
+  async check({ last, oldest }: Head, hashOf: (ledger: number) => Promise<string | undefined>): Promise<void> {
+    const noted = await readMark(this.note)
+    if (!noted) return
+    if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })
+    if (noted.hash === undefined || noted.last < oldest) return
+    const held = await hashOf(noted.last)
+    if (held !== noted.hash) throw new FolioError('STORE_WENT_BACK', { ledger: noted.last, noted: noted.hash, held })
+  }
+
+  /** A ledger is durable. */
+  reached({ last, hash }: Head): void {
+    if (!this.note) return
+    this.waiting = { last, hash }
+    if (this.timer !== undefined) return
+    this.timer = setTimeout(() => void this.flush(), EVERY_MS)
+    this.timer.unref?.()
+  }
+
+  /** History is about to be taken back. @throws what the store throws, since a note that stays ahead would be a false alarm */
+  async lower(last: number): Promise<void> {
+    if (!this.note) return
+    this.waiting = undefined
+    await this.writing
+    const noted = await readMark(this.note)
+    if (noted && noted.last > last) await this.note.write(encodeMark({ last }))
+  }
+
+  /** Notes what waits. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const { waiting } = this
+    this.waiting = undefined
+    if (waiting) this.writing = this.writing.then(() => this.note!.write(encodeMark(waiting))).catch(() => {})
+    return this.writing
+  }
+}
+
+/** What is noted; nothing where that is damaged. */
+export async function readMark(note: Store['note']): Promise<HighWater | undefined> {
+  const value = await note?.read()
+  try {
+    return value && decodeMark(value)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,27 @@
+/** The newest ledger, checked at every open: it is held whole, as it was appended. Of those before it a read checks what it touches, `verify` all. */
+import { equal } from '../bytes.ts'
+import { decodeDigest } from '../layout/digest.ts'
+import { digestKey, HEAD } from '../layout/keys.ts'
+import { corrupt } from '../layout/seal.ts'
+import { ledgers } from '../resources/ledger.ts'
+import type { Reader } from '../scan/reader.ts'
+import type { Store } from '../store.ts'
+import { digestOf, storedRows } from './line.ts'
+
+/** @throws CORRUPT */
+export async function checkNewest(store: Store, reader: Reader): Promise<void> {
+  const { last, first, oldest, hash } = reader.head
+  if (last === 0) return
+  const key = digestKey(last)
+  const kept = decodeDigest(last, await store.get(key))
+  const { found, row, before } = await reader.run((read) => {
+    const record = (sequence: number) => {
+      const { block, at } = read.at(ledgers, sequence - first)
+      return block.members(at)
+    }
+    return { found: digestOf(storedRows(read, last)), row: record(last), before: last > oldest ? record(last - 1) : undefined }
+  })
+  if (row['sequence'] !== last || !equal(kept, found)) throw corrupt(key, `the newest ledger, ${last}, is not as it was appended`)
+  if (row['hash'] !== hash) throw corrupt(HEAD, 'the head names another ledger as the newest')
+  if (before && before['hash'] !== row['prev_hash']) throw corrupt(key, `the newest ledger, ${last}, does not follow the one before`)
+}

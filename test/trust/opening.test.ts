@@ -1,0 +1,170 @@
+/** Opening: data that went back in time, files that are damaged, stores that are held elsewhere or are not ours: each is said, none hangs. */
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { checkFiles, level } from '../../adapters/level/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { type Ledger, openLedger, repairStore } from '../../src/index.ts'
+import { directory } from '../cli/support.ts'
+import { errorOf } from '../engine/support.ts'
+import { dump } from './support.ts'
+
+const closes = [...generate({ ledgers: 30, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
+
+async function held<T>(data: string, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  await using ledger = await openLedger(level(data))
+  return await work(ledger)
+}
+
+const fileOf = (data: string, pattern: RegExp): string => join(data, readdirSync(data).find((name) => pattern.test(name))!)
+
+describe('data that went back in time', () => {
+  /** A store of 20 ledgers whose files were exchanged for those of 10. */
+  async function older(): Promise<string> {
+    const [data, copy] = [join(directory(), 'data'), directory()]
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
+    cpSync(data, copy, { recursive: true })
+    await held(data, (ledger) => ledger.ingest(closes.slice(10, 20)))
+    const note = readFileSync(join(data, 'HIGH-WATER'))
+    rmSync(data, { recursive: true })
+    cpSync(copy, data, { recursive: true })
+    writeFileSync(join(data, 'HIGH-WATER'), note)
+    return data
+  }
+
+  test('is noticed, and says what to do', async () => {
+    const data = await older()
+    const error = await errorOf(() => openLedger(level(data)))
+    expect(error).toMatchObject({ code: 'STORE_WENT_BACK', fields: { noted: 119, held: 109 } })
+    expect(error.message).toMatch(/folio repair/)
+  })
+
+  test('is gone on with after a repair, which says what is lost', async () => {
+    const data = await older()
+    const store = await level(data)
+    const report = await repairStore(store)
+    expect(report.lost).toMatchObject([{ key: '04', reason: 'ledgers 110 to 119 were held, and are gone' }])
+    await store.close()
+    await held(data, (ledger) => ledger.ingest(closes))
+    expect(await held(data, async (ledger) => ledger.head!.last)).toBe(129)
+  })
+
+  test('is no matter of a rollback, of a whole copy put back, or of a note that is damaged or gone', async () => {
+    const [data, copy] = [join(directory(), 'data'), directory()]
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
+    cpSync(data, copy, { recursive: true })
+    await held(data, async (ledger) => {
+      await ledger.ingest(closes)
+      await ledger.rollback(104)
+    })
+    await held(data, async (ledger) => void expect(ledger.head!.last).toBe(104))
+    await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(109))
+    writeFileSync(join(copy, 'HIGH-WATER'), 'nonsense')
+    await held(copy, (ledger) => ledger.ingest(closes))
+    rmSync(join(copy, 'HIGH-WATER'))
+    await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(129))
+  })
+
+  test('of another chain is noticed', async () => {
+    const data = join(directory(), 'data')
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
+    const note = readFileSync(join(data, 'HIGH-WATER'))
+    rmSync(data, { recursive: true })
+    await held(data, (ledger) => ledger.ingest(generate({ ledgers: 12, seed: 10, accounts: 16, firstLedger: 100 })))
+    writeFileSync(join(data, 'HIGH-WATER'), note)
+    expect(await errorOf(() => openLedger(level(data)))).toMatchObject({ code: 'STORE_WENT_BACK', fields: { ledger: 109 } })
+  })
+})
+
+describe('files', () => {
+  async function files(): Promise<string> {
+    const data = join(directory(), 'data')
+    for (const part of [closes.slice(0, 10), closes.slice(10, 20), closes.slice(20)]) await held(data, (ledger) => ledger.ingest(part))
+    return data
+  }
+
+  test('that are whole have nothing against them, also while a process has them open', async () => {
+    const data = await files()
+    expect(await checkFiles(data)).toMatchObject({ ok: true, faults: [], torn: [] })
+    await held(data, async () => {
+      expect(await errorOf(() => level(data))).toMatchObject({ code: 'STORE_LOCKED' })
+    })
+  })
+
+  test.each([
+    ['a bit of a table', /\.ldb$/, (path: string) => flip(path, 0.3), false],
+    ['the end of a table', /\.ldb$/, (path: string) => truncateSync(path, statSync(path).size - 1), true],
+    ['a bit in the middle of the log', /\.log$/, (path: string) => flip(path, 0.4), true],
+    ['a bit of the MANIFEST', /^MANIFEST/, (path: string) => flip(path, 0.1), true],
+    ['CURRENT', /^CURRENT$/, (path: string) => writeFileSync(path, 'MANIFEST-999999\n'), true],
+    ['the log', /\.log$/, (path: string) => rmSync(path), true],
+  ] as const)('that lost %s are named before LevelDB opens them', async (_, pattern, damage, atOpen) => {
+    const data = await files()
+    const path = fileOf(data, pattern)
+    damage(path)
+    const report = await checkFiles(data)
+    expect(report.ok).toBe(false)
+    expect(join(data, report.faults[0]!.file)).toBe(path.endsWith('CURRENT') ? join(data, 'MANIFEST-999999') : path)
+    if (atOpen) expect(await errorOf(() => level(data))).toMatchObject({ code: 'CORRUPT', fields: { location: data } })
+  })
+
+  test('whose newest log ends in a record that was being written are whole, and open', async () => {
+    const data = await files()
+    const path = fileOf(data, /\.log$/)
+    writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from([1, 2, 3, 4, 200, 0, 1, 9, 9])]))
+    expect(await checkFiles(data)).toMatchObject({ ok: true, torn: [expect.stringMatching(/\.log$/)] })
+    await held(data, async (ledger) => void expect(ledger.head!.last).toBe(129))
+  })
+})
+
+function flip(path: string, share: number): void {
+  const bytes = readFileSync(path)
+  bytes[Math.floor(bytes.length * share)]! ^= 4
+  writeFileSync(path, bytes)
+}
+
+describe('a store', () => {
+  test('that a worker has open is STORE_LOCKED', async () => {
+    const data = join(directory(), 'data')
+    await (await level(data)).close()
+    const worker = new Worker(
+      `const { workerData, parentPort } = require('node:worker_threads')
+       const { ClassicLevel } = require('classic-level')
+       const db = new ClassicLevel(workerData)
+       db.open().then(() => parentPort.postMessage('open'), (error) => parentPort.postMessage(String(error)))
+       parentPort.once('message', () => db.close().then(() => parentPort.close()))`,
+      { eval: true, workerData: data },
+    )
+    expect(await new Promise((resolve) => worker.once('message', resolve))).toBe('open')
+    expect(await errorOf(() => openLedger(level(data)))).toMatchObject({ code: 'STORE_LOCKED' })
+    worker.postMessage('close')
+    await new Promise((resolve) => worker.once('exit', resolve))
+    await held(data, async () => {})
+  })
+
+  test('of another network is refused by name, and one without a name takes the first it is given', async () => {
+    const disk = memoryDisk()
+    await (await openLedger(memory(disk))).ingest(closes.slice(0, 3))
+    await openLedger(memory(disk), { network: 'Public Network' })
+    const error = await errorOf(() => openLedger(memory(disk), { network: 'Test Network' }))
+    expect(error).toMatchObject({ code: 'STORE_NETWORK', fields: { found: 'Public Network', expected: 'Test Network' } })
+    await openLedger(memory(disk), { network: 'Public Network' })
+    await openLedger(memory(disk))
+    const [one, other] = [memory(), memory()]
+    await (await openLedger(one, { network: 'Public Network' })).ingest(closes)
+    const late = await openLedger(other)
+    await late.ingest(closes)
+    await openLedger(other, { network: 'Public Network' })
+    expect(await dump(other)).toEqual(await dump(one))
+  })
+
+  test('whose directory holds other files is left alone but for its own', async () => {
+    const data = directory()
+    mkdirSync(join(data, 'notes'))
+    copyFileSync(new URL(import.meta.url).pathname, join(data, 'readme.txt'))
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 2)))
+    expect(readdirSync(data)).toEqual(expect.arrayContaining(['notes', 'readme.txt', 'HIGH-WATER']))
+  })
+})
