@@ -3,13 +3,9 @@
  * Those that read get every record once and in order, those that come and go too; slow ones as well, cut or not; those that do not read are
  * cut off; and memory is bounded.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Follower } from './follower.ts'
-import type { Growth, GrowthSaid } from './grow-child.ts'
+import { Grown } from './grown.ts'
 import { History } from './history.ts'
-import { child } from './program.ts'
 import { type Ask, Faults, type Figure, random, type Stress, wait } from './stress.ts'
 
 const INITIAL = 700
@@ -27,7 +23,7 @@ async function until(what: () => boolean, seconds: number): Promise<boolean> {
 }
 
 /** Reads a bit, and rests; some of the time longer than it may, so that it is cut off and takes the stream up again. */
-async function slowly(one: Follower, chance: ReturnType<typeof random>, ended: () => boolean): Promise<void> {
+async function slowly(one: Follower, chance: Chance, ended: () => boolean): Promise<void> {
   // What a system keeps for a reader grows with what he reads: the first rest is the one that is noticed.
   for (let fresh = true; !ended(); fresh = false) {
     if (one.over && !one.done) one.resume()
@@ -39,7 +35,7 @@ async function slowly(one: Follower, chance: ReturnType<typeof random>, ended: (
 }
 
 /** Goes away in the middle of anything, and comes back. */
-async function flapping(one: Follower, chance: ReturnType<typeof random>, ended: () => boolean): Promise<void> {
+async function flapping(one: Follower, chance: Chance, ended: () => boolean): Promise<void> {
   while (!ended()) {
     await wait(chance.below(800))
     if (one.done) continue
@@ -49,100 +45,123 @@ async function flapping(one: Follower, chance: ReturnType<typeof random>, ended:
   }
 }
 
-async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const folder = mkdtempSync(join(tmpdir(), 'folio-streams-'))
-  const network = { ledgers: INITIAL + COMMITS, seed }
-  const history = await History.of(network)
-  const server = await child(['grow'], {}, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const faults = new Faults()
-  const seen = { newest: 0, rss: 0 }
-  const listening = new Promise<number>((resolve) => {
-    server.on('message', (said: GrowthSaid) => {
-      if ('port' in said) resolve(said.port)
-      else if ('rss' in said) seen.rss = Math.max(seen.rss, said.rss)
-      else seen.newest = said.ledger
-    })
-  })
-  const limits = {
-    maxStreams: count + 500,
-    maxConnections: count + 1000,
-    streamStallMs: plant === NEVER_CUT ? 600_000 : STALL_MS,
-    drainMs: 0,
-  }
-  const growth: Growth = { ...network, data: join(folder, 'data'), initial: INITIAL, everyMs: count > 1000 ? 500 : 100, limits, plant }
-  server.send(growth)
-  const port = await listening
-  const memory = setInterval(() => server.connected && server.send('memory'), 250)
+type Chance = ReturnType<typeof random>
 
-  const chance = random(`streams ${seed}`)
-  const tokens = new Map<string, readonly string[]>()
-  const follow = (path: string, fromTheStart: boolean): Follower => {
-    const records = history.seen(path)
-    if (!tokens.has(path))
-      tokens.set(
-        path,
-        records.map(({ token }) => token),
-      )
-    const held = records.findIndex(({ ledger }) => ledger >= history.first + INITIAL)
+/** All who follow one service. */
+class Crowd {
+  readonly fast: Follower[] = []
+  readonly deaf: Follower[] = []
+  readonly slow: Follower[] = []
+  readonly flapping: Follower[] = []
+  private readonly grown: Grown
+  private readonly history: History
+  private readonly faults: Faults
+  private readonly chance: Chance
+  private readonly tokens = new Map<string, readonly string[]>()
+
+  constructor(grown: Grown, history: History, faults: Faults, chance: Chance) {
+    this.grown = grown
+    this.history = history
+    this.faults = faults
+    this.chance = chance
+  }
+
+  /** Follows a listing, from its beginning or from what was there before the commits. */
+  private follow(path: string, fromTheStart: boolean): Follower {
+    const records = this.history.seen(path)
+    const wanted = this.tokens.get(path) ?? records.map(({ token }) => token)
+    this.tokens.set(path, wanted)
+    const held = records.findIndex(({ ledger }) => ledger >= this.history.first + INITIAL)
     const from = fromTheStart ? 0 : held < 0 ? records.length : held
-    const one = new Follower({ port, path, wanted: tokens.get(path)!, from, fault: (what) => faults.add(what) })
+    const one = new Follower({ port: this.grown.port, path, wanted, from, fault: (what) => this.faults.add(what) })
     one.connect()
     return one
   }
-  const account = (): string => `/accounts/${chance.pick(history.accounts)}/operations`
-  const pathOf = (): string => chance.pick(['/ledgers', '/ledgers', '/ledgers', '/transactions', '/operations', '/effects', account()])
-  const [stalled, slow, flaps] = [Math.max(5, count / 100), Math.max(5, count / 200), Math.max(5, count / 200)].map(Math.floor) as [
-    number,
-    number,
-    number,
-  ]
-  const fast: Follower[] = []
-  while (fast.length < count - stalled - slow - flaps) {
-    fast.push(follow(pathOf(), fast.length % 200 === 0))
-    if (fast.length % 200 > 0) continue
-    await until(() => fast.every(({ greeted }) => greeted), 30)
-    if (fast.length % 2000 === 0) say?.(`${fast.length} streams, ${Math.round(seen.rss / 2 ** 20)} MB`)
-  }
-  const deaf = Array.from({ length: stalled }, () => follow('/transactions', true))
-  for (const { socket } of deaf) socket!.pause()
-  let ended = false
-  const slowOnes = Array.from({ length: slow }, () => follow('/transactions', true))
-  const flapOnes = Array.from({ length: flaps }, (_, i) => follow(chance.pick(['/effects', '/operations', '/ledgers']), i % 2 === 0))
-  const moving = [...slowOnes.map((one) => slowly(one, chance, () => ended)), ...flapOnes.map((one) => flapping(one, chance, () => ended))]
 
-  await until(() => [...fast, ...flapOnes].every(({ greeted }) => greeted), 60)
-  server.send('go')
-  await until(() => seen.newest === history.last || server.exitCode !== null, 300)
-  const readers = [...fast, ...slowOnes, ...flapOnes]
-  await until(() => readers.every(({ done }) => done) || faults.count > 0, 120)
-  for (const one of readers)
-    if (!one.done) faults.add(`a record did not come: ${one.at} of ${one.given.wanted.length} of ${one.given.path}`)
-  for (const one of fast) if (one.over) faults.add('a stream that was read has been ended')
-  // Who has been cut off sees it as soon as he reads.
-  await wait(STALL_MS)
-  for (const { socket } of deaf) socket!.resume()
-  await until(() => deaf.every(({ over }) => over), 10)
-  const cut = deaf.filter(({ over, done }) => over && !done).length
-  if (cut < deaf.length) faults.add(`${deaf.length - cut} of ${deaf.length} streams that nobody read were not cut off`)
-  if (seen.rss > MOST) faults.add(`${Math.round(seen.rss / 2 ** 20)} MB resident`)
-  if (server.exitCode !== null) faults.add(`the server has ended with ${server.exitCode}`)
-  ended = true
-  clearInterval(memory)
-  await Promise.all(moving)
-  for (const one of [...readers, ...deaf]) one.cut()
-  server.kill()
-  rmSync(folder, { recursive: true, force: true })
-  const events = readers.reduce((sum, { at, given: { from } }) => sum + at - from, 0)
-  const resumed = slowOnes.reduce((sum, one) => sum + one.resumed, 0)
-  const counted = {
-    stalled,
-    'cut off': cut,
-    slow,
-    'slow resumed': resumed,
-    flapping: flaps,
-    'taken up again': flapOnes.reduce((sum, one) => sum + one.resumed, 0),
+  /** A hundredth of them does not read, a two-hundredth reads slowly, as many come and go. */
+  async assemble(count: number, say: (line: string) => void): Promise<void> {
+    const { chance, history, fast } = this
+    const share = (part: number): unknown[] => Array(Math.max(5, Math.floor(count / part))).fill(0)
+    const rest = count - share(100).length - 2 * share(200).length
+    const account = (): string => `/accounts/${chance.pick(history.accounts)}/operations`
+    while (fast.length < rest) {
+      const path = chance.pick(['/ledgers', '/ledgers', '/ledgers', '/transactions', '/operations', '/effects', account()])
+      fast.push(this.follow(path, fast.length % 200 === 0))
+      if (fast.length % 200 > 0) continue
+      await until(() => fast.every(({ greeted }) => greeted), 30)
+      if (fast.length % 2000 === 0) say(`${fast.length} streams, ${Math.round(this.grown.rss / 2 ** 20)} MB`)
+    }
+    for (const _ of share(100)) this.deaf.push(this.follow('/transactions', true))
+    for (const { socket } of this.deaf) socket!.pause()
+    for (const _ of share(200)) this.slow.push(this.follow('/transactions', true))
+    for (const [i] of share(200).entries())
+      this.flapping.push(this.follow(chance.pick(['/effects', '/operations', '/ledgers']), i % 2 === 0))
+    await until(() => [...fast, ...this.flapping].every(({ greeted }) => greeted), 60)
   }
-  return { done: count, faults: faults.list, counted: { ...counted, events, memory: `${Math.round(seen.rss / 2 ** 20)} MB` } }
+
+  get readers(): readonly Follower[] {
+    return [...this.fast, ...this.slow, ...this.flapping]
+  }
+
+  /** Everything was committed, and everybody had the time to read it. */
+  judge(): void {
+    for (const { done, at, given } of this.readers)
+      if (!done) this.faults.add(`a record did not come: ${at} of ${given.wanted.length} of ${given.path}`)
+    for (const { over } of this.fast) if (over) this.faults.add('a stream that was read has been ended')
+  }
+
+  /** Who has been cut off sees it as soon as he reads. Returns how many were. */
+  async listen(): Promise<number> {
+    const { deaf } = this
+    await wait(STALL_MS)
+    for (const { socket } of deaf) socket!.resume()
+    await until(() => deaf.every(({ over }) => over), 10)
+    const cut = deaf.filter(({ over, done }) => over && !done).length
+    if (cut < deaf.length) this.faults.add(`${deaf.length - cut} of ${deaf.length} streams that nobody read were not cut off`)
+    return cut
+  }
+
+  leave(): void {
+    for (const one of [...this.readers, ...this.deaf]) one.cut()
+  }
+}
+
+async function run({ count, seed, plant, say = () => {} }: Ask): Promise<Figure> {
+  const network = { ledgers: INITIAL + COMMITS, seed }
+  const history = await History.of(network)
+  const streamStallMs = plant === NEVER_CUT ? 600_000 : STALL_MS
+  const limits = { maxStreams: count + 500, maxConnections: count + 1000, streamStallMs, drainMs: 0 }
+  const grown = await Grown.start({ ...network, initial: INITIAL, everyMs: count > 1000 ? 500 : 100, limits, plant })
+  const faults = new Faults()
+  const chance = random(`streams ${seed}`)
+  const crowd = new Crowd(grown, history, faults, chance)
+  await crowd.assemble(count, say)
+  let over = false
+  const ended = (): boolean => over
+  const moving = [...crowd.slow.map((one) => slowly(one, chance, ended)), ...crowd.flapping.map((one) => flapping(one, chance, ended))]
+  grown.go()
+  await until(() => grown.newest === history.last || grown.dead, 300)
+  await until(() => crowd.readers.every(({ done }) => done) || faults.count > 0, 120)
+  crowd.judge()
+  const cut = await crowd.listen()
+  if (grown.rss > MOST) faults.add(`${Math.round(grown.rss / 2 ** 20)} MB resident`)
+  if (grown.dead) faults.add('the service has ended')
+  over = true
+  await Promise.all(moving)
+  crowd.leave()
+  grown.stop()
+  const resumed = (of: readonly Follower[]): number => of.reduce((sum, one) => sum + one.resumed, 0)
+  const events = crowd.readers.reduce((sum, { at, given: { from } }) => sum + at - from, 0)
+  const counted = {
+    ...{ stalled: crowd.deaf.length, 'cut off': cut, slow: crowd.slow.length, 'slow resumed': resumed(crowd.slow) },
+    ...{
+      flapping: crowd.flapping.length,
+      'taken up again': resumed(crowd.flapping),
+      events,
+      memory: `${Math.round(grown.rss / 2 ** 20)} MB`,
+    },
+  }
+  return { done: count, faults: faults.list, counted }
 }
 
 export const streams: Stress = {

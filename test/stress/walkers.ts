@@ -2,14 +2,10 @@
  * A service that commits 50 ledgers a second, and eight clients that walk its listings by the links of its pages meanwhile.
  * No ledger shows in part, no record is missing, no page is short before the end, and no link leads nowhere.
  */
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type Growth, type GrowthSaid, pagePlants } from './grow-child.ts'
+import { pagePlants } from './grow-child.ts'
+import { Grown } from './grown.ts'
 import { History } from './history.ts'
-import { child } from './program.ts'
 import { type Ask, Faults, type Figure, type Stress, wait } from './stress.ts'
 
 const PER_SECOND = 50
@@ -20,15 +16,27 @@ interface Wanted {
 }
 
 /** What is known of the service from outside. */
-interface World {
-  readonly history: History
+class World {
   readonly base: string
+  readonly history: History
   readonly agent: Agent
   readonly faults: Faults
-  readonly pages: { count: number }
+  pages = 0
+  over = false
+  private readonly grown: Grown
+
+  constructor(grown: Grown, history: History, agent: Agent, faults: Faults) {
+    this.grown = grown
+    this.base = `http://127.0.0.1:${grown.port}`
+    this.history = history
+    this.agent = agent
+    this.faults = faults
+  }
+
   /** The newest ledger that was acknowledged. */
-  acknowledged: number
-  over: boolean
+  get acknowledged(): number {
+    return Math.max(this.history.first, this.grown.newest)
+  }
 }
 
 type Body = { readonly _embedded: { readonly records: readonly Record[] }; readonly _links: Links }
@@ -52,7 +60,7 @@ function ask(world: World, url: string): Promise<{ readonly status: number; read
 /** Reads a page; a link that leads nowhere is a fault. */
 async function page(world: World, url: string): Promise<Body | undefined> {
   const { status, body } = await ask(world, url)
-  world.pages.count++
+  world.pages++
   if (status === 200) return body
   world.faults.add(`a link leads nowhere: ${status} for ${url}`)
   return undefined
@@ -145,65 +153,40 @@ async function links(world: World, record: Record, body: Body): Promise<void> {
 }
 
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const folder = mkdtempSync(join(tmpdir(), 'folio-walk-'))
   const network = { ledgers: count * PER_SECOND + 1, seed }
   const history = await History.of(network)
-  const server = await child(['grow'], {}, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const grown = await Grown.start({ ...network, initial: 1, everyMs: 1000 / PER_SECOND, plant })
   const faults = new Faults()
-  const world: World = {
-    history,
-    base: '',
-    agent: new Agent({ keepAlive: true }),
-    faults,
-    pages: { count: 0 },
-    acknowledged: history.first,
-    over: false,
-  }
-  let slowest = 0
-  const listening = new Promise<number>((resolve) => {
-    server.on('message', (said: GrowthSaid) => {
-      if ('port' in said) return resolve(said.port)
-      if ('rss' in said) return
-      world.acknowledged = said.ledger
-      slowest = Math.max(slowest, said.commitMs)
-    })
-  })
-  const exited = once(server, 'exit').then(() => world.over || faults.add('the server has ended'))
-  server.send({ ...network, data: join(folder, 'data'), initial: 1, everyMs: 1000 / PER_SECOND, plant } satisfies Growth)
-  Object.assign(world, { base: `http://127.0.0.1:${await listening}` })
-  server.send('go')
+  const agent = new Agent({ keepAlive: true })
+  const world = new World(grown, history, agent, faults)
+  const [one, other] = history.accounts as [string, string]
+  grown.go()
   const started = performance.now()
-  const account = history.accounts[0]!
-  const walkers = [
+  const walking = [
     forwards(world, '/operations', 200),
     forwards(world, '/effects', 50),
     forwards(world, '/ledgers', 7),
-    forwards(world, `/accounts/${account}/operations`, 20),
-    forwards(world, `/accounts/${history.accounts[1]!}/effects`, 200),
+    forwards(world, `/accounts/${one}/operations`, 20),
+    forwards(world, `/accounts/${other}/effects`, 200),
     backwards(world, '/transactions', 200),
     backwards(world, '/effects', 100),
     newest(world),
   ]
-  while (world.acknowledged < history.last && faults.count === 0 && server.exitCode === null) {
-    await wait(200)
-    if (Math.random() < 0.02) say?.(`ledger ${world.acknowledged} of ${history.last}, ${world.pages.count} pages`)
+  while (world.acknowledged < history.last && faults.count === 0 && !grown.dead) {
+    await wait(2000)
+    say?.(`ledger ${world.acknowledged} of ${history.last}, ${world.pages} pages`)
   }
   // What was committed last is walked as well.
   await wait(500)
   world.over = true
-  await Promise.all(walkers).catch((error) => faults.add(String(error)))
-  const seconds = (performance.now() - started) / 1000
-  server.kill()
-  await exited
-  world.agent.destroy()
-  rmSync(folder, { recursive: true, force: true })
+  await Promise.all(walking).catch((error) => faults.add(String(error)))
+  if (grown.dead) faults.add('the service has ended')
   const commits = world.acknowledged - history.first
-  const rate = `${(commits / seconds).toFixed(0)} a second`
-  return {
-    done: Math.min(count, Math.ceil(commits / PER_SECOND)),
-    faults: faults.list,
-    counted: { commits, rate, pages: world.pages.count, 'slowest commit': `${slowest.toFixed(0)} ms` },
-  }
+  const rate = `${((1000 * commits) / (performance.now() - started)).toFixed(0)} a second`
+  grown.stop()
+  agent.destroy()
+  const counted = { commits, rate, pages: world.pages, 'slowest commit': `${grown.slowest.toFixed(0)} ms` }
+  return { done: Math.ceil(commits / PER_SECOND), faults: faults.list, counted }
 }
 
 export const walkers: Stress = {
