@@ -105,8 +105,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
       // What is ahead by now was added meanwhile, or was left out going down.
       const { records: ahead } = await ask(listing, newest, 'asc', maxLimit(listing))
       const known = [...held.records, ...ahead].reverse()
-      const limit = Math.min(10, maxLimit(listing))
-      const { records } = await walk(listing, 'desc', limit, known.length + maxLimit(listing))
+      const { records } = await walk(listing, 'desc', Math.min(47, maxLimit(listing)), known.length + maxLimit(listing))
       const at = records.findIndex((record) => listing.token(record) === listing.token(known[0]))
       const down = at < 0 ? records : records.slice(at)
       same(listing, held.first ? down : down.slice(0, known.length), known, 'the walk desc')
