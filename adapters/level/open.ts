@@ -36,12 +36,11 @@ const TABLE_BYTES = 8 << 20
 
 export async function openDirectory(location: string, options: LevelOptions): Promise<Database> {
   try {
-    const held = await holdsDatabase(location)
+    const held = (await holdsDatabase(location)) && (await sound(location, options))
     if (!held && options.mustExist) throw new FolioError('STORE_MISSING', { location })
     if (!held) await makeDirectory(location)
     const { access, constants } = files()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (held && (options.checkFiles ?? true)) await refuseDamage(location)
     const { ClassicLevel } = await import('classic-level')
     const db = new ClassicLevel<any, any>(location, {
       createIfMissing: !held,
@@ -56,6 +55,33 @@ export async function openDirectory(location: string, options: LevelOptions): Pr
   } catch (error) {
     throw failure(error, location)
   }
+}
+
+/** True for a database; false for one whose creation was cut short, which is made again. @throws CORRUPT where files are damaged */
+async function sound(location: string, { checkFiles: checked = true, mustExist = false }: LevelOptions): Promise<boolean> {
+  if (!checked) return true
+  try {
+    await refuseDamage(location)
+    return true
+  } catch (error) {
+    if (!(await neverWritten(location))) throw error
+    if (!mustExist) await files().unlink(`${location}/CURRENT`)
+    return false
+  }
+}
+
+/**
+ * True where nothing was ever written: LevelDB does not sync its first MANIFEST, so that a loss of power may leave CURRENT without it. It
+ * begins the second one before it takes anything to write.
+ */
+async function neverWritten(location: string): Promise<boolean> {
+  const { readdir, readFile, stat } = files()
+  if ((await readFile(`${location}/CURRENT`, 'latin1')) !== 'MANIFEST-000001\n') return false
+  for (const name of await readdir(location)) {
+    if (/\.(ldb|sst)$/.test(name) || /^MANIFEST-(?!000001$)/.test(name)) return false
+    if (name.endsWith('.log') && (await stat(`${location}/${name}`)).size > 0) return false
+  }
+  return true
 }
 
 /** Files of a database that is open elsewhere change while they are looked at; what is wrong with them stays wrong. */
