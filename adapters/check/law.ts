@@ -10,7 +10,7 @@ export interface Law {
   readonly name: string
   /** Why this law is not checked here. */
   readonly skip?: string
-  /** Resolves where the law holds; rejects with what was expected and what came. May be run again and again, and apart from its law. */
+  /** Resolves where the law holds; rejects with what was expected and what came. Can be run again, and handed on without its law. */
   readonly run: () => Promise<void>
 }
 

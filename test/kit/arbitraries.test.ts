@@ -7,7 +7,7 @@ import { errorOf, holds, ledgerOf } from '../engine/support.ts'
 
 test('a network is taken; a close that is invalid is refused with its code, and changes nothing', async () => {
   const codes = new Set<string>()
-  await holds(invalidClose, 150, async ({ closes, refused, code }) => {
+  await holds(invalidClose, 100, async ({ closes, refused, code }) => {
     const ledger = await ledgerOf(closes)
     const { head } = ledger
     expect((await errorOf(() => ledger.append(refused))).code).toBe(code)
