@@ -234,12 +234,23 @@ export class Ledger {
         return this.ask(read)
       })
     }
+    let answer: MaybePromise<T>
     try {
-      const answer = this.reader().run(read)
-      return isPromise(answer) ? answer.catch(again) : answer
+      answer = reader.run(read)
     } catch (error) {
       return again(error)
     }
+    return isPromise(answer) ? answer.then(given, again) : given(answer)
+  }
+
+  /** Runs `then` when the head known here is the one in the store: of a shared one, another process may have taken it back meanwhile. */
+  private confirmed<T>(reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
+    if (!this.store.capabilities.shared) return then()
+    return after(this.writer.stands(), (stands) => {
+      if (!stands) return this.writer.refresh().then(then)
+      if (this.writer.head === reader.head) reader.confirm()
+      return then()
+    })
   }
 
   private checkOpen(): void {
@@ -328,7 +339,7 @@ export class Ledger {
   subscribe<R, V>(query: List<R, V, true>, values: V, { cursor = '', signal }: TailOptions = {}): Tail {
     const checked = checkValues(query, values as never)
     checkOptions({ cursor }, query.of)
-    const start = cursor === 'now' ? this.reader().run((read) => headToken(read, query.of)) : cursor
+    const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
     return new Tail(this.crowds, followed(query, checked), start, signal)
   }

@@ -6,7 +6,7 @@
 import { equal } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
-import type { Cache } from '../layout/cache.ts'
+import { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { blockKey, digestKey, HEAD, INTENT } from '../layout/keys.ts'
@@ -16,7 +16,7 @@ import { logs } from '../logs.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { blockId, cachedEdge, hashId, heldEdge, heldEntry, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
-import type { Store, Write } from '../store.ts'
+import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
 import { Draft, type Tail, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
@@ -44,6 +44,9 @@ export interface Told {
   committed(): void
   rolledBack(last: number): void
 }
+
+/** Of a cache for reads under a head that may not go on from the one before. */
+const LOOK_BYTES = 2 ** 20
 
 export class LedgerWriter {
   head: Head
@@ -78,7 +81,7 @@ export class LedgerWriter {
 
   /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
   async load(): Promise<void> {
-    await this.loadTails()
+    this.tails = await this.tailsOf(this.head)
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
     await checkNewest(this.store, this.reader())
     await this.mark.check(this.head, (ledger) => this.heldHash(ledger))
@@ -91,10 +94,11 @@ export class LedgerWriter {
     return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
   }
 
-  private async loadTails(): Promise<void> {
+  /** The rows that the next blocks under a head start with. */
+  private async tailsOf(head: Head): Promise<Tails> {
     const tails = new Map<number, Tail>()
     for (const resource of logs) {
-      const count = this.head.counts[resource.tag]!
+      const count = head.counts[resource.tag]!
       const rest = count % (1 << resource.shift)
       if (rest === 0) continue
       const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
@@ -104,43 +108,70 @@ export class LedgerWriter {
       if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
       tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
     }
-    this.tails = tails
+    return tails
   }
 
   /**
-   * Takes on a head that another process has written, where the store is shared. Calls that overlap share one look.
+   * Takes on a head that another process has written, where the store is shared. Calls share a look that has not begun; one that has may have seen
+   * the head from before the call.
    * @returns whether history has moved
    */
   refresh(): Promise<boolean> {
-    this.refreshing ??= this.exclusive(() => this.look()).finally(() => {
+    this.refreshing ??= this.exclusive(() => {
       this.refreshing = undefined
+      return this.look()
     })
     return this.refreshing
   }
 
+  /** True where the store has no other head than the one known here. */
+  stands(): MaybePromise<boolean> {
+    return after(this.store.get(HEAD), (value) => this.isKnown(value))
+  }
+
+  private isKnown(value: Uint8Array | undefined): boolean {
+    return value === undefined || this.headBytes === undefined ? value === this.headBytes : equal(value, this.headBytes)
+  }
+
   private async look(): Promise<boolean> {
     const value = await this.store.get(HEAD)
-    if (value === undefined ? this.headBytes === undefined : this.headBytes && equal(value, this.headBytes)) return false
+    if (this.isKnown(value)) return false
+    try {
+      await this.takeOn(value)
+      return true
+    } catch (error) {
+      // Of a head that does not stand any more, not all may be there.
+      const later = await this.store.get(HEAD)
+      if (value === undefined || later === undefined ? value === later : equal(value, later)) throw error
+      return this.look()
+    }
+  }
+
+  private async takeOn(value: Uint8Array | undefined): Promise<void> {
     const before = this.head
     const head = value ? decodeHead(value) : emptyHead
     const grown = head.last >= before.last && (before.last === 0 || (await this.holds(head, before)))
-    // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
-    if (!grown || head.oldest !== before.oldest) this.cache.clear()
-    const reader = new Reader(this.store, this.cache, head, new Unfiled())
-    this.unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
+    // What is cached belongs to the history that was; and pruning files lists without a newer ledger, by which cached ones would be known to be old.
+    const kept = grown && head.oldest === before.oldest
+    const reader = new Reader(this.store, kept ? this.cache : new Cache(LOOK_BYTES), head, new Unfiled())
+    const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
+    const tails = await this.tailsOf(head)
+    // All of it in one turn, or none where another process has moved on meanwhile.
+    if (!kept) this.cache.clear()
     this.head = head
     this.headBytes = value
-    await this.loadTails()
+    this.unfiled = unfiled
+    this.tails = tails
     if (grown) this.told.committed()
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
     else this.told.rolledBack(Math.max(0, head.oldest - 1))
-    return true
   }
 
   /** True where history under `head` goes on from `before`. */
   private async holds(head: Head, before: Head): Promise<boolean> {
     if (before.last < head.oldest) return false
-    const reader = new Reader(this.store, this.cache, head, new Unfiled())
+    // Not by what is cached: that is the history that was.
+    const reader = new Reader(this.store, new Cache(LOOK_BYTES), head, new Unfiled())
     return reader.run((read) => {
       const { block, at } = read.at(ledgers, before.last - head.first)
       return block.members(at)['hash'] === before.hash
@@ -236,7 +267,7 @@ export class LedgerWriter {
     await this.mark.lower(sequence)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
-      await this.loadTails()
+      this.tails = await this.tailsOf(this.head)
     } catch (error) {
       // The tails are those of the head from before: nothing may be appended to them.
       if (this.head.last < last) this.failure ??= error

@@ -72,6 +72,8 @@ export class Reader {
   /** Values that came for this read alone, so that a small cache cannot lose them before it is run again. */
   private arrived: Map<number | string, Uint8Array | Chunk | undefined> = nothingArrived
   private readonly awaited: Promise<unknown>[] = []
+  /** Of a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
+  private readonly unsure: [id: number | string, value: Weighed][] | undefined
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
@@ -79,6 +81,7 @@ export class Reader {
     this.edition = cache.edition
     this.head = head
     this.unfiled = unfiled
+    this.unsure = store.capabilities.shared ? [] : undefined
   }
 
   /** Runs a read to its end; at once where the store answers at once. */
@@ -133,7 +136,13 @@ export class Reader {
 
   /** A read that waited for its values while a ledger was committed may hold older ones: those must not displace the newer. */
   private keep(id: number | string, value: Weighed): void {
-    if (this.cache.edition === this.edition) this.cache.put(id, value)
+    if (this.unsure) this.unsure.push([id, value])
+    else if (this.cache.edition === this.edition) this.cache.put(id, value)
+  }
+
+  /** Says that the head stood in the store after all that was read. */
+  confirm(): void {
+    if (this.cache.edition === this.edition) for (const [id, value] of this.unsure ?? []) this.cache.put(id, value)
   }
 
   /** The places of records. Their blocks are asked for in one call of a store that does not answer at once. */
@@ -226,7 +235,7 @@ export class Reader {
     const value = this.fetch(id, key)
     if (value === undefined) return undefined
     const entry = decodeHash(unseal(key, value), key)
-    this.cache.put(id, heldEntry(entry, this.head.last))
+    this.keep(id, heldEntry(entry, this.head.last))
     return entry
   }
 

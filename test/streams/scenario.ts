@@ -197,6 +197,8 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 export interface Stage {
   /** The store of the ledger; `later` is a wait that the scheduler ends. */
   readonly store: (later: () => Promise<void>) => Store | Promise<Store>
+  /** Another store over the same disk, whose ledger the subscribers follow instead, and which is told of nothing: it has to look. */
+  readonly reader?: (later: () => Promise<void>) => Store
   /** Plants a fault. */
   readonly sabotage?: ((ledger: Ledger) => void) | undefined
   /** Time that answers of the store may take by themselves. */
@@ -226,7 +228,15 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       }
   }
   await advance(3, 0, true)
-  stage.sabotage?.(ledger)
+  const followed = stage.reader
+    ? await openLedger(
+        stage.reader(() => (late ? step('store') : Promise.resolve())),
+        { fileEvery, pollMs: 2 ** 30 },
+      )
+    : ledger
+  stage.sabotage?.(followed)
+  /** Heads that the followed ledger may have had so far: one that looks is behind. */
+  const known = (): number => (followed === ledger ? heads.length : heads.indexOf(followed.head!.hash) + 1)
   late = true
 
   const faults: string[] = []
@@ -235,7 +245,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
   const subscribe = (one: Subscriber, at: number): void => {
     const { query, values } = subjects[one.subject]
     const row = catalogue[query]
-    const head = ledger.head!
+    const head = followed.head!
     const listed = listOf(one.subject, head.hash)
     const after =
       one.from === 'start' ? '' : one.from === 'now' ? nowOf(query, head.hash) : (listed[one.from % (listed.length || 1)]?.token ?? '')
@@ -243,7 +253,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     const passed = after === '' ? 0 : book ? head.last : Number(BigInt(after.split('-')[0]!) >> 32n)
     const controller = new AbortController()
     const cursor = one.from === 'now' ? 'now' : after
-    const stream = ledger[one.via](row as never, values as never, {
+    const stream = followed[one.via](row as never, values as never, {
       ...(cursor && { cursor }),
       signal: controller.signal,
     }) as AsyncIterableIterator<any>
@@ -255,10 +265,10 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
         passed,
         book,
         startHead: head.hash,
-        startedAt: heads.length,
+        startedAt: known(),
         seen,
       },
-      ...{ end: 'waiting' as End, pulledAt: heads.length, endedAt: heads.length },
+      ...{ end: 'waiting' as End, pulledAt: known(), endedAt: heads.length },
     }
     let stopped = false
     const stop = (): unknown => {
@@ -273,12 +283,12 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       try {
         for (;;) {
           for (let n = 0; n < one.pause; n++) await step('read')
-          watched.pulledAt = heads.length
+          watched.pulledAt = known()
           const { done, value } = await stream.next()
           watched.endedAt = heads.length
           if (done) {
             watched.end = stopped ? 'stopped' : 'closed'
-            if (!stopped && !ledger.closed) faults.push(`${watched.name}: it ended by itself`)
+            if (!stopped && !followed.closed) faults.push(`${watched.name}: it ended by itself`)
             return
           }
           seen.push(...show(value))
@@ -289,7 +299,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
         if (!(error instanceof FolioError)) throw error
         // An account that history has not (any more), of which nothing was shown, is not found.
         const absent = heads.slice(Math.max(0, watched.pulledAt - 1)).some((hash) => listOf(one.subject, hash).length === 0)
-        watched.end = error.code === 'NOT_FOUND' && seen.length === 0 && after === '' && absent ? 'stopped' : error
+        watched.end = error.code === 'NOT_FOUND' && seen.length === 0 && absent ? 'stopped' : error
       }
     }
     const timed = async (): Promise<void> => {
@@ -328,7 +338,18 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     written = true
   }
   const writing = write()
-  const telling: Telling = { heads, rollbacks, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
+  const looking = (async () => {
+    while (followed !== ledger && !followed.closed) {
+      const last = written
+      await step('look')
+      // Somebody may write while it looks: the next look sees.
+      await followed.refresh().catch((error) => !['CORRUPT', 'CLOSED'].includes(error.code) && faults.push(`a look failed: ${error}`))
+      if (last && followed.head!.hash === ledger.head!.hash) break
+    }
+  })()
+  // How far another process went back is not known: then the oldest ledger stands for it.
+  const told = followed === ledger ? rollbacks : [...rollbacks, FIRST - 1]
+  const telling: Telling = { heads, rollbacks: told, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
 
   /** Lets everything happen that can: true when all that is left is to wait. */
   const settle = async (isOver: () => boolean, patience = stage.patience ?? 0): Promise<void> => {
@@ -343,12 +364,12 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       }
     }
   }
-  const waiting = (): boolean => written && ledger.waitingStreams === watching.filter(({ watched }) => watched.end === 'waiting').length
+  const waiting = (): boolean => written && followed.waitingStreams === watching.filter(({ watched }) => watched.end === 'waiting').length
   await settle(waiting)
   if (!written) return [...faults, 'the writer never came to its end']
   await writing
   if (close) {
-    const closing = ledger.close()
+    const closing = followed.close()
     await settle(() => watching.every(({ watched }) => watched.end !== 'waiting'))
     for (const { watched } of watching) if (watched.end === 'waiting') faults.push(`${watched.name}: closing did not end it`)
     await closing
@@ -359,8 +380,10 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     await settle(() => watching.every(({ watched }) => watched.end !== 'waiting'))
     for (const { watched } of watching) if (watched.end === 'waiting') faults.push(`${watched.name}: stopping did not end it`)
   }
-  if (ledger.waitingStreams > 0) faults.push(`${ledger.waitingStreams} streams were left waiting`)
+  if (followed.waitingStreams > 0) faults.push(`${followed.waitingStreams} streams were left waiting`)
   late = false
+  await looking
+  await followed.close()
   await ledger.close()
   return faults
 }
