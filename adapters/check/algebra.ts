@@ -34,10 +34,14 @@ export const EMPTY = 'the listing is empty'
 const orders: readonly Order[] = ['asc', 'desc']
 const limitsOf = (listing: PagedListing<any>): number[] => [1, 2, 3, 7, 10, maxLimit(listing)].filter((limit) => limit <= maxLimit(listing))
 
-/** So many of the items, spread over all of them, the first among them. */
-export function spread<T>(items: readonly T[], most: number): T[] {
-  const step = Math.max(1, items.length / most)
-  return Array.from({ length: Math.min(most, items.length) }, (_, n) => items[Math.floor(n * step)]!)
+/** Steps of this part of a whole fall evenly over it, and in step with nothing that repeats in it. */
+const GOLDEN = 0.618_033_988_749_895
+
+/** At most so many of the items, spread over all of them, the first among them, in their order. */
+function spread<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items]
+  const chosen = new Set(Array.from({ length: most }, (_, n) => Math.floor(((n * GOLDEN) % 1) * items.length)))
+  return [...chosen].sort((a, b) => a - b).map((at) => items[at]!)
 }
 
 /** Every page that begins at a record of the listing's windows. */
