@@ -72,13 +72,13 @@ async function sound(location: string, { checkFiles: checked = true, mustExist =
 
 /**
  * True where nothing was ever written: LevelDB does not sync its first MANIFEST, so that a loss of power may leave CURRENT without it. It
- * begins the second one before it takes anything to write.
+ * points CURRENT to the second one before it takes anything to write.
  */
 async function neverWritten(location: string): Promise<boolean> {
   const { readdir, readFile, stat } = files()
   if ((await readFile(`${location}/CURRENT`, 'latin1')) !== 'MANIFEST-000001\n') return false
   for (const name of await readdir(location)) {
-    if (/\.(ldb|sst)$/.test(name) || /^MANIFEST-(?!000001$)/.test(name)) return false
+    if (/\.(ldb|sst)$/.test(name) || /^MANIFEST-(?!00000[12]$)/.test(name)) return false
     if (name.endsWith('.log') && (await stat(`${location}/${name}`)).size > 0) return false
   }
   return true
