@@ -1,0 +1,235 @@
+/** Event streams at their limits: too many of them, readers that take nothing, a service that closes, what fails half-way, other ways to be read. */
+import { channel } from 'node:diagnostics_channel'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { Renderer } from '../../adapters/http/hal.ts'
+import { createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { FolioError, type Ledger, openLedger } from '../../src/index.ts'
+
+const closes = [...generate({ ledgers: 40, seed: 31, accounts: 30, transactionsPerLedger: 10 })]
+const logged: unknown[] = []
+let ledger: Ledger
+let server: HttpServer
+
+const serveAt = (options: object = {}): Promise<HttpServer> =>
+  serve(ledger, { port: 0, baseUrl: 'http://ledger.test', log: (error) => logged.push(error), ...options })
+
+beforeEach(async () => {
+  logged.length = 0
+  ledger = await openLedger(memory())
+  await ledger.ingest(closes.slice(0, 20))
+  server = await serveAt()
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await server.close()
+  await ledger.close()
+})
+
+const open = (path: string, url = server.url): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    get(`${url}${path}`, { headers: { accept: 'text/event-stream' } }, resolve).on('error', reject)
+  })
+const bare = (path: string, port = server.port, version = '1.1'): Promise<Socket> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(`GET ${path} HTTP/${version}\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n`)
+      resolve(socket)
+    })
+    socket.on('error', () => {})
+  })
+async function textOf(stream: AsyncIterable<unknown>, enough: (text: string) => boolean = () => false): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) {
+    text += chunk
+    if (enough(text)) break
+  }
+  return text
+}
+const metrics = async (): Promise<string> => (await fetch(`${server.url}/metrics`)).text()
+const records = (text: string): number => (text.match(/\ndata: \{/g) ?? []).length
+
+test('as many requests at once as there may not be streams: those above the limit are refused', async () => {
+  await server.close()
+  const late = await openLedger(slow(memory(), () => new Promise((resolve) => setTimeout(resolve, 1))))
+  await late.ingest(closes.slice(0, 3))
+  server = await serve(late, { port: 0, maxStreams: 5 })
+  const answers = await Promise.all(Array.from({ length: 20 }, () => open('/effects')))
+  expect(answers.filter(({ statusCode }) => statusCode === 200)).toHaveLength(5)
+  const refused = answers.filter(({ statusCode }) => statusCode === 503)
+  expect(refused).toHaveLength(15)
+  for (const { headers } of refused) expect(Number(headers['retry-after'])).toBeGreaterThan(0)
+  for (const answer of answers) answer.destroy()
+  await server.close()
+  await late.close()
+})
+
+describe('a service that closes', () => {
+  test('ends every stream in bounded time: idle ones, one that is catching up, and one that takes nothing', async () => {
+    const large = await openLedger(memory())
+    await large.ingest(generate({ ledgers: 150, seed: 12 }), { batch: 50 })
+    const own = await serve(large, { port: 0, drainMs: 400 })
+    const idle = await Promise.all(Array.from({ length: 50 }, () => open('/effects?cursor=now', own.url)))
+    const texts = idle.map((response) => textOf(response))
+    const stalled = await bare('/effects', own.port)
+    stalled.pause()
+    const busy = await open('/effects', own.url)
+    const read = textOf(busy).catch(() => 'cut')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const began = Date.now()
+    await own.close()
+    expect(Date.now() - began).toBeLessThan(5000)
+    for (const text of await Promise.all(texts)) expect(text).toMatch(/^retry: 1000\nevent: open\ndata: "hello"\nid: \S+\n\n$/)
+    await read
+    stalled.destroy()
+    await large.close()
+  })
+
+  test('refuses a stream that is asked for while it closes', async () => {
+    await server.close()
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    let late = false
+    const opened = await openLedger(
+      slow(memory(), () => (late ? held : Promise.resolve())),
+      { cacheBytes: 0 },
+    )
+    await opened.ingest(closes.slice(0, 3))
+    server = await serve(opened, { port: 0, drainMs: 3000 })
+    late = true
+    const asked = open('/effects')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const closing = server.close()
+    release()
+    const { statusCode, headers } = await asked.then((response) => response.resume())
+    expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8'])
+    await closing
+    await opened.close()
+  })
+
+  test('says no goodbye when the ledger closes: the stream ends', async () => {
+    const text = textOf(await open('/ledgers?cursor=now'))
+    await expect.poll(metrics).toContain('folio_streams_waiting 1\n')
+    await ledger.close()
+    expect(await text).toMatch(/^retry: 1000\nevent: open\ndata: "hello"\nid: \d+\n\n$/)
+  })
+})
+
+test('what cannot be framed ends its stream with an error event, and no other stream', async () => {
+  const other = textOf(await open('/effects?cursor=now'), (text) => records(text) > 0)
+  const failing = textOf(await open('/ledgers?cursor=now'))
+  await expect.poll(metrics).toContain('folio_streams_waiting 2\n')
+  const record = Renderer.prototype.record
+  vi.spyOn(Renderer.prototype, 'record').mockImplementation(function (this: Renderer, out, block, at) {
+    if (block.resource.name === 'ledger') throw new FolioError('CORRUPT', { key: 'x' })
+    record.call(this, out, block, at)
+  })
+  await ledger.append(closes[20]!)
+  expect(await failing).toMatch(/\n\nevent: error\ndata: \{"type":"\/problems\/internal_error".*\}\n\n$/)
+  expect(logged).toMatchObject([{ code: 'CORRUPT' }])
+  expect(records(await other)).toBeGreaterThan(0)
+})
+
+test('counts of streams, events, lag and cut readers are told, and so is every beginning and end', async () => {
+  const told: unknown[] = []
+  const hear = (message: unknown): void => void told.push(message)
+  const events = channel('ledger-folio:stream')
+  events.subscribe(hear)
+  const response = await open('/ledgers')
+  await textOf(response, (text) => records(text) === 20)
+  response.destroy()
+  await expect.poll(metrics).toContain('folio_streams_open 0\n')
+  expect(told).toEqual([
+    { event: 'open', path: '/ledgers', events: 0 },
+    { event: 'end', path: '/ledgers', events: 20 },
+  ])
+  const text = await metrics()
+  for (const line of ['folio_stream_events_total 20', 'folio_streams_cut_total 0', 'folio_stream_lag_ledgers 0', 'folio_streams_waiting 0'])
+    expect(text).toContain(`${line}\n`)
+  events.unsubscribe(hear)
+})
+
+describe('on the wire', () => {
+  test('an HTTP/1.1 stream is chunks, each a whole number of events; a client of HTTP/1.0 gets it bare', async () => {
+    const [chunked, plain] = [await bare('/ledgers?cursor=now'), await bare('/ledgers?cursor=now', server.port, '1.0')]
+    const texts = [chunked, plain].map((socket) => textOf(socket.setEncoding('utf8')))
+    await expect.poll(metrics).toContain('folio_streams_waiting 2\n')
+    for (const close of closes.slice(20, 23)) await ledger.append(close)
+    await expect.poll(metrics).toContain('folio_stream_events_total 6\n')
+    await server.close()
+    const [first, second] = await Promise.all(texts)
+    let rest = first!.slice(first!.indexOf('\r\n\r\n') + 4)
+    let body = ''
+    for (;;) {
+      const end = rest.indexOf('\r\n')
+      const size = Number.parseInt(rest.slice(0, end), 16)
+      const chunk = Buffer.from(rest)
+        .subarray(end + 2, end + 2 + size)
+        .toString()
+      if (size > 0) expect(chunk.endsWith('\n\n')).toBe(true)
+      body += chunk
+      expect(
+        Buffer.from(rest)
+          .subarray(end + 2 + size, end + 4 + size)
+          .toString(),
+      ).toBe('\r\n')
+      rest = Buffer.from(rest)
+        .subarray(end + 4 + size)
+        .toString()
+      if (size === 0) break
+    }
+    expect(rest).toBe('')
+    expect(records(body)).toBe(3)
+    expect(second!.slice(second!.indexOf('\r\n\r\n') + 4)).toBe(body)
+  })
+
+  test('where middleware has wrapped the response, every byte goes through it', async () => {
+    const handle = listener(ledger)
+    let passed = ''
+    const wrapping = createServer((request, response: ServerResponse) => {
+      const write = response.write.bind(response) as (chunk: unknown) => boolean
+      response.write = (chunk: unknown) => {
+        passed += Buffer.from(chunk as Uint8Array).toString()
+        return write(chunk)
+      }
+      handle(request, response)
+    })
+    await new Promise<void>((resolve) => wrapping.listen(0, '127.0.0.1', resolve))
+    const response = await open('/ledgers?cursor=now', `http://127.0.0.1:${(wrapping.address() as AddressInfo).port}`)
+    const text = textOf(response, (sofar) => records(sofar) === 3)
+    await expect.poll(() => ledger.waitingStreams).toBe(1)
+    for (const close of closes.slice(20, 23)) await ledger.append(close)
+    expect(await text).toBe(passed)
+    wrapping.closeAllConnections()
+    wrapping.close()
+  })
+
+  test('the fetch handler streams the same, is pulled, and lets go when it is cancelled', async () => {
+    const handler = createHandler(ledger, { baseUrl: 'http://ledger.test' })
+    const { body, headers } = await handler(new Request('http://x/ledgers', { headers: { accept: 'text/event-stream' } }))
+    expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const reader = body!.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    while (records(text) < 20) text += (await reader.read()).value
+    const more = reader.read()
+    await ledger.append(closes[20]!)
+    text += (await more).value
+    const direct = await textOf(await open('/ledgers'), (sofar) => records(sofar) === 21)
+    expect(text).toBe(direct)
+    await reader.cancel()
+    await expect.poll(() => ledger.waitingStreams).toBe(0)
+  })
+
+  test('a body of the fetch handler that nobody reads is cut after the stall limit', async () => {
+    const handler = createHandler(ledger, { streamStallMs: 50 })
+    const { body } = await handler(new Request('http://x/ledgers', { headers: { accept: 'text/event-stream' } }))
+    const reader = body!.getReader()
+    await reader.read()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await expect(reader.read()).rejects.toThrow('took nothing')
+  })
+})

@@ -1,0 +1,136 @@
+/** Every endpoint that streams does: from the start, from `now`, with its filters, in both profiles; and its events are the records of its pages. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Core, createCore } from '../../adapters/http/index.ts'
+import { catalogue, type Ledger, type List } from '../../src/index.ts'
+import { BASE, closes, ISSUER, ODD, smallLedger } from './support.ts'
+
+const listsOf = (live: boolean): string[] =>
+  (Object.values(catalogue) as { kind: string; path: string; live?: boolean }[])
+    .filter((row) => row.kind === 'list' && (row as unknown as List<any>).live === live)
+    .map(({ path }) => path)
+/** What the small network has under each path. */
+const filled: Record<string, string> = { account: 'GALICE', offer: '7' }
+const pathOf = (path: string): string => path.replace(/\{(\w+)\}/g, (_, name) => filled[name]!)
+const credit = `counter_asset_type=credit_alphanum4&counter_asset_code=ABC&counter_asset_issuer=${ISSUER}`
+const turned = `base_asset_type=credit_alphanum4&base_asset_code=ABC&base_asset_issuer=${ISSUER}&counter_asset_type=native`
+
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await smallLedger()
+})
+afterAll(() => ledger.close())
+
+const ask = (core: Core, target: string, accept: string) =>
+  core({ method: 'GET', target, header: (name) => ({ host: 'folio.test', accept })[name] })
+
+/** The frames of a stream until it waits. */
+async function framesOf(core: Core, target: string): Promise<string[]> {
+  const { status, frames } = await ask(core, target, 'text/event-stream')
+  expect(status).toBe(200)
+  let text = ''
+  let over = false
+  while (!over) {
+    const next = new Promise<string>((resolve) => {
+      frames!.pull({ frame: ({ bytes }) => resolve(Buffer.from(bytes).toString()), end: () => resolve('') })
+    })
+    const waits = new Promise<undefined>((resolve) => setTimeout(resolve, 20))
+    const got = await Promise.race([next, waits])
+    over = got === undefined || got === ''
+    text += got ?? ''
+  }
+  frames!.end()
+  return text.split('\n\n').slice(0, -1)
+}
+
+/** What the events must be: the texts of the records of a page, and their tokens. */
+async function eventsOf(core: Core, target: string): Promise<string[]> {
+  const { parts } = await ask(core, target, 'application/json')
+  const text = Buffer.concat(parts).toString()
+  const { records } = (JSON.parse(text) as { _embedded: { records: { paging_token: string }[] } })._embedded
+  const list = text.slice(text.indexOf('"records":[') + 11, text.lastIndexOf(']'))
+  const starts = records.map((_, n) => nth(list, n))
+  return records.map(({ paging_token }, n) => `data: ${list.slice(starts[n], (starts[n + 1] ?? list.length + 1) - 1)}\nid: ${paging_token}`)
+}
+
+/** Where the n-th record begins in a list of them. */
+function nth(list: string, n: number): number {
+  let depth = 0
+  let quoted = false
+  for (let i = 0; i < list.length; i++) {
+    if (list[i] === '\\') i++
+    else if (list[i] === '"') quoted = !quoted
+    else if (!quoted && list[i] === '{' && depth++ === 0 && n-- === 0) return i
+    else if (!quoted && list[i] === '}') depth--
+  }
+  return list.length
+}
+
+describe.each(['document', 'extended'] as const)('in the profile %s', (profile) => {
+  test.each([
+    ...listsOf(true).map(pathOf),
+    `/accounts/${encodeURIComponent(ODD)}/operations`,
+    `/trades?base_asset_type=native&${credit}`,
+    `/trades?${turned}`,
+    `/accounts/GALICE/trades?${turned}`,
+    '/trades?offer_id=7',
+  ])('the events of %s are the records of its pages', async (target) => {
+    const core = createCore(ledger, { profile })
+    const [hello, ...events] = await framesOf(core, target)
+    expect(hello).toBe('retry: 1000\nevent: open\ndata: "hello"\nid: ')
+    expect(events.length).toBeGreaterThan(0)
+    expect(events).toEqual(await eventsOf(core, target))
+    // The same after a cursor.
+    const first = /\nid: (.*)$/.exec(events[0]!)![1]
+    const after = await framesOf(core, `${target}${target.includes('?') ? '&' : '?'}cursor=${first}`)
+    expect(after).toEqual([`retry: 1000\nevent: open\ndata: "hello"\nid: ${first}`, ...events.slice(1)])
+  })
+})
+
+test.each(listsOf(true).map(pathOf))('%s from now says where now is, in its own tokens', async (target) => {
+  const core = createCore(ledger)
+  const of = target.split('/').at(-1)!
+  const whole = of === 'offers' ? '/accounts/%C3%B6%20%2F%3F%23%22%5C%25%26%2B%3Cx%3E/offers' : of === 'payments' ? '/operations' : `/${of}`
+  const newest = await ask(core, `${whole}?order=desc&limit=1`, 'application/json')
+  const { paging_token } = JSON.parse(
+    Buffer.concat(newest.parts)
+      .toString()
+      .replace(/"id":(\d+)/, '"id":"$1"'),
+  )._embedded.records[0]
+  expect(await framesOf(core, `${target}?cursor=now`)).toEqual([`retry: 1000\nevent: open\ndata: "hello"\nid: ${paging_token}`])
+})
+
+test.each(listsOf(true).map(pathOf))('%s does not stream backwards', async (target) => {
+  const { status, parts } = await ask(createCore(ledger), `${target}?order=desc`, 'text/event-stream')
+  expect([status, JSON.parse(Buffer.concat(parts).toString()).extras.invalid_field]).toEqual([400, 'order'])
+})
+
+test.each(listsOf(false))('%s does not stream', async (path) => {
+  const { status } = await ask(createCore(ledger), path.replace(/\{\w+\}/g, '1'), 'text/event-stream')
+  expect(status).toBe(406)
+})
+
+test('offers are streamed as they are created; an older one that changed is not new', async () => {
+  const growing = await smallLedger(1)
+  const core = createCore(growing, { baseUrl: BASE })
+  const { frames } = await ask(core, '/accounts/GALICE/offers?cursor=now', 'text/event-stream')
+  const next = (): Promise<string> =>
+    new Promise((resolve) => frames!.pull({ frame: ({ bytes }) => resolve(Buffer.from(bytes).toString()), end: () => resolve('the end') }))
+  expect(await next()).toMatch(/\nid: 0\n\n$/)
+  const created = next()
+  await growing.append(closes[1]!)
+  expect(await created).toMatch(/^data: \{.*\}\nid: 7\n\n$/)
+  const later = next()
+  const [offer] = closes[1]!.offers!.changed!
+  await growing.append({
+    ...closes[2]!,
+    offers: {
+      changed: [
+        { ...offer, amount: '4.0000000' },
+        { ...offer, id: 8 },
+      ],
+    },
+  } as never)
+  expect(await later).toMatch(/^data: \{.*\}\nid: 8\n\n$/)
+  frames!.end()
+  await growing.close()
+})
