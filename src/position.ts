@@ -51,6 +51,56 @@ export function idText(hi: number, lo: number): string {
   return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
 }
 
+const tens = Uint8Array.from({ length: 100 }, (_, n) => 48 + Math.floor(n / 10))
+const ones = Uint8Array.from({ length: 100 }, (_, n) => 48 + (n % 10))
+
+/** Writes `n` below 10^9 at `at`, nine digits with leading zeros where `padded`; returns where it ends. */
+function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): number {
+  let length = 9
+  if (!padded) {
+    length = 1
+    for (let limit = 10; n >= limit; limit *= 10) length++
+  }
+  let i = at + length
+  while (i - at > 1) {
+    const rest = (n / 100) | 0
+    const pair = n - rest * 100
+    out[--i] = ones[pair]!
+    out[--i] = tens[pair]!
+    n = rest
+  }
+  if (i > at) out[at] = 48 + n
+  return at + length
+}
+
+/** Writes the decimal digits of `hi * 2^32 + lo` at `at`; returns where they end. Both are below 2^32, `hi` below 2^31. */
+export function writeId(out: Uint8Array, at: number, hi: number, lo: number): number {
+  let quotient: number
+  let rest: number
+  if (hi < 2097152) {
+    const value = hi * 4294967296 + lo
+    quotient = Math.floor(value / BILLION)
+    rest = value - quotient * BILLION
+  } else {
+    // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
+    quotient = Math.floor(hi / BILLION)
+    rest = hi - quotient * BILLION
+    const middle = rest * 65536 + (lo >>> 16)
+    const upper = Math.floor(middle / BILLION)
+    const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
+    const lower = Math.floor(whole / BILLION)
+    rest = whole - lower * BILLION
+    quotient = (quotient * 65536 + upper) * 65536 + lower
+  }
+  if (quotient === 0) return writeSmall(out, at, rest, false)
+  if (quotient >= BILLION) {
+    const top = Math.floor(quotient / BILLION)
+    at = writeSmall(out, at, top, false)
+    at = writeSmall(out, at, quotient - top * BILLION, true)
+  } else at = writeSmall(out, at, quotient, false)
+  return writeSmall(out, at, rest, true)
+}
+
 /** As {@link parseId}, but in two halves and without a bigint: every page that has a cursor parses one. */
 export function parseHalves(text: string): { hi: number; lo: number } | undefined {
   const { length } = text

@@ -65,8 +65,8 @@ export interface Filters<R, F> {
   lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
   /** The view the filter asks for, if any: records whose side column `column` is not `wanted` are shown turned. */
   facing(values: F): { readonly column: number; readonly wanted: string } | undefined
-  /** Where the other view of a record is stored. */
-  readonly turning: { readonly text: number; readonly columns: readonly number[] }
+  /** The side column that stands for each in the other view of a record. */
+  readonly turning: readonly number[]
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

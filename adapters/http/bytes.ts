@@ -2,6 +2,8 @@
  * Bytes of a response body: a writer that collects parts, digits of 64-bit ids without bigints, and a checksum for entity tags.
  * **Invariant:** a byte that was handed out in a part is never written again, so parts may wait on a socket while the writer goes on.
  */
+import { Region, SLACK } from '../../src/index.ts'
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const node: typeof Buffer | undefined = globalThis.Buffer
@@ -61,16 +63,24 @@ const CHUNK = 64 * 1024
 const PASS = 8 * 1024
 
 /** A buffer written front to back; when it is full, a larger one takes its place. */
-export class Out {
-  bytes = allocate(CHUNK)
+export class Out extends Region {
   at = 0
 
-  /** Makes room for `more` bytes behind `at`; `bytes` and `at` may be others after it. */
+  constructor() {
+    super(allocate(CHUNK))
+  }
+
+  /** Makes room for `more` bytes behind `at`, and the slack of `copy`; `bytes` and `at` may be others after it. */
   reserve(more: number): void {
-    if (this.at + more <= this.bytes.length) return
-    const larger = allocate(Math.max(2 * this.bytes.length, this.at + more))
+    if (this.at + more + SLACK <= this.bytes.length) return
+    const larger = allocate(Math.max(2 * this.bytes.length, this.at + more + SLACK))
     larger.set(this.bytes.subarray(0, this.at))
-    this.bytes = larger
+    this.use(larger)
+  }
+
+  protected use(bytes: Uint8Array): void {
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   text(text: string): void {
@@ -95,9 +105,9 @@ export class Sink extends Out {
   private parts: Uint8Array[] = []
 
   override reserve(more: number): void {
-    if (this.at + more <= this.bytes.length) return
+    if (this.at + more + SLACK <= this.bytes.length) return
     this.flush()
-    this.bytes = allocate(Math.max(CHUNK, more))
+    this.use(allocate(Math.max(CHUNK, more + SLACK)))
     this.at = 0
     this.start = 0
   }
@@ -132,49 +142,4 @@ export class Sink extends Out {
     this.parts = []
     this.start = this.at
   }
-}
-
-/** Writes `n` below 10^9 at `at`, nine digits with leading zeros where `padded`; returns where it ends. */
-function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): number {
-  let length = 9
-  if (!padded) {
-    length = 1
-    for (let limit = 10; n >= limit; limit *= 10) length++
-  }
-  for (let i = at + length - 1; i >= at; i--) {
-    const rest = (n / 10) | 0
-    out[i] = 48 + n - rest * 10
-    n = rest
-  }
-  return at + length
-}
-
-const BILLION = 1e9
-
-/** Writes the decimal digits of `hi * 2^32 + lo` at `at`; returns where they end. Both are below 2^32, `hi` below 2^31. */
-export function writeId(out: Uint8Array, at: number, hi: number, lo: number): number {
-  let quotient: number
-  let rest: number
-  if (hi < 2097152) {
-    const value = hi * 4294967296 + lo
-    quotient = Math.floor(value / BILLION)
-    rest = value - quotient * BILLION
-  } else {
-    // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
-    quotient = Math.floor(hi / BILLION)
-    rest = hi - quotient * BILLION
-    const middle = rest * 65536 + (lo >>> 16)
-    const upper = Math.floor(middle / BILLION)
-    const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
-    const lower = Math.floor(whole / BILLION)
-    rest = whole - lower * BILLION
-    quotient = (quotient * 65536 + upper) * 65536 + lower
-  }
-  if (quotient === 0) return writeSmall(out, at, rest, false)
-  if (quotient >= BILLION) {
-    const top = Math.floor(quotient / BILLION)
-    at = writeSmall(out, at, top, false)
-    at = writeSmall(out, at, quotient - top * BILLION, true)
-  } else at = writeSmall(out, at, quotient, false)
-  return writeSmall(out, at, rest, true)
 }

@@ -3,13 +3,12 @@
  * **Invariant:** they stand behind the members of the record, and one that the record already has is left as it is.
  */
 import type { Block, OpenRecord } from '../../src/index.ts'
-import { fromUtf8 } from './bytes.ts'
 
 /** `document`: the members of the service document and what the input carried. `extended`: derived members besides. */
 export type Profile = 'document' | 'extended'
 
 type Derived = Record<string, unknown>
-/** @param text the record's JSON text, without braces */
+/** @param text the record's JSON text */
 type Derive = (members: OpenRecord, block: Block, at: number, text: string) => Derived
 
 /** The digits of an integer member, exact where the text has it before any open member. */
@@ -94,8 +93,8 @@ const derivations: Readonly<Record<string, Derive>> = {
 export function extendedText(block: Block, at: number): string {
   const derive = derivations[block.resource.name]
   if (!derive) return ''
-  const text = fromUtf8(block.text(at))
-  const members = JSON.parse(`{${text}}`) as OpenRecord
+  const text = block.json(at)
+  const members = JSON.parse(text) as OpenRecord
   let out = ''
   for (const [name, value] of Object.entries(derive(members, block, at, text)))
     if (value !== undefined && !Object.hasOwn(members, name)) out += `,${JSON.stringify(name)}:${JSON.stringify(value)}`

@@ -29,6 +29,9 @@ interface Rendered {
   down: Uint8Array | undefined
 }
 
+/** A block is rendered whole, and that kept, once so many times its records were asked for. */
+const WARM = 1.5
+
 /** What one kept base URL has of one block. */
 interface Slot {
   readonly owner: Renderer
@@ -128,14 +131,11 @@ export class Renderer {
 
   /** Writes one record and a comma. */
   private write(sink: Out, fill: Fill, block: Block, at: number): void {
-    const text = block.text(at)
-    const template = fill(this.templates, values, block, at, text)
+    const template = fill(this.templates, values, block, at)
     const more = this.extended ? utf8(extendedText(block, at)) : nothing
-    sink.reserve(template.fit(values) + text.length + more.length + 2)
+    sink.reserve(template.fit(values) + block.textBytes(at) + more.length + 2)
     const { bytes } = sink
-    let end = template.write(bytes, sink.at, values)
-    bytes.set(text, end)
-    end += text.length
+    let end = block.write(at, sink, template.write(sink, sink.at, values))
     if (this.extended) bytes.set(more, end)
     end += more.length
     bytes[end] = CLOSE
@@ -147,24 +147,26 @@ export class Renderer {
   private whole(block: Block, asked: number): Rendered | undefined {
     // Only blocks of the cache live on; and a base URL without a place keeps nothing.
     if (this.place === undefined || block.grew === undefined) return undefined
-    const places = block.attach(
-      this.key,
-      () => Array<Slot | undefined>(KEPT_BASES).fill(undefined),
-      () => 128,
-    )
+    let places = block.attached<(Slot | undefined)[]>(this.key)
+    if (places === undefined) {
+      // Much of old history is asked for once: for that, nothing is noted but the asking.
+      block.asked += asked
+      if (block.asked < WARM * block.count) return undefined
+      places = block.attach(
+        this.key,
+        () => Array<Slot | undefined>(KEPT_BASES).fill(undefined),
+        () => 128,
+      )
+    }
     let slot = places[this.place]
     if (slot?.owner !== this) {
       grow(block, -weight(slot?.rendered))
-      slot = { owner: this, asked: 0, rendered: undefined }
+      slot = { owner: this, asked: slot === undefined ? block.asked : 0, rendered: undefined }
       places[this.place] = slot
     }
     if (slot.rendered) return slot.rendered
-    const first = slot.asked === 0
     slot.asked += asked
-    // Much of old history is asked for once: what is not kept need not be copied.
-    if (first) return undefined
-    // Rendering the rest costs no more than what was rendered already: so never more than twice the least.
-    if (slot.asked * 2 < block.count) return undefined
+    if (slot.asked < WARM * block.count) return undefined
     slot.rendered = this.render(block)
     grow(block, weight(slot.rendered))
     return slot.rendered

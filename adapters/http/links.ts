@@ -7,8 +7,8 @@
  * - every operation has the links of an operation; the payment types have `transaction` besides, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import type { Block } from '../../src/index.ts'
-import { fromUtf8, utf8, writeId } from './bytes.ts'
+import { type Block, Region, writeId } from '../../src/index.ts'
+import { fromUtf8, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
 
@@ -104,58 +104,46 @@ const [HASH, TOKEN, LEDGER, ACCOUNT, OTHER, OPERATION, BEFORE] = (
 /** 1 for bytes that stand for themselves in a path segment: letters, digits, `-._~`. */
 const plain = Uint8Array.from({ length: 256 }, (_, byte) => (/[A-Za-z0-9\-._~]/.test(String.fromCharCode(byte)) ? 1 : 0))
 
-/** Fills a hole in a path with an account id. Percent-encoding leaves nothing that JSON would escape. */
-function setAccount(values: Values, to: number, id: Uint8Array): void {
+/** Fills a hole in a path with an account id, from a side column. Percent-encoding leaves nothing that JSON would escape. */
+function setAccount(values: Values, to: number, block: Block, at: number, column: number): void {
+  const { bytes } = block.region
+  const start = block.sideStart(at, column)
+  const length = block.sideLength(at, column)
   let clean = 1
-  for (let i = 0; i < id.length; i++) clean &= plain[id[i]!]!
-  const bytes = clean ? id : utf8(encodeURIComponent(fromUtf8(id)))
-  values.set(to, bytes, 0, bytes.length)
+  for (let i = start; i < start + length; i++) clean &= plain[bytes[i]!]!
+  if (clean) values.set(to, block.region, start, length)
+  else {
+    const encoded = utf8(encodeURIComponent(fromUtf8(bytes.subarray(start, start + length))))
+    values.set(to, Region.padded(encoded), 0, encoded.length)
+  }
+}
+
+function setHash(values: Values, block: Block, at: number, column: number): void {
+  values.set(HASH, block.region, block.sideStart(at, column), block.sideLength(at, column))
 }
 
 function setId(values: Values, to: number, hi: number, lo: number): void {
   const digits = values.digits[to]!
-  values.set(to, digits, 0, writeId(digits, 0, hi, lo))
+  values.set(to, digits, 0, writeId(digits.bytes, 0, hi, lo))
 }
 
 function setIndexed(values: Values, to: number, hi: number, lo: number, index: number): void {
   const digits = values.digits[to]!
-  const end = writeId(digits, 0, hi, lo)
-  digits[end] = 45
-  values.set(to, digits, 0, writeId(digits, end + 1, 0, index))
+  const end = writeId(digits.bytes, 0, hi, lo)
+  digits.bytes[end] = 45
+  values.set(to, digits, 0, writeId(digits.bytes, end + 1, 0, index))
 }
 
 /** Fills the holes for the record and picks the variant of its opening text. */
-export type Fill = (templates: Templates, values: Values, block: Block, at: number, text: Uint8Array) => Template
+export type Fill = (templates: Templates, values: Values, block: Block, at: number) => Template
 
-/** The text of a transaction opens with its id, which is its hash: `"id":"<64 hexadecimal digits>",`. */
-const HASH_AT = 6
-const HASH_LENGTH = 64
-
-const operation: Fill = (templates, values, block, at, text) => {
+const operation: Fill = (templates, values, block, at) => {
   setId(values, TOKEN, block.hi(at), block.lo(at))
-  const hash = block.sideBytes(at, 0)
-  values.set(HASH, hash, 0, hash.length)
-  const code = typeCode(text, values.length[TOKEN]!)
-  if (code === 0) return templates.linkedOperation
-  return code === 1 || code === 2 || code === 8 ? templates.payment : templates.operation
+  setHash(values, block, at, 0)
+  const type = block.sideLength(at, 4) === 1 ? block.region.bytes[block.sideStart(at, 4)]! - 48 : -1
+  if (type === 0) return templates.linkedOperation
+  return type === 1 || type === 2 || type === 8 ? templates.payment : templates.operation
 }
-
-/** `"id":<digits>,"paging_token":"<digits>"[,"amount":<digits>],"type_i":<code>`, the derived members that open the text of an operation. */
-function typeCode(text: Uint8Array, digits: number): number {
-  let at = 5 + digits + 17 + digits + 1
-  const A = 97
-  if (text[at + 2] === A) {
-    at += ',"amount":'.length
-    while (isDigit(text[at])) at++
-  }
-  at += ',"type_i":'.length
-  let code = 0
-  if (!isDigit(text[at])) return -1
-  for (; isDigit(text[at]); at++) code = code * 10 + text[at]! - 48
-  return code
-}
-
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 48 && byte <= 57
 
 const trade: Fill = (templates, values, block, at) => {
   const [hi, lo, index] = [block.hi(at), block.lo(at), block.index(at)]
@@ -163,18 +151,17 @@ const trade: Fill = (templates, values, block, at) => {
   // The first trade of an operation comes after no cursor at all.
   if (index > 0) setIndexed(values, BEFORE, hi, lo, index - 1)
   else values.set(BEFORE, values.digits[BEFORE]!, 0, 0)
-  const [baseId, counterId] = [block.sideBytes(at, 0), block.sideBytes(at, 1)]
-  setAccount(values, ACCOUNT, baseId)
-  setAccount(values, OTHER, counterId)
-  if (baseId.length === 0) return templates.counterTrade
-  return counterId.length === 0 ? templates.baseTrade : templates.trade
+  setAccount(values, ACCOUNT, block, at, 0)
+  setAccount(values, OTHER, block, at, 1)
+  if (values.length[ACCOUNT] === 0) return templates.counterTrade
+  return values.length[OTHER] === 0 ? templates.baseTrade : templates.trade
 }
 
-const transaction: Fill = (templates, values, block, at, text) => {
-  setAccount(values, ACCOUNT, block.sideBytes(at, 0))
+const transaction: Fill = (templates, values, block, at) => {
+  setAccount(values, ACCOUNT, block, at, 0)
   setId(values, LEDGER, 0, block.hi(at))
   setId(values, TOKEN, block.hi(at), block.lo(at))
-  values.set(HASH, text, HASH_AT, HASH_LENGTH)
+  setHash(values, block, at, 2)
   return templates.transaction
 }
 
@@ -191,7 +178,7 @@ export const fills: Readonly<Record<string, Fill>> = {
   },
   offer(templates, values, block, at) {
     setId(values, TOKEN, block.hi(at), block.lo(at))
-    setAccount(values, ACCOUNT, block.sideBytes(at, 0))
+    setAccount(values, ACCOUNT, block, at, 0)
     return templates.offer
   },
   ledger(templates, values, block, at) {
@@ -199,7 +186,7 @@ export const fills: Readonly<Record<string, Fill>> = {
     return templates.ledger
   },
   account(templates, values, block, at) {
-    setAccount(values, ACCOUNT, block.sideBytes(at, 0))
+    setAccount(values, ACCOUNT, block, at, 0)
     return templates.account
   },
 }

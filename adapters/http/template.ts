@@ -3,26 +3,27 @@
  * Records that lie together have holes of the same lengths nearly always (account ids, hashes, tokens), so the constant bytes are kept
  * laid out for the last lengths seen: writing a record is one copy of them, and one short copy a hole.
  */
+import { Region } from '../../src/index.ts'
 import { utf8 } from './bytes.ts'
 
 /** What a hole can be filled with. */
 export const slots = ['hash', 'token', 'ledger', 'account', 'other', 'operation', 'before'] as const
 export type Slot = (typeof slots)[number]
 
-const empty = new Uint8Array(0)
-/** An id, a dash and an index. */
-const NUMBER_BYTES = 32
+const empty = Region.padded(new Uint8Array(0))
+/** An id, a dash, an index, and the slack of `copy`. */
+const NUMBER_BYTES = 40
 
 /** What the holes of one record are filled with, by number of slot. One object is filled again and again. */
 export class Values {
-  readonly bytes: Uint8Array[] = slots.map(() => empty)
+  readonly regions: Region[] = slots.map(() => empty)
   readonly from = new Int32Array(slots.length)
   readonly length = new Int32Array(slots.length)
   /** Room for the numbers among them. */
-  readonly digits: Uint8Array[] = slots.map(() => new Uint8Array(NUMBER_BYTES))
+  readonly digits: Region[] = slots.map(() => new Region(new Uint8Array(NUMBER_BYTES)))
 
-  set(slot: number, bytes: Uint8Array, from: number, length: number): void {
-    this.bytes[slot] = bytes
+  set(slot: number, region: Region, from: number, length: number): void {
+    this.regions[slot] = region
     this.from[slot] = from
     this.length[slot] = length
   }
@@ -36,8 +37,6 @@ interface Shape {
   readonly lengths: Int32Array
 }
 
-/** Up to here a loop copies faster than a call. */
-const SHORT = 24
 /** Shapes kept a template; ids of strange lengths must not pile up. */
 const MAX_SHAPES = 64
 
@@ -45,8 +44,6 @@ export class Template {
   private readonly pieces: readonly Uint8Array[]
   /** The slot of each hole. */
   private readonly holes: Int32Array
-  /** An earlier hole with the same slot, or -1. */
-  private readonly earlier: Int32Array
   /** Every slot that some hole names, once. */
   private readonly used: Int32Array
   private readonly shapes = new Map<string, Shape>()
@@ -61,7 +58,6 @@ export class Template {
       (name) => slots.indexOf(name as Slot),
     )
     if (this.holes.includes(-1)) throw new TypeError(`a hole names no slot: ${source}`)
-    this.earlier = this.holes.map((slot, i) => this.holes.subarray(0, i).lastIndexOf(slot))
     this.used = Int32Array.from(new Set(this.holes))
     this.shape = this.lay(new Int32Array(slots.length))
   }
@@ -103,24 +99,23 @@ export class Template {
   }
 
   /** Writes the text filled with the values that {@link fit} was called with; returns where it ends. */
-  write(out: Uint8Array, at: number, values: Values): number {
+  write(out: Region, at: number, values: Values): number {
     const { bytes, offsets } = this.shape
-    const { holes, earlier } = this
-    out.set(bytes, at)
+    const { holes } = this
+    out.bytes.set(bytes, at)
     for (let i = 0; i < holes.length; i++) {
       const slot = holes[i]!
-      const length = values.length[slot]!
-      const to = at + offsets[i]!
-      if (length > SHORT && earlier[i]! >= 0) {
-        const copied = at + offsets[earlier[i]!]!
-        out.copyWithin(to, copied, copied + length)
-        continue
-      }
-      const source = values.bytes[slot]!
-      const from = values.from[slot]!
-      if (length <= SHORT) for (let k = 0; k < length; k++) out[to + k] = source[from + k]!
-      else out.set(source.length === length ? source : source.subarray(from, from + length), to)
+      fill(out, at + offsets[i]!, values.regions[slot]!, values.from[slot]!, values.length[slot]!)
     }
     return at + bytes.length
   }
+}
+
+/** As `copy`, but what lies behind the run is there already and must stay: the last bytes are copied one by one. */
+function fill(out: Region, at: number, source: Region, from: number, length: number): void {
+  const { bytes, view: to } = out
+  const { view } = source
+  let i = 0
+  for (; i + 4 <= length; i += 4) to.setInt32(at + i, view.getInt32(from + i, true), true)
+  for (; i < length; i++) bytes[at + i] = view.getUint8(from + i)
 }

@@ -10,7 +10,7 @@ import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, W
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
 import { failure, type LevelOptions, openDirectory } from './open.ts'
-import { type Database, encodings, nextMany, nextOne, readChunk, type Step } from './scan.ts'
+import { type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
 export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
 export type { LevelOptions } from './open.ts'
@@ -62,7 +62,7 @@ class LevelStore implements Store {
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]> {
     if (this.capabilities.sync) return keys.map((key) => this.getNow(key))
     return this.run(async () =>
-      (await this.db.getMany<Uint8Array, Uint8Array>([...keys], encodings)).map((value) => value && this.own(value)),
+      (await this.db.getMany<Uint8Array, Uint8Array>([...keys], reading)).map((value) => value && this.own(value)),
     )
   }
 
@@ -103,7 +103,7 @@ class LevelStore implements Store {
     if (this.poison) throw new FolioError('POISONED', { location: this.location }, this.poison)
     if (expect) {
       // A hop to another thread for one key would cost more than the look-up; and closing waits for this write.
-      const held = this.capabilities.sync ? this.db.getSync<Uint8Array, Uint8Array>(expect.key, encodings) : await this.lookUp(expect.key)
+      const held = this.capabilities.sync ? this.db.getSync<Uint8Array, Uint8Array>(expect.key, reading) : await this.lookUp(expect.key)
       const same = held && expect.value ? equal(held, expect.value) : held === expect.value
       if (!same) throw new FolioError('CONFLICT', { location: this.location })
     }
@@ -119,14 +119,14 @@ class LevelStore implements Store {
   }
 
   private async lookUp(key: Uint8Array): Promise<Uint8Array | undefined> {
-    const value = await this.db.get<Uint8Array, Uint8Array>(key, encodings)
+    const value = await this.db.get<Uint8Array, Uint8Array>(key, reading)
     return value && this.own(value)
   }
 
   private getNow(key: Uint8Array): Uint8Array | undefined {
     if (this.closing) throw new FolioError('CLOSED', { location: this.location })
     try {
-      const value = this.db.getSync<Uint8Array, Uint8Array>(key, encodings)
+      const value = this.db.getSync<Uint8Array, Uint8Array>(key, reading)
       return value && this.own(value)
     } catch (error) {
       throw failure(error, this.location)

@@ -11,7 +11,7 @@ import { checkFiles, type FileFault, type FilesReport } from './files.ts'
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
   readonly mustExist?: boolean
-  /** LevelDB's cache of uncompressed blocks. Default: 32 MiB. */
+  /** LevelDB's cache of uncompressed blocks, which only scans fill: single values are cached by whoever asked. Default: 8 MiB. */
   readonly cacheBytes?: number
   /**
    * The log is sorted into a table when it reaches this; up to two are in memory, and one is replayed on open. Default: 16 MiB, which
@@ -44,7 +44,7 @@ export async function openDirectory(location: string, options: LevelOptions): Pr
     const { ClassicLevel } = await import('classic-level')
     const db = new ClassicLevel<any, any>(location, {
       createIfMissing: !held,
-      cacheSize: options.cacheBytes ?? 32 << 20,
+      cacheSize: options.cacheBytes ?? 8 << 20,
       writeBufferSize: options.writeBufferBytes ?? 16 << 20,
       blockSize: options.blockBytes ?? 4096,
       compression: options.compression ?? true,

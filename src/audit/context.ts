@@ -1,7 +1,8 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
-import { text } from '../bytes.ts'
 import { Cache } from '../layout/cache.ts'
 import type { Head } from '../layout/head.ts'
+import type { Row } from '../layout/row.ts'
+import { putTogether } from '../layout/text.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Entry, KeyRange, Store } from '../store.ts'
@@ -77,13 +78,8 @@ export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<
   }
 }
 
-/** A row's text and sides, however they are kept. */
-export const sameRow = (a: Comparable, b: Comparable): boolean =>
-  textOf(a.text) === textOf(b.text) && a.sides.length === b.sides.length && a.sides.every((side, at) => side === b.sides[at])
+/** The same texts and side columns. */
+export const sameRow = (a: Row, b: Row): boolean =>
+  equalLists(a.texts.map(putTogether), b.texts.map(putTogether)) && equalLists(a.sides, b.sides) && a.exact === b.exact
 
-interface Comparable {
-  readonly text: string | Uint8Array
-  readonly sides: readonly string[]
-}
-
-export const textOf = (value: string | Uint8Array): string => (typeof value === 'string' ? value : text(value))
+const equalLists = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((one, at) => one === b[at])

@@ -1,14 +1,16 @@
 /** From the records to each kind of value that follows from them. */
 import { hex } from '../bytes.ts'
-import { closeLine, storedRows } from '../ingest/line.ts'
-import { withOwnExactness } from '../ingest/rollback.ts'
-import { Block, encodeBlock, type Row } from '../layout/block.ts'
+import { closeLine, isEmpty, storedRows } from '../ingest/line.ts'
+import { Block } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
 import { emptyHead, encodeHead, encodePruned, encodeText, type Head } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import type { Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
+import { takeApart } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -23,7 +25,7 @@ import { type List, lastPruned, listOf, walk } from './lists.ts'
 import { eachRecord } from './verify.ts'
 
 /** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
-export async function rebuildBlock({ store, head, reader }: Context, key: Uint8Array): Promise<Write[]> {
+export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
   const resource = logs.find(({ tag }) => tag === key[1])
   const view = new DataView(key.buffer, key.byteOffset)
   if (resource === undefined || key.length !== 8) return [[key, undefined]]
@@ -33,8 +35,7 @@ export async function rebuildBlock({ store, head, reader }: Context, key: Uint8A
   const block = await readBlock(store, resource, number)
   if (block === undefined || block.count <= wanted) return []
   const kept = Array.from({ length: wanted }, (_, at) => block.row(at))
-  const rows = await reader.run((read) => withOwnExactness(read, resource, kept))
-  return [[key, seal(key, encodeBlock(resource, rows))]]
+  return [[key, seal(key, encodeBlock(resource, kept))]]
 }
 
 async function readBlock(store: Store, resource: Resource<any>, number: number): Promise<Block | undefined> {
@@ -123,7 +124,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x40), lt: Uint8Array.of(0x42) }))
     for (const [key] of entries) if (!unsure.has(String(offerOf(key)))) writes.push([key, undefined])
   const live = new Map<string, Row>()
-  const change = (row: Row): void => void (row.text.length > 0 ? live.set(row.sides[1]!, row) : live.delete(row.sides[1]!))
+  const change = (row: Row): void => void (!isEmpty(row) ? live.set(row.sides[1]!, row) : live.delete(row.sides[1]!))
   for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
     for (const [key, value] of entries)
       if (!unsure.has(String(offerOf(key)))) change(new Block(offerChanges, unseal(key, value), key).row(0))
@@ -131,7 +132,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
     change(
       await reader.run((read) => {
         const { block, at } = read.at(offerChanges, ordinal)
-        return withOwnExactness(read, offerChanges, [block.row(at)])[0]!
+        return block.row(at)
       }),
     )
   for (const [name, row] of live) {
@@ -157,7 +158,7 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
     if (place.block.side(place.at, 1) === String(id)) return []
   }
   const block = await reader.run((read) => read.offer(id))
-  const row = block?.row(0) ?? { index: 0, text: '', sides: ['', String(id), '', ''], exact: false }
+  const row = block?.row(0) ?? { index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
   return [[key, seal(key, encodeBlock(offerChanges, [{ ...row, ...splitId(BigInt(ordinal)) }]))]]
 }
 

@@ -4,12 +4,13 @@
  */
 import { crc32, equal, utf8 } from '../bytes.ts'
 import { prepareClose } from '../ingest/encode.ts'
-import { closeLine, type LedgerRows, rowsOfClose, storedRows } from '../ingest/line.ts'
+import { closeLine, isEmpty, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
-import type { Row } from '../layout/block.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
+import type { Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
+import { putTogether } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -17,7 +18,7 @@ import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
-import { type Context, sameRow, textOf } from './context.ts'
+import { type Context, sameRow } from './context.ts'
 
 type Counts = readonly number[]
 
@@ -121,8 +122,8 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
     return unread
   }
   const again = rowsOfClose(encoded)
-  const texts = JSON.parse(`{${textOf(ledger.text)}}`) as OpenRecord
-  if (ledger.hi !== sequence || textOf(again.ledger.text) !== textOf(ledger.text))
+  const texts = JSON.parse(`{${textOf(ledger)}}`) as OpenRecord
+  if (ledger.hi !== sequence || textOf(again.ledger) !== textOf(ledger))
     wrong('the record of the ledger does not fit its place', ledgerBlock(context, sequence))
   if (previous.hash !== undefined && texts['prev_hash'] !== previous.hash)
     wrong('prev_hash is not the hash of the ledger before', ledgerBlock(context, sequence))
@@ -186,8 +187,8 @@ function tally(context: Context, stored: Stored, rows: readonly { resource: Reso
 
 export function changeBook(book: Context['book'], row: Row): void {
   const [seller, id] = [row.sides[0]!, row.sides[1]!]
-  if (row.text.length === 0) book.delete(id)
+  if (isEmpty(row)) book.delete(id)
   else book.set(id, { seller, sum: sumOfRow(row), entry: false, back: false })
 }
 
-export const sumOfRow = (row: Row): number => crc32(utf8(row.sides.join('\0')), crc32(utf8(textOf(row.text))))
+export const sumOfRow = (row: Row): number => crc32(utf8(row.sides.join('\0')), crc32(utf8(row.texts.map(putTogether).join('\0'))))

@@ -4,11 +4,13 @@
  */
 import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
-import { Block, encodeBlock, type Row } from '../layout/block.ts'
+import { Block } from '../layout/block.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash, type HashEntry } from '../layout/hash.ts'
 import { encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
@@ -211,14 +213,8 @@ export class Draft {
     return this.writes
   }
 
-  /** The tails after this draft, their texts now bytes of the written blocks. */
+  /** The tails after this draft. */
   nextTails(): Tails {
-    const written = new Map(this.blocks.map(({ resource, block }) => [resource.tag, block]))
-    return new Map(
-      Array.from(this.tails, ([tag, { resource, rows, touched }]) => {
-        const block = touched ? written.get(tag) : undefined
-        return [tag, { resource, rows: block ? rows.map((row, at) => ({ ...row, text: block.text(at) })) : rows }]
-      }),
-    )
+    return this.tails
   }
 }

@@ -1,6 +1,7 @@
 /** From a checked ledger close to rows: every record with its position, its text, and the keys that it is filed under. */
 import { invalidInput } from '../errors.ts'
-import type { Row } from '../layout/block.ts'
+import type { Row } from '../layout/row.ts'
+import { takeApart } from '../layout/text.ts'
 import { low, MAX_INDEX } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
@@ -61,6 +62,15 @@ export function prepareClose(close: unknown): Prepared {
   }
 }
 
+const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exact }: Encoded): Row => ({
+  hi,
+  lo,
+  index,
+  texts: turned === undefined ? [takeApart(text)] : [takeApart(text), takeApart(turned)],
+  sides,
+  exact,
+})
+
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
 function encodeClose(close: LedgerClose): EncodedClose {
   const { sequence } = close.ledger
@@ -78,8 +88,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
     path: (member) => (member ? `${path}.${member}` : path),
   })
   const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): void => {
-    const row: Row = { hi: sequence, lo, index, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
-    rows.push({ resource, row, input })
+    rows.push({ resource, row: rowOf(sequence, lo, index, encoded), input })
   }
   /** The records an operation caused: each takes the index it gives, or the next one. */
   const addCaused = <I extends { readonly index?: number }>(
@@ -129,10 +138,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
     const at = place(number, 0, path)
     add(offerChanges, input, encoded, at)
     const id = encoded.id
-    const row =
-      encoded.text === ''
-        ? undefined
-        : { hi: Number(id >> 32n), lo: Number(id & 0xffffffffn), index: 0, text: encoded.text, sides: encoded.sides, exact: encoded.exact }
+    const row = encoded.text === '' ? undefined : rowOf(Number(id >> 32n), Number(id & 0xffffffffn), 0, encoded)
     book.push({ id, seller: encoded.sides[0]!, row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
@@ -150,6 +156,6 @@ function encodeClose(close: LedgerClose): EncodedClose {
   }
   const at = place(0, 0, 'ledger')
   const encoded = encodeLedger(close.ledger, counts, at)
-  const ledgerRow = (sides: readonly [string, string, string]): Row => ({ hi: sequence, lo: 0, index: 0, ...encoded, sides })
+  const ledgerRow = (sides: readonly [string, string, string]): Row => rowOf(sequence, 0, 0, { ...encoded, sides })
   return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }
 }

@@ -15,7 +15,7 @@ export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: 
   for (const resource of logs)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      const record = block.text(at).length > 0 ? block.members(at) : {}
+      const record = block.textBytes(at) > 0 ? block.members(at) : {}
       eachFiling(resource, record, block.row(at).sides, (index, key) => unfiled.add(index, key, ordinal))
     }
   return unfiled

@@ -5,8 +5,8 @@
  * What a close said and no line repeats: members of failed transactions' operations (they are not stored), and which of the further accounts of
  * a transaction were given as `participants` and which its operations name.
  */
-import { text } from '../bytes.ts'
-import type { Row } from '../layout/block.ts'
+import type { Row } from '../layout/row.ts'
+import { putTogether } from '../layout/text.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -25,7 +25,10 @@ export interface LedgerRows {
   of(resource: Resource<any>): readonly Row[]
 }
 
-const textOf = (row: Row): string => (typeof row.text === 'string' ? row.text : text(row.text))
+/** True for what has no text: an offer's removal. */
+export const isEmpty = (row: Row): boolean => row.texts[0]!.frame === ''
+/** The text of a record, as its listing shows it. */
+export const textOf = (row: Row): string => putTogether(row.texts[0]!)
 
 /** Renders rows as they come, up to but without the one at `lo`; a comma between. */
 const taker = (rows: readonly Row[], render: (row: Row) => string): ((lo: number) => string) => {
@@ -59,8 +62,8 @@ export function closeLine({ ledger, of }: LedgerRows): string {
     return `{${textOf(row)}${participants(transactionExtra(row))}${inner}}`
   })
   const changes = of(offerChanges)
-  const changed = changes.filter((row) => row.text.length > 0).map(plain)
-  const removed = changes.filter((row) => row.text.length === 0).map(offerId)
+  const changed = changes.filter((row) => !isEmpty(row)).map(plain)
+  const removed = changes.filter(isEmpty).map(offerId)
   const book = [changed.length > 0 && `"changed":[${changed}]`, removed.length > 0 && `"removed":[${removed}]`].filter(Boolean)
   return `{"ledger":{${textOf(ledger)}}${member('transactions', listed(Number.POSITIVE_INFINITY))}${book.length > 0 ? `,"offers":{${book}}` : ''}}`
 }

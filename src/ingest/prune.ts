@@ -4,10 +4,12 @@
  * **Invariants:** lists are complete up to the ledger before the oldest one at least; a list keeps its edge, its count, and every page that a
  * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
-import { type Block, encodeBlock, type Row } from '../layout/block.ts'
+import type { Block } from '../layout/block.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHead, encodePruned, type Head } from '../layout/head.ts'
 import { baseKey, blockKey, digestKey, HEAD, hashKey, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
+import type { Row } from '../layout/row.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { splitId } from '../position.ts'
@@ -18,7 +20,7 @@ import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { fileAgain, fileLists } from './filing.ts'
-import { type Step, withOwnExactness } from './rollback.ts'
+import type { Step } from './rollback.ts'
 
 /** Records that one step gives up at the most, where they are of more than one ledger. */
 const STEP_RECORDS = 4096
@@ -62,7 +64,7 @@ function giveUp(reader: Reader, target: number): Step {
     for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.members(at)['hash']), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
   for (const { block, at, ordinal } of given(reader, offerChanges, head)) bases.set(block.side(at, 1), { row: block.row(at), ordinal })
-  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(reader, BigInt(id), row, ordinal))
+  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
   for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
   writes.push([HEAD, encodeHead(head)])
   return { writes, head, unfiled: reader.unfiled }
@@ -75,10 +77,9 @@ function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<
 }
 
 /** A base says in the place of its position which change it is. */
-function baseWrite(reader: Reader, id: bigint, row: Row, ordinal: number): Write {
+function baseWrite(id: bigint, row: Row, ordinal: number): Write {
   const key = baseKey(id)
-  const [own] = withOwnExactness(reader, offerChanges, [row])
-  return [key, seal(key, encodeBlock(offerChanges, [{ ...own!, ...splitId(BigInt(ordinal)), index: 0 }]))]
+  return [key, seal(key, encodeBlock(offerChanges, [{ ...row, ...splitId(BigInt(ordinal)), index: 0 }]))]
 }
 
 /** The ranges of keys that pruning leaves sparse, for a store that can give back their space. */

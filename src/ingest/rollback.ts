@@ -3,8 +3,7 @@
  * held them. A step goes back at most to the ledger up to which lists were filed before; what was filed since then is unfiled again.
  */
 
-import { parseJson } from '../json.ts'
-import { encodeBlock, type Row } from '../layout/block.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { encodeEdge, rank, truncate } from '../layout/posting.ts'
@@ -21,9 +20,7 @@ import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import { prepareClose } from './encode.ts'
 import { fileAgain } from './filing.ts'
-import { closeLine, rowsOfClose, storedRows } from './line.ts'
 
 /** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
 export interface Step {
@@ -104,31 +101,12 @@ function* cutLog(reader: Reader, resource: Resource<any>, count: number): Genera
         key,
         encodeBlock(
           resource,
-          withOwnExactness(
-            reader,
-            resource,
-            Array.from({ length: rest }, (_, at) => block.row(at)),
-          ),
+          Array.from({ length: rest }, (_, at) => block.row(at)),
         ),
       ),
     ]
   }
   for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
-}
-
-/** A block says of all its rows together whether they need exact reading; what each needs by itself is found by encoding it again. */
-export function withOwnExactness(reader: Reader, resource: Resource<any>, rows: readonly Row[]): readonly Row[] {
-  if (!rows.some(({ exact }) => exact)) return rows
-  const nameOf = ({ hi, lo, index }: Row): string => `${hi} ${lo} ${index}`
-  const own = new Map<string, boolean>()
-  for (const sequence of new Set(rows.map(({ hi }) => hi))) {
-    if (sequence < reader.head.oldest) continue
-    const { encoded, error } = prepareClose(parseJson(closeLine(storedRows(reader, sequence))))
-    if (!encoded) throw error
-    const again = resource === ledgers ? [encoded.ledgerRow(['', '', ''])] : rowsOfClose(encoded).of(resource)
-    for (const row of again) own.set(nameOf(row), row.exact)
-  }
-  return rows.map((row) => ({ ...row, exact: own.get(nameOf(row)) ?? row.exact }))
 }
 
 function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bound: number): Generator<Write> {
@@ -151,8 +129,8 @@ function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Wri
   const from = reader.head.since[offerChanges.tag]!
   const ordinal = posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true)[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
-  if (place === undefined || place.block.text(place.at).length === 0) return
-  const row = withOwnExactness(reader, offerChanges, [place.block.row(place.at)])[0]!
+  if (place === undefined || place.block.textBytes(place.at) === 0) return
+  const row = place.block.row(place.at)
   const seller = row.sides[0]!
   const key = bookKey(seller, id)
   yield [key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))]

@@ -1,95 +1,111 @@
 /**
  * Blocks: up to 2^shift consecutive records of one log in one value, each to be had without touching the others.
  *
- *     count:2 flags:1 sides:1
- *     hi:4×count   lo:4×count   index:4×count (only with flag 2)   end:4×count
- *     side refs:2×count×sides
- *     strings:2   end:4×strings   string bytes
- *     record texts
+ *     count:2 frames:2 strings:2 flags:1 sides:1
+ *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
+ *     frame, length, end: count × faces each; side: count × sides; string end: strings; frame end: frames
+ *     string bytes   frame bytes   bodies
  *
- * Numbers little-endian. `hi`, `lo`, `index` are the position; `end` is where the text ends, counted from the first text. A side ref points
- * into the strings of the block, which are distinct. Flag 1: some text holds numbers that `JSON.parse` would change.
+ * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
+ * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change), `length` its bytes, `end` where its body ends, counted from the
+ * first body. A body holds the values of the holes of its frame, each a code and what the code says:
+ *
+ *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
+ *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
+ *
+ * Strings are distinct: those of side columns, and values that come more than once.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
-import { crc32, text, Writer } from '../bytes.ts'
+import { copy, crc32, Region, SLACK, text } from '../bytes.ts'
 import { parseForReading } from '../json.ts'
-import { comparePositions, idOf, idText, type Position } from '../position.ts'
+import { idOf, idText, writeId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
-import { corrupt, leaveRoom } from './seal.ts'
+import { decodeFrame, type Frame } from './frame.ts'
+import { Holder } from './holder.ts'
+import { EXACT, FIXED, ID, INDEXED, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, type Row, STRING, TWO_FACED, WIDE } from './row.ts'
+import { corrupt } from './seal.ts'
+import type { Apart } from './text.ts'
 
-const EXACT = 1
-const INDEXED = 2
+/** Where texts are put together to be read. */
+let scratch = new Region(new Uint8Array(64 * 1024))
 
-/** One record on its way into a block. */
-export interface Row extends Position {
-  /** JSON members without braces: text on its way in, bytes where taken from an older block. */
-  readonly text: string | Uint8Array
-  readonly sides: readonly string[]
-  readonly exact: boolean
-}
-
-export class Block<R = any> {
+export class Block<R = any> extends Holder {
   readonly resource: Resource<R>
   readonly count: number
-  /** Bytes of the stored value, plus those of what is attached to it: what it weighs in the cache. */
-  weight: number
-  /** Told when something is attached to a cached block. */
-  grew: ((bytes: number) => void) | undefined
+  /** Counted by whoever decides what is worth keeping beside the block. */
+  asked = 0
   private readonly key: Uint8Array
   private checksum: number | undefined
-  protected readonly bytes: Uint8Array
-  protected readonly view: DataView
-  private readonly indexed: number
-  private readonly exact: boolean
-  private readonly strings: number
-  private readonly texts: number
+  /** The stored value, for copying from. */
+  readonly region: Region
+  private readonly bytes: Uint8Array
+  private readonly flags: number
+  private readonly faces: number
+  /** Bytes of a number of the table: 2 or 4. */
+  private readonly width: number
+  /** Where the parts of the value begin. */
+  private readonly table: number
+  private readonly sideAt: number
+  private readonly stringEnds: number
+  private readonly frameEnds: number
+  private readonly stringsAt: number
+  private readonly framesAt: number
+  private readonly bodies: number
+  private frames: (Frame | undefined)[] | undefined
   /** Side strings that were asked for as text. */
-  private readonly decoded: string[] = []
-  private attachments: Map<unknown, unknown> | undefined
+  private decoded: string[] | undefined
+  /** Which of the faces is shown, and which column stands for which. */
+  private face = 0
+  private columns: readonly number[] | undefined
 
   /**
    * @param sum the checksum of its seal, where it has one
    * @throws CORRUPT where the parts do not fit each other
    */
   constructor(resource: Resource<R>, payload: Uint8Array, key: Uint8Array = payload, sum?: number) {
+    super(payload.length + 400)
     this.checksum = sum
     this.resource = resource
     this.key = key
+    const { byteOffset, length, buffer } = payload
+    // A stored value has its seal behind the payload, so there is room nearly always.
+    this.region = byteOffset + length + SLACK <= buffer.byteLength ? new Region(payload) : Region.padded(payload)
     this.bytes = payload
-    this.weight = payload.length + 256
-    this.view = new DataView(payload.buffer, payload.byteOffset, payload.length)
-    if (payload.length < 4) throw corrupt(key, 'the block is too short')
-    this.count = this.view.getUint16(0, true)
-    const flags = payload[2]!
-    this.exact = (flags & EXACT) !== 0
-    this.indexed = flags & INDEXED ? 1 : 0
-    this.strings = 4 + this.count * (12 + 4 * this.indexed + 2 * resource.sides.length)
-    if (payload[3] !== resource.sides.length || this.strings + 2 > payload.length) throw corrupt(key, 'the block has another shape')
-    const stringCount = this.view.getUint16(this.strings, true)
-    if (this.strings + 2 + 4 * stringCount > payload.length) throw corrupt(key, 'the block has another shape')
-    this.texts = this.strings + 2 + 4 * stringCount + (stringCount ? this.view.getUint32(this.strings + 4 * stringCount - 2, true) : 0)
-    if (this.texts + (this.count ? this.end(this.count - 1) : 0) !== payload.length) throw corrupt(key, 'the block has another length')
+    if (payload.length < FIXED) throw corrupt(key, 'the block is too short')
+    this.count = u16(payload, 0)
+    const frames = u16(payload, 2)
+    const strings = u16(payload, 4)
+    this.flags = payload[6]!
+    this.faces = this.flags & TWO_FACED ? 2 : 1
+    this.width = this.flags & WIDE ? 4 : 2
+    const { count, width } = this
+    this.table = FIXED + count * (this.flags & INDEXED ? 12 : 8)
+    this.sideAt = this.table + 3 * width * count * this.faces
+    this.stringEnds = this.sideAt + width * count * resource.sides.length
+    this.frameEnds = this.stringEnds + width * strings
+    this.stringsAt = this.frameEnds + width * frames
+    if (payload[7] !== resource.sides.length || this.stringsAt > payload.length) throw corrupt(key, 'the block has another shape')
+    this.framesAt = this.stringsAt + (strings ? this.number(this.frameEnds - width) : 0)
+    this.bodies = this.framesAt + (frames ? this.number(this.stringsAt - width) : 0)
+    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== payload.length) throw corrupt(key, 'the block has another length')
+  }
+
+  /** A number of the table. */
+  private number(at: number): number {
+    const { bytes } = this
+    return this.width === 2 ? bytes[at]! | (bytes[at + 1]! << 8) : u32(bytes, at)
   }
 
   hi(at: number): number {
-    return this.view.getUint32(4 + 4 * at, true)
+    return u32(this.bytes, FIXED + 4 * at)
   }
 
   lo(at: number): number {
-    return this.view.getUint32(4 + 4 * (this.count + at), true)
+    return u32(this.bytes, FIXED + 4 * (this.count + at))
   }
 
   index(at: number): number {
-    return this.indexed ? this.view.getUint32(4 + 4 * (2 * this.count + at), true) : 0
-  }
-
-  private end(at: number): number {
-    return this.view.getUint32(4 + 4 * ((2 + this.indexed) * this.count + at), true)
-  }
-
-  /** Negative where the record lies before `to`, positive where after. */
-  compare(at: number, to: Position): number {
-    return comparePositions(this.hi(at), this.lo(at), this.index(at), to)
+    return this.flags & INDEXED ? u32(this.bytes, FIXED + 4 * (2 * this.count + at)) : 0
   }
 
   /** The 64-bit id of a record: its own, or that of its operation. */
@@ -109,64 +125,156 @@ export class Block<R = any> {
     return this.checksum
   }
 
-  /** The wire members of a record without braces and `_links`: a view of the block, not to be written to. */
+  /** Where `column` (frame, length, end) of the text of a record stands. */
+  private cell(column: number, at: number, face = this.face): number {
+    return this.table + this.width * ((column * this.count + at) * this.faces + face)
+  }
+
+  /** How many bytes {@link write} writes; none where the record has no text. */
+  textBytes(at: number): number {
+    return this.number(this.cell(1, at))
+  }
+
+  private frame(at: number, face = this.face): Frame {
+    const number = this.number(this.cell(0, at, face)) & ~EXACT
+    this.frames ??= []
+    const held = this.frames[number]
+    if (held) return held
+    const end = this.frameEnds + this.width * number
+    const frame = decodeFrame(this.bytes, this.framesAt + (number ? this.number(end - this.width) : 0), this.framesAt + this.number(end))
+    this.frames[number] = frame
+    return frame
+  }
+
+  private body(at: number, face = this.face): number {
+    return this.bodies + (at + face ? this.number(this.cell(2, at, face) - this.width) : 0)
+  }
+
+  /**
+   * Writes the wire members of a record without braces and `_links` into `out`, which has room for {@link textBytes} and the slack of `copy`;
+   * returns where they end.
+   */
+  write(at: number, out: Region, to: number): number {
+    const { bytes, region } = this
+    const { pieces, ends } = this.frame(at)
+    const start = to
+    let from = this.body(at)
+    let end = ends[0]!
+    to = copy(out, to, pieces, 0, end)
+    for (let hole = 1; hole < ends.length; hole++) {
+      const code = bytes[from++]!
+      if (code <= MAX_LITERAL) {
+        to = copy(out, to, region, from, code)
+        from += code
+      } else if (code < LITERAL) {
+        const string = (code - STRING) * 256 + bytes[from++]!
+        const begin = this.stringStart(string)
+        to = copy(out, to, region, begin, this.stringEnd(string) - begin)
+      } else if (code === LITERAL) {
+        const length = u32(bytes, from)
+        to = copy(out, to, region, from + 4, length)
+        from += 4 + length
+      } else if (code === LEDGER) to = writeId(out.bytes, to, 0, this.hi(at))
+      else {
+        to = writeId(out.bytes, to, this.hi(at), this.lo(at))
+        if (code === INDEXED_ID) {
+          out.bytes[to++] = 45
+          to = writeId(out.bytes, to, 0, this.index(at))
+        }
+      }
+      const begin = end
+      end = ends[hole]!
+      to = copy(out, to, pieces, begin, end - begin)
+    }
+    if (to - start !== this.textBytes(at)) throw corrupt(this.key, 'a text of the block has another length')
+    return to
+  }
+
+  /** The wire members of a record without braces and `_links`, in bytes of their own. */
   text(at: number): Uint8Array {
-    return this.bytes.subarray(this.texts + (at ? this.end(at - 1) : 0), this.texts + this.end(at))
+    const length = this.textBytes(at)
+    const out = new Region(new Uint8Array(length + SLACK))
+    this.write(at, out, 0)
+    return out.bytes.subarray(0, length)
   }
 
-  /** Bytes of the texts of records `from` to `to`, the last excluded. */
-  textBytes(from: number, to: number): number {
-    return to === 0 ? 0 : this.end(to - 1) - (from ? this.end(from - 1) : 0)
+  /** The record as JSON text, without `_links`. */
+  json(at: number): string {
+    const room = this.textBytes(at) + 2 + SLACK
+    if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
+    const { bytes } = scratch
+    bytes[0] = 123
+    const end = this.write(at, scratch, 1)
+    bytes[end] = 125
+    return text(bytes, 0, end + 1)
   }
 
-  /** The bytes of a side column of a record: a view of the block, not to be written to. */
-  sideBytes(at: number, column: number): Uint8Array {
-    return this.string(this.ref(at, column))
+  private stringStart(string: number): number {
+    return this.stringsAt + (string ? this.number(this.stringEnds + this.width * (string - 1)) : 0)
+  }
+
+  private stringEnd(string: number): number {
+    return this.stringsAt + this.number(this.stringEnds + this.width * string)
   }
 
   /** Which of the block's strings a side column holds. */
-  protected ref(at: number, column: number): number {
-    const refs = 4 + 4 * (3 + this.indexed) * this.count
-    return this.view.getUint16(refs + 2 * (at * this.resource.sides.length + column), true)
+  private ref(at: number, column: number): number {
+    return this.number(this.sideAt + this.width * (at * this.resource.sides.length + (this.columns?.[column] ?? column)))
   }
 
-  protected string(ref: number): Uint8Array {
-    const first = this.strings + 2
-    const start = first + 4 * this.view.getUint16(this.strings, true)
-    const from = ref ? this.view.getUint32(first + 4 * (ref - 1), true) : 0
-    return this.bytes.subarray(start + from, start + this.view.getUint32(first + 4 * ref, true))
+  /** Where a side column of a record begins in {@link region}, and how long it is. */
+  sideStart(at: number, column: number): number {
+    return this.stringStart(this.ref(at, column))
+  }
+
+  sideLength(at: number, column: number): number {
+    const ref = this.ref(at, column)
+    return this.stringEnd(ref) - this.stringStart(ref)
   }
 
   side(at: number, column: number): string {
     const ref = this.ref(at, column)
-    this.decoded[ref] ??= text(this.string(ref))
+    this.decoded ??= []
+    this.decoded[ref] ??= text(this.bytes, this.stringStart(ref), this.stringEnd(ref))
     return this.decoded[ref]
-  }
-
-  sides(at: number): { [column: string]: string } {
-    const sides: { [column: string]: string } = {}
-    for (const [column, name] of this.resource.sides.entries()) sides[name] = this.side(at, column)
-    return sides
   }
 
   /** The members of a record as plain JSON: numbers rounded where JavaScript rounds them, unless they need exactness. */
   members(at: number): OpenRecord {
-    const json = `{${text(this.text(at))}}`
-    return (this.exact ? parseForReading(json) : JSON.parse(json)) as OpenRecord
+    return this.parse(this.json(at), at)
   }
 
   /** The typed record. */
   record(at: number): R {
-    const json = `{${text(this.text(at))}}`
-    return this.resource.decode((this.exact ? parseForReading(json) : JSON.parse(json)) as OpenRecord, this.id(at), json)
+    const json = this.json(at)
+    return this.resource.decode(this.parse(json, at), this.id(at), json)
   }
 
-  /** The same records with other texts and sides, both stored beside the first; made without copying. */
-  turned({ text, columns }: Turning): Block<R> {
+  private parse(json: string, at: number): OpenRecord {
+    return (this.isExact(at) ? parseForReading(json) : JSON.parse(json)) as OpenRecord
+  }
+
+  private isExact(at: number): boolean {
+    return (this.number(this.cell(0, at)) & EXACT) !== 0
+  }
+
+  /** The same records with their other face, and side columns in another order; made without copying. */
+  turned(columns: readonly number[]): Block<R> {
     return this.attach(
       'turned',
-      () => new TurnedBlock(this, this.bytes, text, columns),
-      () => 256,
+      () => {
+        const turned = new Block(this.resource, this.bytes)
+        turned.face = 1
+        turned.columns = columns
+        turned.weight = 400
+        // What hangs on the turned block hangs on the stored one.
+        turned.grew = (bytes) => {
+          this.weight += bytes
+          this.grew?.(bytes)
+        }
+        return turned
+      },
+      () => 400,
     )
   }
 
@@ -176,104 +284,41 @@ export class Block<R = any> {
       hi: this.hi(at),
       lo: this.lo(at),
       index: this.index(at),
-      text: this.text(at),
+      texts: Array.from({ length: this.faces }, (_, face) => this.apart(at, face)),
       sides: this.resource.sides.map((_, column) => this.side(at, column)),
-      exact: this.exact,
+      exact: this.isExact(at),
     }
   }
 
-  /**
-   * What `make` gave for `key` the first time, kept as long as the block is cached: finished wire text, for instance.
-   * @param bytes what it weighs
-   */
-  attach<T>(key: unknown, make: () => T, bytes: (made: T) => number): T {
-    this.attachments ??= new Map()
-    const held = this.attachments.get(key) as T | undefined
-    if (held !== undefined) return held
-    const made = make()
-    this.attachments.set(key, made)
-    const more = bytes(made)
-    this.weight += more
-    this.grew?.(more)
-    return made
-  }
-
-  attached<T>(key: unknown): T | undefined {
-    return this.attachments?.get(key) as T | undefined
-  }
-}
-
-/** Where the other view of a record is stored: the side column of its text, and its side columns in their order. */
-export interface Turning {
-  readonly text: number
-  readonly columns: readonly number[]
-}
-
-class TurnedBlock<R> extends Block<R> {
-  private readonly textColumn: number
-  private readonly columns: readonly number[]
-
-  constructor(of: Block<R>, payload: Uint8Array, textColumn: number, columns: readonly number[]) {
-    super(of.resource, payload)
-    this.weight = 256
-    this.textColumn = textColumn
-    this.columns = columns
-    // What hangs on the turned block hangs on the stored one.
-    this.grew = (bytes) => {
-      of.weight += bytes
-      of.grew?.(bytes)
+  private apart(at: number, face: number): Apart {
+    const { text: frame, ends } = this.frame(at, face)
+    const values: string[] = []
+    let from = this.body(at, face)
+    for (let hole = 1; hole < ends.length; hole++) {
+      const { value, next } = this.value(at, from)
+      values.push(value)
+      from = next
     }
+    return { frame, values }
   }
 
-  override text(at: number): Uint8Array {
-    return this.string(super.ref(at, this.textColumn))
-  }
-
-  protected override ref(at: number, column: number): number {
-    return super.ref(at, this.columns[column] ?? column)
-  }
-}
-
-/** The value of a block, with room for its seal at the end. */
-export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint8Array {
-  const columns = resource.sides.length
-  let flags = resource.indexed ? INDEXED : 0
-  let size = 64
-  const refs = new Map<string, number>()
-  for (const row of rows) {
-    if (row.exact) flags |= EXACT
-    size += row.text.length + 24
-    for (const side of row.sides) if (!refs.has(side)) refs.set(side, refs.size)
-  }
-  const out = new Writer(size + refs.size * 64)
-  out.u16(rows.length)
-  out.u8(flags)
-  out.u8(columns)
-  for (const row of rows) out.u32(row.hi)
-  for (const row of rows) out.u32(row.lo)
-  if (resource.indexed) for (const row of rows) out.u32(row.index)
-  const ends = out.length
-  for (let i = 0; i < rows.length; i++) out.u32(0)
-  for (const row of rows) for (const side of row.sides) out.u16(refs.get(side)!)
-
-  out.u16(refs.size)
-  const stringEnds = out.length
-  for (let i = 0; i < refs.size; i++) out.u32(0)
-  let written = 0
-  let next = 0
-  for (const string of refs.keys()) {
-    written += out.text(string)
-    out.setU32(stringEnds + 4 * next++, written)
-  }
-  written = 0
-  for (const [at, row] of rows.entries()) {
-    if (typeof row.text === 'string') written += out.text(row.text)
-    else {
-      out.raw(row.text)
-      written += row.text.length
+  /** The value in a hole whose code is at `from`, and where the code of the next one is. */
+  private value(at: number, from: number): { value: string; next: number } {
+    const { bytes } = this
+    const code = bytes[from]!
+    const literal = (start: number, next: number) => ({ value: text(bytes, start, next), next })
+    if (code <= MAX_LITERAL) return literal(from + 1, from + 1 + code)
+    if (code === LITERAL) return literal(from + 5, from + 5 + u32(bytes, from + 1))
+    if (code === LEDGER) return { value: String(this.hi(at)), next: from + 1 }
+    if (code < LITERAL) {
+      const string = (code - STRING) * 256 + bytes[from + 1]!
+      return { value: text(bytes, this.stringStart(string), this.stringEnd(string)), next: from + 2 }
     }
-    out.setU32(ends + 4 * at, written)
+    const id = idText(this.hi(at), this.lo(at))
+    return { value: code === ID ? id : `${id}-${this.index(at)}`, next: from + 1 }
   }
-  leaveRoom(out)
-  return out.finish()
 }
+
+const u16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8)
+const u32 = (bytes: Uint8Array, at: number): number =>
+  (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0

@@ -20,6 +20,8 @@ export interface Place {
 export interface Encoded {
   /** JSON members without the braces. */
   readonly text: string
+  /** The same seen from the other side, for records that have one. */
+  readonly turned?: string
   readonly sides: readonly string[]
   /** Holds numbers that `JSON.parse` would change. */
   readonly exact: boolean

@@ -111,7 +111,7 @@ export const operations: Resource<Operation> = {
   tag: 3,
   shift: 4,
   indexed: false,
-  sides: ['transaction', 'created_at', 'source', 'participants'],
+  sides: ['transaction', 'created_at', 'source', 'participants', 'type_i'],
   decode(members: any, id, source) {
     members.id = id
     if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
@@ -163,7 +163,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
 
   const source = input.source_account ?? owner.account
   const named = distinct([source, ...accountMembers.map((name) => input[name])])
-  const sides = [owner.hash, place.closedAt, source, extraText(distinct(participants ?? []), named)]
+  const sides = [owner.hash, place.closedAt, source, extraText(distinct(participants ?? []), named), String(code)]
   let head = `"id":${token},"paging_token":"${token}"`
   let members: object = rest
   if (paymentTypes.has(input.type) && rest['amount'] !== undefined) {

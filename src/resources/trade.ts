@@ -80,7 +80,7 @@ export const trades: Resource<Trade> = {
   tag: 5,
   shift: 3,
   indexed: true,
-  sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset', 'turned'],
+  sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset'],
   decode: (members) => members as Trade,
 }
 
@@ -136,14 +136,8 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   }
   members['price'] = priceOf(ratio)
   const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
-  const turned = compose(head, turnTrade(members), []).text
-  return compose(head, members, [
-    input.base_account ?? '',
-    input.counter_account ?? '',
-    assetKey(input, 'base'),
-    assetKey(input, 'counter'),
-    turned,
-  ])
+  const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
+  return { ...compose(head, members, sides), turned: compose(head, turnTrade(members), []).text }
 }
 
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */
@@ -228,5 +222,5 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
     const pair = pairOf(filter)
     return pair && pair[0] !== pair[1] ? { column: trades.sides.indexOf('base_asset'), wanted: pair[0] } : undefined
   },
-  turning: { text: trades.sides.indexOf('turned'), columns: [1, 0, 3, 2] },
+  turning: [1, 0, 3, 2],
 }

@@ -79,7 +79,7 @@ export const transactions: Resource<Transaction> = {
   tag: 2,
   shift: 2,
   indexed: false,
-  sides: ['account', 'participants'],
+  sides: ['account', 'participants', 'hash'],
   decode,
 }
 
@@ -123,5 +123,5 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
   const all = distinct([account, ...(participants ?? []), ...affected])
   // `successful` is an open member: shown where given, and where false, since a failed one must say so.
   const shown = successful === undefined ? rest : { ...rest, successful }
-  return compose(head, shown, [account, extraText(all, [account])])
+  return compose(head, shown, [account, extraText(all, [account]), hash])
 }

@@ -2,8 +2,10 @@
  * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
  */
 import { FolioError } from '../errors.ts'
-import { Block, encodeBlock } from '../layout/block.ts'
+import { Block } from '../layout/block.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
+import { takeApart } from '../layout/text.ts'
 import { params, pathNames } from '../params.ts'
 import { MAX_OPERATION, splitId } from '../position.ts'
 import type { List, One } from '../query.ts'
@@ -96,6 +98,8 @@ const finders: Record<One<any>['by'], (reader: Reader, value: any) => Place | un
 
 /** An account has no stored record: its id is all there is. */
 function accountBlock(id: string): Block {
-  const value = encodeBlock(accounts, [{ hi: 0, lo: 0, index: 0, text: `"id":${JSON.stringify(id)}`, sides: [id], exact: false }])
+  const value = encodeBlock(accounts, [
+    { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
+  ])
   return new Block(accounts, value.subarray(0, value.length - SEAL_BYTES))
 }

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { crc32, portableCrc32, VarintReader, Writer } from '../../src/bytes.ts'
-import { Block, encodeBlock, type Row } from '../../src/layout/block.ts'
+import { Block } from '../../src/layout/block.ts'
 import { Cache } from '../../src/layout/cache.ts'
+import { encodeBlock } from '../../src/layout/encode-block.ts'
 import {
   decodeEdge,
   decodePage,
@@ -16,7 +17,9 @@ import {
   slice,
   truncate,
 } from '../../src/layout/posting.ts'
+import type { Row } from '../../src/layout/row.ts'
 import { SEAL_BYTES, seal, unseal } from '../../src/layout/seal.ts'
+import { type Apart, takeApart } from '../../src/layout/text.ts'
 import { comparePositions, idOf, idText, low, MAX_ID, parseCursor, parseId, splitId } from '../../src/position.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
@@ -124,13 +127,36 @@ describe('posting lists', () => {
     }))
 })
 
+const json = fc
+  .tuple(fc.jsonValue({ maxDepth: 3 }), fc.array(fc.string({ unit: 'grapheme', minLength: 90, maxLength: 300 }), { maxLength: 3 }))
+  .map(([value, long]) => JSON.stringify({ value, long, hash: 'ab'.repeat(32), id: 12345 }).slice(1, -1))
+
 const row = fc.record({
   hi: fc.nat(2 ** 31 - 1),
   lo: fc.nat(),
   index: fc.nat(),
-  text: fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => `"x":${JSON.stringify(text)}`),
+  texts: fc.tuple(json.map(takeApart)),
   sides: fc.tuple(fc.string({ unit: 'grapheme', maxLength: 5 }), fc.constantFrom('', 'GA', 'nul\u0000')),
   exact: fc.boolean(),
+})
+
+const putTogether = ({ frame, values }: Apart): string =>
+  frame.split('\u0000').reduce((text, piece, hole) => text + values[hole - 1]! + piece)
+
+describe('texts', () => {
+  test('come back from their parts', () =>
+    holds(json, 300, (text) => {
+      expect(putTogether(takeApart(text))).toBe(text)
+    }))
+
+  test.each([
+    ['"a":"GABC","type":"credit_alphanum4","n":-1.50e3', '"a":"□","type":"credit_alphanum4","n":□', ['GABC', '-1.50e3']],
+    [String.raw`"a\\":"x\"y","b":["UP",{"c":1}],"d":true`, String.raw`"a\\":"□","b":["□",{"c":□}],"d":true`, [String.raw`x\"y`, 'UP', '1']],
+    ['', '', []],
+    [`"x":"${'A'.repeat(101)}","y":"${'B'.repeat(101)}","z":"C"`, '"x":"□","z":"□"', [`${'A'.repeat(101)}","y":"${'B'.repeat(101)}`, 'C']],
+  ])('%s', (text, frame, values) => {
+    expect(takeApart(text)).toEqual({ frame: frame.replaceAll('□', '\u0000'), values })
+  })
 })
 
 describe('blocks', () => {
@@ -139,7 +165,7 @@ describe('blocks', () => {
       const value = payload(encodeBlock(effects, rows))
       const block = new Block(effects, value)
       expect(block.count).toBe(rows.length)
-      for (const [at, { hi, lo, index, text, sides }] of rows.entries()) {
+      for (const [at, { hi, lo, index, texts, sides }] of rows.entries()) {
         expect([
           block.hi(at),
           block.lo(at),
@@ -147,9 +173,9 @@ describe('blocks', () => {
           Buffer.from(block.text(at)).toString(),
           block.side(at, 0),
           block.side(at, 1),
-        ]).toEqual([hi, lo, index, text, ...sides])
+        ]).toEqual([hi, lo, index, putTogether(texts[0]), ...sides])
         expect(block.token(at)).toBe(`${(BigInt(hi) << 32n) | BigInt(lo)}-${index}`)
-        expect(block.textBytes(at, at + 1)).toBe(block.text(at).length)
+        expect(block.textBytes(at)).toBe(block.text(at).length)
       }
       const again: Row[] = rows.map((_, at) => block.row(at))
       expect(payload(encodeBlock(effects, again))).toEqual(value)

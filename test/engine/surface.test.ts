@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hex } from '../../src/bytes.ts'
 import * as folio from '../../src/index.ts'
-import { encodeBlock } from '../../src/layout/block.ts'
+import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { fingerprint } from '../../src/layout/head.ts'
 import {
@@ -20,6 +20,7 @@ import {
 } from '../../src/layout/keys.ts'
 import { encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
 import { SEAL_BYTES, seal } from '../../src/layout/seal.ts'
+import { takeApart } from '../../src/layout/text.ts'
 import { indexes, logs } from '../../src/logs.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
@@ -40,6 +41,7 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('names that others import', () => {
   test('values', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
+      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT Region SLACK after catalogue checkScan closeSchema copy errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore writeId"`,
       `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT after catalogue checkScan closeSchema errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore"`,
     ))
   test('types', () =>
@@ -145,11 +147,11 @@ test('the fingerprint of a store: logs with block sizes and columns, indexes wit
   expect(fingerprint(logs, indexes).split('; ')).toMatchInlineSnapshot(`
     [
       "1=ledger/3(ends top_offer filed)",
-      "2=transaction/2(account participants)",
-      "3=operation/4(transaction created_at source participants)",
+      "2=transaction/2(account participants hash)",
+      "3=operation/4(transaction created_at source participants type_i)",
       "4=effect/5(created_at account)",
-      "5=trade/3(base_account counter_account base_asset counter_asset turned)",
-      "6=failed transaction/2(account participants)",
+      "5=trade/3(base_account counter_account base_asset counter_asset)",
+      "6=failed transaction/2(account participants hash)",
       "7=offer change/4(seller id ledger created_at)",
       "1=account of transaction",
       "2=account of failed transaction",
@@ -192,18 +194,18 @@ describe('bytes of values', () => {
 
   test('a block of two effects', () => {
     const rows = [
-      { hi: 1, lo: 4097, index: 1, text: '"a":1', sides: ['2019-06-01T12:00:00Z', 'GA'], exact: false },
-      { hi: 1, lo: 4097, index: 2, text: '"b":"é"', sides: ['2019-06-01T12:00:00Z', 'GB'], exact: false },
+      { hi: 1, lo: 4097, index: 1, texts: [takeApart('"a":1')], sides: ['2019-06-01T12:00:00Z', 'GA'], exact: false },
+      { hi: 1, lo: 4097, index: 2, texts: [takeApart('"b":"é"')], sides: ['2019-06-01T12:00:00Z', 'GB'], exact: false },
     ]
     expect(sealed(blockKey(4, 0), encodeBlock(effects, rows))).toMatchInlineSnapshot(
-      `"02000202010000000100000001100000011000000100000002000000050000000d00000000000100000002000300140000001600000018000000323031392d30362d30315431323a30303a30305a474147422261223a312262223a22c3a92201080fa2b8"`,
+      `"0200020003000202010000000100000001100000011000000100000002000000000001000500080002000500000001000000020014001600180005000c00323031392d30362d30315431323a30303a30305a474147422261223a002262223a220022013102c3a90159a2840a"`,
     )
   })
 
   test('a block of a ledger with numbers that need care', () => {
-    const rows = [{ hi: 5, lo: 0, index: 0, text: '"n":1.50', sides: ['0,1', '9', '0'], exact: true }]
+    const rows = [{ hi: 5, lo: 0, index: 0, texts: [takeApart('"n":1.50')], sides: ['0,1', '9', '0'], exact: true }]
     expect(sealed(blockKey(1, 0), encodeBlock(ledgers, rows))).toMatchInlineSnapshot(
-      `"010001030500000000000000080000000000010002000300030000000400000005000000302c313930226e223a312e3530014121bd72"`,
+      `"010001000300000305000000000000000080080005000000010002000300040005000300302c3139300d0b0004312e353001b1c9a894"`,
     )
   })
 

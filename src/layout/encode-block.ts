@@ -1,0 +1,149 @@
+/** Writing blocks: see the picture in `block.ts`. The value depends on the rows alone, so that history taken back leaves the bytes it found. */
+import { Writer } from '../bytes.ts'
+import { idText } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { decodeFrame, encodeFrame } from './frame.ts'
+import {
+  EXACT,
+  ID,
+  INDEXED,
+  INDEXED_ID,
+  LEDGER,
+  LITERAL,
+  MAX_LITERAL,
+  MAX_STRINGS,
+  MIN_SHARED,
+  type Row,
+  STRING,
+  TWO_FACED,
+  WIDE,
+} from './row.ts'
+import { leaveRoom } from './seal.ts'
+
+/** The value of a block, with room for its seal at the end. */
+export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint8Array {
+  const faces = rows[0]?.texts.length ?? 1
+  const { strings, frames, size } = shared(rows)
+  let flags = (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0)
+  // A character is three bytes at the most.
+  if (size * 3 > 65535) flags |= WIDE
+  const width = flags & WIDE ? 4 : 2
+
+  const out = new Writer(size + rows.length * (16 + width * (3 * faces + resource.sides.length)))
+  out.u16(rows.length)
+  out.u16(frames.size)
+  out.u16(strings.size)
+  out.u8(flags)
+  out.u8(resource.sides.length)
+  for (const { hi } of rows) out.u32(hi)
+  for (const { lo } of rows) out.u32(lo)
+  if (resource.indexed) for (const { index } of rows) out.u32(index)
+  const number = (value: number): void => (width === 4 ? out.u32(value) : out.u16(value))
+  const set = (at: number, value: number): void => (width === 4 ? out.setU32(at, value) : out.setU16(at, value))
+  for (const { texts, exact } of rows) for (const { frame } of texts) number(frames.get(frame)! | (exact ? EXACT : 0))
+  const lengths = out.length
+  const ends = lengths + width * rows.length * faces
+  out.skip(2 * width * rows.length * faces)
+  for (const { sides } of rows) for (const side of sides) number(strings.get(side)!)
+
+  const tables = out.length
+  out.skip(width * (strings.size + frames.size))
+  /** Bytes of each string, then of each frame. */
+  const sizes: number[] = []
+  let part = out.length
+  for (const string of strings.keys()) {
+    sizes.push(out.text(string))
+    set(tables + width * (sizes.length - 1), out.length - part)
+  }
+  part = out.length
+  for (const frame of frames.keys()) {
+    const bytes = encodeFrame(frame)
+    out.raw(bytes)
+    sizes.push(decodeFrame(bytes, 0, bytes.length).ends.at(-1)!)
+    set(tables + width * (sizes.length - 1), out.length - part)
+  }
+  part = out.length
+  let cell = 0
+  for (const row of rows) {
+    const id = idText(row.hi, row.lo)
+    for (const { frame, values } of row.texts) {
+      let length = sizes[strings.size + frames.get(frame)!]!
+      for (const value of values) length += writeValue(out, value, row, id, strings, sizes)
+      set(lengths + width * cell, length)
+      set(ends + width * cell, out.length - part)
+      cell++
+    }
+  }
+  leaveRoom(out)
+  return out.finish()
+}
+
+/** What records of a block have in common: strings and frames with their numbers; and about how many characters there are to write. */
+function shared(rows: readonly Row[]): { strings: Map<string, number>; frames: Map<string, number>; size: number } {
+  const strings = new Map<string, number>()
+  const frames = new Map<string, number>()
+  const once = new Set<string>()
+  let size = 64
+  const add = (to: Map<string, number>, value: string): void => {
+    if (to.has(value)) return
+    to.set(value, to.size)
+    size += value.length + 4
+  }
+  for (const { sides, texts } of rows) {
+    for (const side of sides) add(strings, side)
+    for (const { frame } of texts) add(frames, frame)
+  }
+  for (const row of rows) {
+    const id = idText(row.hi, row.lo)
+    for (const { values } of row.texts)
+      for (const value of values) {
+        size += value.length + 5
+        if (value.length < MIN_SHARED || strings.has(value) || value.startsWith(id)) continue
+        if (!once.has(value)) once.add(value)
+        else if (strings.size < MAX_STRINGS) add(strings, value)
+      }
+  }
+  return { strings, frames, size }
+}
+
+/** Writes a value of a hole; returns how many bytes it stands for in the text. */
+function writeValue(
+  out: Writer,
+  value: string,
+  { hi, index }: Row,
+  id: string,
+  strings: Map<string, number>,
+  sizes: readonly number[],
+): number {
+  if (value.length >= MIN_SHARED) {
+    if (value.startsWith(id)) {
+      if (value.length === id.length) return code(out, ID, value)
+      if (value === `${id}-${index}`) return code(out, INDEXED_ID, value)
+    }
+    const string = strings.get(value)
+    if (string !== undefined && string < MAX_STRINGS) {
+      out.u8(STRING + (string >> 8))
+      out.u8(string & 255)
+      return sizes[string]!
+    }
+    if (value.length <= 10 && value === String(hi)) return code(out, LEDGER, value)
+  }
+  if (value.length * 3 <= MAX_LITERAL) {
+    const at = out.length
+    out.u8(0)
+    const length = out.text(value)
+    out.setU8(at, length)
+    return length
+  }
+  out.u8(LITERAL)
+  const at = out.length
+  out.u32(0)
+  const length = out.text(value)
+  out.setU32(at, length)
+  return length
+}
+
+function code(out: Writer, code: number, value: string): number {
+  out.u8(code)
+  return value.length
+}

@@ -1,0 +1,82 @@
+/**
+ * Frames as bytes: UTF-8, but that a byte from 1 to 31 and the byte behind it stand for what the vocabulary says, and 0 for a hole.
+ * Few and in every block, each is worked out once.
+ */
+import { Region, text, utf8 } from '../bytes.ts'
+import { abbreviate, meaning } from './vocabulary.ts'
+
+/** A frame as bytes, cut at its holes. */
+export interface Frame {
+  readonly text: string
+  /** What stands between the holes, one behind the other. */
+  readonly pieces: Region
+  /** Where each piece ends: one more than there are holes. */
+  readonly ends: readonly number[]
+  /** As blocks hold it. */
+  readonly stored: Uint8Array
+}
+
+/** Bounded, since texts may be of any shape. */
+const MAX_KNOWN = 4096
+/** By a hash of the stored bytes. Of two with the same hash the one met last is kept. */
+const byHash = new Map<number, Frame>()
+const byText = new Map<string, Uint8Array>()
+
+function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(key, value)
+  return value
+}
+
+/** The bytes that a block holds for a frame. */
+export function encodeFrame(frame: string): Uint8Array {
+  const held = byText.get(frame)
+  if (held) return held
+  const out: number[] = []
+  const short = abbreviate(frame)
+  for (let at = 0; at < short.length; ) {
+    const code = short.charCodeAt(at)
+    // The character behind a code is a byte, not text.
+    const end = code > 0 && code < 32 ? at + 2 : at + String.fromCodePoint(short.codePointAt(at)!).length
+    if (end === at + 2 && code < 32) out.push(code, short.charCodeAt(at + 1))
+    else out.push(...utf8(short.slice(at, end)))
+    at = end
+  }
+  return keep(byText, frame, Uint8Array.from(out))
+}
+
+/** The frame that `bytes[from, to)` stand for. */
+export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame {
+  let hash = to - from
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
+  const held = byHash.get(hash)
+  if (held && matches(held.stored, bytes, from, to)) return held
+  let frame = ''
+  for (let at = from; at < to; ) {
+    const code = bytes[at]!
+    if (code > 0 && code < 32) {
+      frame += meaning(code, bytes[at + 1]!)
+      at += 2
+      continue
+    }
+    let end = at + 1
+    while (end < to && (bytes[end]! >= 32 || bytes[end] === 0)) end++
+    frame += text(bytes, at, end)
+    at = end
+  }
+  let end = 0
+  const pieces = frame.split('\u0000').map(utf8)
+  const ends = pieces.map((piece) => (end += piece.length))
+  return keep(byHash, hash, {
+    text: frame,
+    pieces: Region.padded(utf8(frame.replaceAll('\u0000', ''))),
+    ends,
+    stored: bytes.slice(from, to),
+  })
+}
+
+function matches(stored: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (stored.length !== to - from) return false
+  for (let at = 0; at < stored.length; at++) if (stored[at] !== bytes[from + at]) return false
+  return true
+}

@@ -1,0 +1,30 @@
+/**
+ * What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `block.ts`.
+ */
+import type { Position } from '../position.ts'
+import type { Apart } from './text.ts'
+
+/** One record on its way into a block. */
+export interface Row extends Position {
+  /** JSON members without braces, taken apart; a second text where the record has two faces. */
+  readonly texts: readonly Apart[]
+  readonly sides: readonly string[]
+  readonly exact: boolean
+}
+
+/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change. */
+export const EXACT = 0x8000
+export const INDEXED = 2
+export const TWO_FACED = 4
+export const WIDE = 8
+
+export const MAX_LITERAL = 199
+export const STRING = 200
+export const MAX_STRINGS = 32 * 256
+export const LITERAL = 232
+export const ID = 233
+export const INDEXED_ID = 234
+export const LEDGER = 235
+/** Shorter values are not worth a string of their own. */
+export const MIN_SHARED = 4
+export const FIXED = 8
