@@ -20,7 +20,11 @@ interface StoreRow {
 }
 
 export const stores = {
-  level: { persistent: true, open: (data, { mustExist, damaged }) => level(data, { mustExist, checkFiles: !damaged }), checkFiles },
+  level: {
+    persistent: true,
+    open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
+    checkFiles,
+  },
   memory: { persistent: false, open: () => memory() },
 } satisfies Record<string, StoreRow>
 

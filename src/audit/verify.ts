@@ -73,7 +73,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   })
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
-  const noted = (await readMark(store.note))?.last ?? 0
+  const noted = (await readMark(store.note).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(MARK, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   const found = intent && tried(() => decodeIntent(intent))
   return { head: head ?? emptyHead, ...(found && { unfinished: kindOf(found) }) }

@@ -1,7 +1,7 @@
 /**
  * How far history reached: noted beside the data by a store that has a place for that, so that data which went back in time is noticed.
  * **Invariant:** what is noted was durable before: the note may lag behind the data, by a second at the most while ledgers come in and not at all
- * after a close, and is never ahead of them. A note that cannot be read or written is passed over, since it only ever adds a warning.
+ * after a close, and is never ahead of them. One that cannot be written is passed over, since it only ever adds a warning.
  */
 import { FolioError } from '../errors.ts'
 import { decodeMark, encodeMark, type Head, type HighWater } from '../layout/head.ts'
@@ -59,12 +59,11 @@ export class Mark {
   }
 }
 
-/** What is noted; nothing where that is damaged. */
+/**
+ * What is noted; nothing where a loss of power left only zeros, since a note is not synced.
+ * @throws CORRUPT where it is damaged: then nothing tells whether the data went back
+ */
 export async function readMark(note: Store['note']): Promise<HighWater | undefined> {
   const value = await note?.read()
-  try {
-    return value && decodeMark(value)
-  } catch {
-    return undefined
-  }
+  return value?.some((byte) => byte !== 0) ? decodeMark(value) : undefined
 }

@@ -51,7 +51,7 @@ describe('data that went back in time', () => {
     expect(await held(data, async (ledger) => ledger.head!.last)).toBe(129)
   })
 
-  test('is no matter of a rollback, of a whole copy put back, or of a note that is damaged or gone', async () => {
+  test('is no matter of a rollback, of a whole copy put back, or of a note that is gone', async () => {
     const [data, copy] = [join(directory(), 'data'), directory()]
     await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
     cpSync(data, copy, { recursive: true })
@@ -61,10 +61,21 @@ describe('data that went back in time', () => {
     })
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(104))
     await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(109))
-    writeFileSync(join(copy, 'HIGH-WATER'), 'nonsense')
+    writeFileSync(join(copy, 'HIGH-WATER'), Buffer.alloc(80))
     await held(copy, (ledger) => ledger.ingest(closes))
     rmSync(join(copy, 'HIGH-WATER'))
     await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(129))
+  })
+
+  test('cannot be told by a note that is damaged: that is CORRUPT, until a repair', async () => {
+    const data = join(directory(), 'data')
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
+    flip(join(data, 'HIGH-WATER'), 0.5)
+    expect(await errorOf(() => openLedger(level(data)))).toMatchObject({ code: 'CORRUPT', fields: { key: '04' } })
+    const store = await level(data)
+    expect(await repairStore(store)).toMatchObject({ lost: [{ key: '04' }], after: { last: 109 } })
+    await store.close()
+    await held(data, async (ledger) => void expect(ledger.head!.last).toBe(109))
   })
 
   test('of another chain is noticed', async () => {
@@ -94,20 +105,20 @@ describe('files', () => {
   })
 
   test.each([
-    ['a bit of a table', /\.ldb$/, (path: string) => flip(path, 0.3), false],
-    ['the end of a table', /\.ldb$/, (path: string) => truncateSync(path, statSync(path).size - 1), true],
-    ['a bit in the middle of the log', /\.log$/, (path: string) => flip(path, 0.4), true],
-    ['a bit of the MANIFEST', /^MANIFEST/, (path: string) => flip(path, 0.1), true],
-    ['CURRENT', /^CURRENT$/, (path: string) => writeFileSync(path, 'MANIFEST-999999\n'), true],
-    ['the log', /\.log$/, (path: string) => rmSync(path), true],
-  ] as const)('that lost %s are named before LevelDB opens them', async (_, pattern, damage, atOpen) => {
+    ['a bit of a table', /\.ldb$/, (path: string) => flip(path, 0.3)],
+    ['the end of a table', /\.ldb$/, (path: string) => truncateSync(path, statSync(path).size - 1)],
+    ['a bit in the middle of the log', /\.log$/, (path: string) => flip(path, 0.4)],
+    ['a bit of the MANIFEST', /^MANIFEST/, (path: string) => flip(path, 0.1)],
+    ['CURRENT', /^CURRENT$/, (path: string) => writeFileSync(path, 'MANIFEST-999999\n')],
+    ['the log', /\.log$/, (path: string) => rmSync(path)],
+  ] as const)('that lost %s are named before LevelDB opens them', async (_, pattern, damage) => {
     const data = await files()
     const path = fileOf(data, pattern)
     damage(path)
     const report = await checkFiles(data)
     expect(report.ok).toBe(false)
     expect(join(data, report.faults[0]!.file)).toBe(path.endsWith('CURRENT') ? join(data, 'MANIFEST-999999') : path)
-    if (atOpen) expect(await errorOf(() => level(data))).toMatchObject({ code: 'CORRUPT', fields: { location: data } })
+    expect(await errorOf(() => level(data))).toMatchObject({ code: 'CORRUPT', fields: { location: data } })
   })
 
   test('whose newest log ends in a record that was being written are whole, and open', async () => {

@@ -1,0 +1,4 @@
+import { damage } from './damage.ts'
+import { holds } from './support.ts'
+
+holds(damage, 100, ['a store that notes nothing'])
