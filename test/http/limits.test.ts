@@ -84,6 +84,10 @@ describe('a limit', () => {
     })
   })
 
+  it('on who may ask is the loopback address, unless it is told otherwise', async () => {
+    await withServer({}, async ({ url }) => expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/))
+  })
+
   it('that makes no sense is refused', async () => {
     for (const options of [{ maxStreams: -1 }, { headersMs: Number.NaN }, { keepAliveMs: 1 }, { maxQueued: 1.5 }])
       await expect(serve(ledger, { port: 0, ...options })).rejects.toThrow(RangeError)

@@ -23,8 +23,11 @@ export interface Serving {
 /** Asks the process for its memory after a collection. */
 export const memoryOf = (server: ChildProcess): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.once('message', (bytes) => resolve(bytes as number))
-    server.once('exit', () => reject(new Error('the server has ended')))
+    const gone = (): void => reject(new Error('the server has ended'))
+    server.once('exit', gone).once('message', (bytes) => {
+      server.off('exit', gone)
+      resolve(bytes as number)
+    })
     server.send('memory')
   })
 

@@ -1,7 +1,7 @@
 /** The process that serves a small network over HTTP, in which a bug may be planted. */
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { listener, serve } from '../../adapters/http/index.ts'
+import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
 import type { Known } from './fuzz-grammar.ts'
@@ -14,7 +14,8 @@ export async function serveChild(plant: string | undefined): Promise<void> {
   const ledger = await openLedger(memory(), { cacheBytes: 32 << 20 })
   await ledger.ingest(history.closes)
   // An answer of 5xx is told in full by the client that got it.
-  const port = plant === undefined ? (await serve(ledger, { port: 0, log: console.error })).port : await planted(ledger, plant)
+  const { port } = await serve(ledger, { port: 0, log: console.error })
+  if (plant !== undefined) spoil(plant)
   process.on('message', () => {
     collect?.()
     process.send!(process.memoryUsage().rss)
@@ -22,31 +23,35 @@ export async function serveChild(plant: string | undefined): Promise<void> {
   process.send!({ port, known: await knownOf(ledger) })
 }
 
-/** Bugs of a service, each what a stress is there to find. What is returned is whether the request is still to be answered. */
-export const servicePlants: Readonly<Record<string, (request: IncomingMessage, nth: number) => boolean>> = {
-  'a defect behind one kind of value': ({ url = '' }) => {
-    if (url.includes('0x10')) throw new TypeError('0x10 is taken for a number')
+type Event = readonly [name: string | symbol, request: IncomingMessage & Socket, response: ServerResponse & Socket]
+
+/** Bugs of a service: what becomes of an event of its server; true where that is all. */
+const plants: Readonly<Record<string, (event: Event, nth: number) => boolean>> = {
+  'a defect behind one kind of value': ([name, { url }, response]) => {
+    if (name !== 'request' || !url!.includes('0x10')) return false
+    response.writeHead(500, { 'access-control-allow-origin': '*' }).end()
     return true
   },
-  'what the parser refuses has no body': () => true,
-  'one request in a thousand is not answered': (_, nth) => nth % 1000 > 0,
-  'something of every request is kept': (request) => kept.push(Buffer.alloc(4096, request.url)) > 0,
+  'what the parser refuses has no body': ([name, , socket]) => {
+    if (name === 'clientError') socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\naccess-control-allow-origin: *\r\n\r\n')
+    return name === 'clientError'
+  },
+  'one request in a thousand is not answered': ([name], nth) => name === 'request' && nth % 1000 === 0,
+  'something of every request is kept': ([name, request]) => {
+    if (name === 'request') kept.push(Buffer.alloc(4096, request.url))
+    return false
+  },
 }
 const kept: Buffer[] = []
 
-/** The listener alone, in a server that does not answer for its parser. */
-async function planted(ledger: Ledger, plant: string): Promise<number> {
-  const answer = listener(ledger, { log: console.error })
+/** Puts a bug before whatever servers of this process do. */
+function spoil(plant: string): void {
+  const { emit } = Server.prototype
   let nth = 0
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
-    try {
-      if (servicePlants[plant]!(request, ++nth)) answer(request, response)
-    } catch {
-      response.writeHead(500).end()
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port
+  Server.prototype.emit = function (this: Server, ...event: any[]) {
+    if (event[0] === 'request') nth++
+    return plants[plant]!(event as unknown as Event, nth) || emit.apply(this, event as never)
+  }
 }
 
 async function knownOf(ledger: Ledger): Promise<Known> {

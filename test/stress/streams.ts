@@ -22,6 +22,15 @@ async function until(what: () => boolean, seconds: number): Promise<boolean> {
   return true
 }
 
+/** Waits as long as something comes: a busy machine is no fault. */
+async function progress(counted: () => number, done: () => boolean, say: (line: string) => void): Promise<void> {
+  for (let before = -1; !done() && counted() > before; ) {
+    before = counted()
+    await until(done, 30)
+    say(`${before} events`)
+  }
+}
+
 /** Reads a bit, and rests; some of the time longer than it may, so that it is cut off and takes the stream up again. */
 async function slowly(one: Follower, chance: Chance, ended: () => boolean): Promise<void> {
   // What a system keeps for a reader grows with what he reads: the first rest is the one that is noticed.
@@ -103,6 +112,10 @@ class Crowd {
     return [...this.fast, ...this.slow, ...this.flapping]
   }
 
+  get events(): number {
+    return this.readers.reduce((sum, { at, given: { from } }) => sum + at - from, 0)
+  }
+
   /** Everything was committed, and everybody had the time to read it. */
   judge(): void {
     for (const { done, at, given } of this.readers)
@@ -141,7 +154,11 @@ async function run({ count, seed, plant, say = () => {} }: Ask): Promise<Figure>
   const moving = [...crowd.slow.map((one) => slowly(one, chance, ended)), ...crowd.flapping.map((one) => flapping(one, chance, ended))]
   grown.go()
   await until(() => grown.newest === history.last || grown.dead, 300)
-  await until(() => crowd.readers.every(({ done }) => done) || faults.count > 0, 120)
+  await progress(
+    () => crowd.events,
+    () => crowd.readers.every(({ done }) => done) || faults.count > 0,
+    say,
+  )
   crowd.judge()
   const cut = await crowd.listen()
   if (grown.rss > MOST) faults.add(`${Math.round(grown.rss / 2 ** 20)} MB resident`)
@@ -151,7 +168,7 @@ async function run({ count, seed, plant, say = () => {} }: Ask): Promise<Figure>
   crowd.leave()
   grown.stop()
   const resumed = (of: readonly Follower[]): number => of.reduce((sum, one) => sum + one.resumed, 0)
-  const events = crowd.readers.reduce((sum, { at, given: { from } }) => sum + at - from, 0)
+  const { events } = crowd
   const counted = {
     ...{ stalled: crowd.deaf.length, 'cut off': cut, slow: crowd.slow.length, 'slow resumed': resumed(crowd.slow) },
     ...{
