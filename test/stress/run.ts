@@ -3,18 +3,20 @@
  * `--only NAME[,NAME]`, `--scale 0.1` (of the full figure), `--count N`, `--seed N`, `--plants` (each must find the bugs planted for it).
  */
 import { parseArgs } from 'node:util'
+import { damage } from './damage.ts'
 import { chaos, failing } from './failing.ts'
 import { full } from './full.ts'
 import { fuzz } from './fuzz.ts'
 import { handles } from './handles.ts'
 import { kill } from './kill.ts'
 import { power } from './power.ts'
+import { sequences } from './sequences.ts'
 import { streams } from './streams.ts'
 import type { Figure, Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, streams, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, streams, damage, sequences, verify]
 
 const { values } = parseArgs({
   options: {
