@@ -1,6 +1,7 @@
 /** The command line `folio`: the commands put together, and what becomes of their errors. */
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { bench } from './commands/bench.ts'
 import { check } from './commands/check.ts'
 import { copy } from './commands/copy.ts'
 import { exportCloses } from './commands/export.ts'
@@ -19,7 +20,7 @@ import { type Io, note, print } from './io.ts'
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
-const commands = [ingest, serve, get, verify, repair, exportCloses, copy, rollback, prune, check, generate]
+const commands = [ingest, serve, get, verify, repair, exportCloses, copy, rollback, prune, check, bench, generate]
 
 const help = `
 Examples:

@@ -1,8 +1,12 @@
 /** The stores that the command line knows: a new one is one row. */
-import { Option } from 'commander'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { InvalidArgumentError, Option } from 'commander'
 import { type Ledger, openLedger, type Store } from '../../src/index.ts'
+import type { Candidate } from '../compare/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
-import { memory } from '../memory/index.ts'
+import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError } from './exit.ts'
 
 interface OpenOptions {
@@ -11,10 +15,20 @@ interface OpenOptions {
   readonly damaged?: boolean
 }
 
+/** A place of its own for a trial. */
+interface Place {
+  readonly open: () => Store | Promise<Store>
+  /** Bytes on disk, while it is closed. */
+  readonly size?: () => Promise<number>
+  readonly remove?: () => Promise<void>
+}
+
 interface StoreRow {
   /** False where nothing is left when the process ends, and no `--data` is needed. */
   readonly persistent: boolean
   readonly open: (data: string, options: OpenOptions) => Store | Promise<Store>
+  /** Makes an empty place that no other has. */
+  readonly place: () => Place | Promise<Place>
   /** Checks the files of the store, without opening it. */
   readonly checkFiles?: (data: string, options: FilesOptions) => Promise<FilesReport>
 }
@@ -24,13 +38,51 @@ export const stores = {
     persistent: true,
     open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles,
+    place: async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'folio-'))
+      return {
+        open: () => level(directory),
+        size: () => bytesIn(directory),
+        remove: () => rm(directory, { recursive: true, force: true }),
+      }
+    },
   },
-  memory: { persistent: false, open: () => memory() },
+  memory: {
+    persistent: false,
+    open: () => memory(),
+    place: () => {
+      const disk = memoryDisk()
+      return { open: () => memory(disk) }
+    },
+  },
 } satisfies Record<string, StoreRow>
 
 export type StoreName = keyof typeof stores
 
 const names = Object.keys(stores) as StoreName[]
+
+/** All names, and how a list of them is read. */
+export const storeNames = {
+  all: names,
+  join: (between: string): string => names.join(between),
+  parse: (text: string): StoreName[] =>
+    text.split(',').map((word) => {
+      const name = names.find((one) => one === word.trim())
+      if (name === undefined) throw new InvalidArgumentError(`Allowed are ${names.join(', ')}, with commas between.`)
+      return name
+    }),
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+/** A store to compare with others, in a place of its own. */
+export async function candidateOf(name: StoreName): Promise<Candidate> {
+  const { open, size, remove }: Place = await stores[name].place()
+  return { name, open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
+}
 
 /** `--store`; `lasting` leaves out the stores that would forget at once. */
 export const storeOption = (lasting = true): Option =>

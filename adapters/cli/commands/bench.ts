@@ -1,0 +1,82 @@
+/** `folio bench`: stores compared on the same ledgers. */
+import type { Command } from 'commander'
+import type { LedgerClose } from '../../../src/index.ts'
+import { compareStores, type Row } from '../../compare/index.ts'
+import { generate } from '../../generate/index.ts'
+import { readCloses } from '../../ndjson/index.ts'
+import { exitOf } from '../exit.ts'
+import { type Io, print } from '../io.ts'
+import { wholeNumber } from '../options.ts'
+import { showStatus } from '../progress.ts'
+import type { Run } from '../run.ts'
+import { candidateOf, type StoreName, storeNames } from '../stores.ts'
+
+interface Options {
+  readonly store: readonly StoreName[]
+  readonly data?: string
+  readonly ledgers: number
+  readonly seed: string
+  readonly rounds: number
+  readonly json?: boolean
+}
+
+const help = `
+Every store gets the same ledgers and answers the same requests, in turns; their answers are compared first. Pages are
+read down to their bytes without the engine's cache, so that what the store costs is seen. Figures are medians of the
+rounds; behind those of the other stores stands how many times the first one's they are. The stores are made in the
+directory for temporary files, and removed.
+
+Examples:
+  folio bench --store level,memory
+  folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json`
+
+export const bench = (program: Command, run: Run): Command =>
+  program
+    .command('bench')
+    .description('compare stores on the same ledgers')
+    .option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`, storeNames.parse, storeNames.all)
+    .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
+    .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
+    .option('--seed <seed>', 'of the generated ledgers', 'bench')
+    .option('--rounds <count>', 'times that each row is measured', wholeNumber(1, 1000), 7)
+    .option('--json', 'print the rows as one JSON object')
+    .addHelpText('after', help)
+    .action((options: Options) => run((io) => compare(io, options)))
+
+async function compare(io: Io, { store, data, ledgers, seed, rounds, json = false }: Options): Promise<number> {
+  const closes: LedgerClose[] = []
+  const given = data === undefined ? generate({ ledgers, seed }) : readCloses([data === '-' ? io.stdin : data])
+  for await (const close of given) {
+    closes.push(close as LedgerClose)
+    if (closes.length === ledgers) break
+  }
+  const status = showStatus(io)
+  try {
+    const candidates = await Promise.all(store.map(candidateOf))
+    const rows = await compareStores(candidates, closes, { rounds, signal: io.signal, onStep: (step) => status.say(step) })
+    status.stop()
+    const report = { ledgers: closes.length, stores: store, rounds, rows }
+    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : table(store, rows))
+  } catch (error) {
+    if (!io.signal.aborted) throw error
+  } finally {
+    status.stop()
+  }
+  return exitOf(io.signal)
+}
+
+const shown = (figure: number | undefined): string =>
+  figure === undefined ? '-' : figure >= 100 ? figure.toFixed(0) : figure >= 10 ? figure.toFixed(1) : figure.toFixed(2)
+
+function table(stores: readonly string[], rows: readonly Row[]): string {
+  const lines = rows.map(({ name, unit, figures }) => {
+    const first = figures[0]
+    const cells = figures.map((figure, at) => {
+      const times = at > 0 && figure !== undefined && first ? ` ${(figure / first).toFixed(2)}×` : ''
+      return `${shown(figure)}${times}`.padStart(at > 0 ? 16 : 10)
+    })
+    return `${name.padEnd(34)}${unit.padEnd(6)}${cells.join('')}`
+  })
+  const head = `${''.padEnd(40)}${stores.map((store, at) => store.padStart(at > 0 ? 16 : 10)).join('')}`
+  return `${[head, ...lines].join('\n')}\n`
+}

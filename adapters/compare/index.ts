@@ -1,0 +1,156 @@
+/**
+ * Stores compared by what the engine asks of them: the same ledgers go in, the same pages come out, in turns, so that a busy machine is busy
+ * for all. Pages are read without a cache of the engine's, since what the store costs is the question.
+ * **Invariant:** a store whose answers differ from those of the first one is an error, not a row.
+ */
+import { FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { type Draw, draw, sampleOf, type Work, works } from './works.ts'
+
+/** A store to try, in a place of its own. */
+export interface Candidate {
+  readonly name: string
+  /** Opens the place: empty the first time, and then with what was written. */
+  open(): Promise<Store>
+  /** Bytes that the closed store takes on disk; none for one in memory. */
+  size(): Promise<number | undefined>
+  remove(): Promise<void>
+}
+
+export interface CompareOptions {
+  /** Times that each row is measured; the medians are given. Default 7. */
+  readonly rounds?: number
+  readonly signal?: AbortSignal
+  /** Called with what is being done. */
+  readonly onStep?: (step: string) => void
+}
+
+/** One figure a candidate, in the order in which they were given. */
+export interface Row {
+  readonly name: string
+  readonly unit: 'µs' | 'ms' | 'MB' | 'calls' | 'KB'
+  readonly figures: readonly (number | undefined)[]
+  /** The least and the most of the rounds, where there were rounds. */
+  readonly spread?: readonly (readonly [least: number, most: number])[]
+}
+
+interface Side {
+  readonly candidate: Candidate
+  ledger: Ledger
+}
+
+/** Ledgers that one store takes before it is the turn of the next. */
+const TURN = 20
+/** Requests a measurement. */
+const REQUESTS = { 10: 60, 200: 12 } as const
+
+/** @param closes at least one ledger with a transaction in it */
+export async function compareStores(
+  candidates: readonly Candidate[],
+  closes: readonly LedgerClose[],
+  options: CompareOptions = {},
+): Promise<readonly Row[]> {
+  const { rounds = 7, signal, onStep = () => {} } = options
+  const sides: Side[] = []
+  try {
+    for (const candidate of candidates) sides.push({ candidate, ledger: await openLedger(candidate.open()) })
+    onStep(`${closes.length} ledgers go in, each durable before the next`)
+    const rows: Row[] = [await fill(sides, closes, signal)]
+    onStep('the stores are closed and opened')
+    rows.push(...(await reopen(sides)))
+    const sample = await sampleOf(sides[0]!.ledger)
+    for (const work of works)
+      for (const limit of [10, 200] as const) {
+        signal?.throwIfAborted()
+        onStep(`${work.name}, ${limit}`)
+        const asked = Array.from({ length: REQUESTS[limit] }, (_, nth) => draw(work, sample, limit, nth))
+        rows.push(...(await pages(sides, work, limit, asked, rounds)))
+      }
+    return rows
+  } finally {
+    for (const { ledger, candidate } of sides) {
+      await ledger.close()
+      await candidate.remove()
+    }
+  }
+}
+
+async function fill(sides: readonly Side[], closes: readonly LedgerClose[], signal?: AbortSignal): Promise<Row> {
+  const spent = sides.map(() => 0)
+  for (let from = 0; from < closes.length; from += TURN) {
+    signal?.throwIfAborted()
+    const part = closes.slice(from, from + TURN)
+    for (const [at, { ledger }] of sides.entries()) {
+      const started = performance.now()
+      for (const close of part) await ledger.append(close)
+      spent[at]! += performance.now() - started
+    }
+  }
+  return { name: 'a durable ledger', unit: 'µs', figures: spent.map((ms) => (ms * 1000) / closes.length) }
+}
+
+/** Opens every store again, from then on without a cache. */
+async function reopen(sides: readonly Side[]): Promise<Row[]> {
+  const took: number[] = []
+  const sizes: (number | undefined)[] = []
+  for (const side of sides) {
+    await side.ledger.close()
+    const bytes = await side.candidate.size()
+    sizes.push(bytes === undefined ? undefined : bytes / 1e6)
+    const started = performance.now()
+    side.ledger = await openLedger(side.candidate.open(), { cacheBytes: 0 })
+    took.push(performance.now() - started)
+  }
+  return [
+    { name: 'on disk', unit: 'MB', figures: sizes },
+    { name: 'an open', unit: 'ms', figures: took },
+  ]
+}
+
+async function pages(sides: readonly Side[], { name }: Work, limit: number, asked: readonly Draw[], rounds: number): Promise<Row[]> {
+  const answers: string[] = []
+  for (const { ledger } of sides) answers.push(await answersOf(ledger, asked))
+  for (const [at, answer] of answers.entries())
+    if (answer !== answers[0])
+      throw new FolioError('CORRUPT', { reason: `${sides[at]!.candidate.name} answers ${name} otherwise than ${sides[0]!.candidate.name}` })
+  const times = sides.map((): number[] => [])
+  for (let round = 0; round < rounds; round++)
+    for (let turn = 0; turn < sides.length; turn++) {
+      const at = round % 2 === 0 ? turn : sides.length - 1 - turn
+      const started = performance.now()
+      for (const one of asked) await read(sides[at]!.ledger, one)
+      times[at]!.push(((performance.now() - started) * 1000) / asked.length)
+    }
+  const cost = await sides[0]!.ledger.explain(asked[0]!.query, asked[0]!.values, asked[0]!.options)
+  const all = (figure: number): number[] => sides.map(() => figure)
+  return [
+    {
+      name: `${name}, ${limit}`,
+      unit: 'µs',
+      figures: times.map(median),
+      spread: times.map((list) => [Math.min(...list), Math.max(...list)] as const),
+    },
+    ...(limit === 200 ? [{ name: '  calls of the store', unit: 'calls' as const, figures: all(cost.cost.gets + cost.cost.scans) }] : []),
+    ...(limit === 200 ? [{ name: '  bytes read', unit: 'KB' as const, figures: all(cost.cost.bytes / 1000) }] : []),
+  ]
+}
+
+/** Reads a page down to the bytes of its records; returns how many those are. */
+async function read(ledger: Ledger, { query, values, options }: Draw): Promise<number> {
+  let bytes = 0
+  for (const { block, at } of (await ledger.read(query, values, options)).records) bytes += block.text(at).length
+  return bytes
+}
+
+async function answersOf(ledger: Ledger, asked: readonly Draw[]): Promise<string> {
+  const answers: string[] = []
+  for (const { query, values, options } of asked) {
+    const { records, next, prev } = await ledger.read(query, values, options)
+    answers.push(`${next} ${prev} ${records.map(({ block, at }) => `${block.token(at)} ${block.json(at)}`)}`)
+  }
+  return answers.join('\n')
+}
+
+function median(list: readonly number[]): number {
+  const sorted = list.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1]!
+}

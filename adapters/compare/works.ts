@@ -1,0 +1,57 @@
+/** The requests that stores are compared with: drawn from what a ledger holds, the same ones for every store. */
+import { catalogue, type Ledger, type List, type PageOptions } from '../../src/index.ts'
+
+export interface Draw {
+  readonly query: List<any>
+  readonly values: Readonly<Record<string, unknown>>
+  readonly options: PageOptions
+}
+
+/** What requests are drawn from. */
+interface Sample {
+  readonly oldest: number
+  readonly last: number
+  /** As often as they act: busy accounts come more than once. */
+  readonly accounts: readonly string[]
+}
+
+export interface Work {
+  readonly name: string
+  readonly query: List<any>
+  readonly ofAccount?: boolean
+}
+
+export const works: readonly Work[] = [
+  { name: 'transactions', query: catalogue.transactions },
+  { name: 'operations', query: catalogue.operations },
+  { name: 'effects', query: catalogue.effects },
+  { name: 'trades', query: catalogue.trades },
+  { name: 'transactions of an account', query: catalogue.transactionsOfAccount, ofAccount: true },
+  { name: 'operations of an account', query: catalogue.operationsOfAccount, ofAccount: true },
+  { name: 'effects of an account', query: catalogue.effectsOfAccount, ofAccount: true },
+]
+
+const SAMPLED = 40
+
+export async function sampleOf(ledger: Ledger): Promise<Sample> {
+  const head = ledger.head
+  if (!head) throw new RangeError('nothing was ingested')
+  const accounts: string[] = []
+  for (let nth = 0; nth < SAMPLED; nth++) {
+    const { records } = await ledger.page(catalogue.transactions, {}, { cursor: cursorAt(head, nth), limit: 20 })
+    accounts.push(...records.map(({ account }) => account))
+  }
+  if (accounts.length === 0) throw new RangeError('the ledgers hold no transactions')
+  return { oldest: head.oldest, last: head.last, accounts }
+}
+
+/** Low-discrepancy places: any number of them cover history evenly. */
+const place = (nth: number): number => (nth * 0.618034) % 1
+
+const cursorAt = ({ oldest, last }: { readonly oldest: number; readonly last: number }, nth: number): string =>
+  String(BigInt(Math.floor(oldest + place(nth) * (last - oldest))) << 32n)
+
+export function draw({ query, ofAccount = false }: Work, sample: Sample, limit: number, nth: number): Draw {
+  const values = ofAccount ? { account: sample.accounts[Math.floor(place(3 * nth + 1) * sample.accounts.length)]! } : {}
+  return { query, values, options: { cursor: cursorAt(sample, nth), limit, order: nth % 2 === 0 ? 'asc' : 'desc' } }
+}

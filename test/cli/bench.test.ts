@@ -1,0 +1,47 @@
+/** `folio bench`: stores compared on generated and on given ledgers; stores that answer otherwise are found out. */
+import { expect, test } from 'vitest'
+import { type Candidate, compareStores } from '../../adapters/compare/index.ts'
+import { generate, generateLines } from '../../adapters/generate/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import type { LedgerClose, Store } from '../../src/index.ts'
+import { folio } from './support.ts'
+
+test('gives a figure a store for every row', async () => {
+  const { code, out } = await folio(['bench', '--ledgers', '30', '--rounds', '1', '--json'])
+  expect(code).toBe(0)
+  const { ledgers, stores, rows } = JSON.parse(out)
+  expect([ledgers, stores]).toEqual([30, ['level', 'memory']])
+  const units = new Map<string, string>(rows.map(({ name, unit }: { name: string; unit: string }) => [name, unit]))
+  expect([units.get('a durable ledger'), units.get('on disk'), units.get('effects of an account, 200')]).toEqual(['µs', 'MB', 'µs'])
+  for (const { name, figures } of rows)
+    for (const [at, figure] of figures.entries()) expect(figure, name).toEqual(name === 'on disk' && at === 1 ? null : expect.any(Number))
+})
+
+test('takes ledgers of its user, and prints a table', async () => {
+  const lines = [...generateLines({ ledgers: 12, seed: 3 })].join('\n')
+  const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '-', '--ledgers', '10', '--rounds', '1'], { stdin: lines })
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toMatch(/^ +memory\n.*a durable ledger +µs/s)
+})
+
+test('refuses a store that it does not know', async () => {
+  const { code, err } = await folio(['bench', '--store', 'level,tape'])
+  expect([code, err]).toEqual([2, expect.stringContaining('level, memory')])
+})
+
+test('a store that answers otherwise is an error, not a figure', async () => {
+  const closes = [...generate({ ledgers: 12, seed: 5 })] as LedgerClose[]
+  const disk = memoryDisk()
+  const candidate = (name: string, open: () => Store): Candidate => ({
+    name,
+    open: async () => open(),
+    size: async () => undefined,
+    remove: async () => {},
+  })
+  const whole = candidate('whole', () => memory(disk))
+  const other = memoryDisk()
+  let opened = 0
+  // The second time it is opened it is another store.
+  const lost = candidate('lost', () => memory(opened++ === 0 ? other : memoryDisk()))
+  await expect(compareStores([whole, lost], closes, { rounds: 1 })).rejects.toMatchObject({ code: 'CORRUPT' })
+})
