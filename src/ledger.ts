@@ -8,6 +8,7 @@ import { hex } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
+import { ask } from './ingest/reads.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Block } from './layout/block.ts'
@@ -20,7 +21,7 @@ import { checkOptions, headToken, type PageOptions, type RawPage, readPage } fro
 import type { Place, Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
-import { after, isPromise, type MaybePromise, type Store } from './store.ts'
+import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
 import { type Stream, type TailOptions, TailStream } from './stream/stream.ts'
@@ -216,41 +217,9 @@ export class Ledger {
     return this.writer.reader()
   }
 
-  /**
-   * Runs a read. One that failed while history was being taken back or pruned is run again after that: it may have seen values from both before and
-   * after, and took them for damage.
-   */
   private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
-    const { removals, head } = this.writer
-    const { rollbackCount } = this.bell
-    const reader = this.reader()
-    const given = (answer: T): MaybePromise<T> =>
-      this.confirmed(reader, () => (this.bell.rollbackCount === rollbackCount ? answer : this.ask(read)))
-    const again = (error: unknown): MaybePromise<T> => {
-      if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
-      if (this.writer.removals !== removals || removals % 2 === 1) return this.writer.idle().then(() => this.ask(read))
-      return this.confirmed(reader, () => {
-        if (this.writer.head === head) throw error
-        return this.ask(read)
-      })
-    }
-    let answer: MaybePromise<T>
-    try {
-      answer = reader.run(read)
-    } catch (error) {
-      return again(error)
-    }
-    return isPromise(answer) ? answer.then(given, again) : given(answer)
-  }
-
-  /** Runs `then` when the head known here is the one in the store: of a shared one, another process may have taken it back meanwhile. */
-  private confirmed<T>(reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
-    if (!this.store.capabilities.shared) return then()
-    return after(this.writer.stands(), (stands) => {
-      if (!stands) return this.writer.refresh().then(then)
-      if (this.writer.head === reader.head) reader.confirm()
-      return then()
-    })
+    this.checkOpen()
+    return ask(this.writer, this.store.capabilities.shared, read)
   }
 
   private checkOpen(): void {

@@ -113,8 +113,11 @@ function shut(server: Server, core: Core, drainMs: number): Promise<void> {
   return new Promise((resolve) => {
     core.endStreams()
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
+    // A connection whose answer was under way is idle after it.
+    const idle = setInterval(() => server.closeIdleConnections(), 50)
     server.close(() => {
       clearTimeout(cut)
+      clearInterval(idle)
       resolve()
     })
     server.closeIdleConnections()

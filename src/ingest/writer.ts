@@ -5,22 +5,21 @@
  */
 import { equal } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
-import { Block } from '../layout/block.ts'
-import { Cache } from '../layout/cache.ts'
+import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
 import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
-import { blockKey, digestKey, HEAD, INTENT } from '../layout/keys.ts'
+import { digestKey, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { blockId, cachedEdge, hashId, heldEdge, heldEntry, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
-import { Draft, type Tail, type Tails } from './draft.ts'
+import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { fileAgain } from './filing.ts'
+import { tailsOf, whatFollows } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
@@ -44,9 +43,6 @@ export interface Told {
   committed(): void
   rolledBack(last: number): void
 }
-
-/** Of a cache for reads under a head that may not go on from the one before. */
-const LOOK_BYTES = 2 ** 20
 
 export class LedgerWriter {
   head: Head
@@ -81,7 +77,7 @@ export class LedgerWriter {
 
   /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
   async load(): Promise<void> {
-    this.tails = await this.tailsOf(this.head)
+    this.tails = await tailsOf(this.store, this.head)
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
     await checkNewest(this.store, this.reader())
     await this.mark.check(this.head, (ledger) => this.heldHash(ledger))
@@ -92,23 +88,6 @@ export class LedgerWriter {
   private finish(intent: Intent): Promise<number> {
     if ('repair' in intent) throw new FolioError('STORE_UNREPAIRED')
     return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
-  }
-
-  /** The rows that the next blocks under a head start with. */
-  private async tailsOf(head: Head): Promise<Tails> {
-    const tails = new Map<number, Tail>()
-    for (const resource of logs) {
-      const count = head.counts[resource.tag]!
-      const rest = count % (1 << resource.shift)
-      if (rest === 0) continue
-      const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
-      const value = await this.store.get(key)
-      if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
-      const block = new Block(resource, unseal(key, value), key)
-      if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
-      tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
-    }
-    return tails
   }
 
   /**
@@ -148,34 +127,18 @@ export class LedgerWriter {
   }
 
   private async takeOn(value: Uint8Array | undefined): Promise<void> {
-    const before = this.head
     const head = value ? decodeHead(value) : emptyHead
-    const grown = head.last >= before.last && (before.last === 0 || (await this.holds(head, before)))
-    // What is cached belongs to the history that was; and pruning files lists without a newer ledger, by which cached ones would be known to be old.
-    const kept = grown && head.oldest === before.oldest
-    const reader = new Reader(this.store, kept ? this.cache : new Cache(LOOK_BYTES), head, new Unfiled())
-    const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
-    const tails = await this.tailsOf(head)
+    const { grown, kept, unfiled, tails } = await whatFollows(this.store, this.cache, this.head, head)
     // All of it in one turn, or none where another process has moved on meanwhile.
     if (!kept) this.cache.clear()
     this.head = head
     this.headBytes = value
     this.unfiled = unfiled
     this.tails = tails
-    if (grown) this.told.committed()
+    if (grown) return void this.told.committed()
+    this.removals += 2
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
-    else this.told.rolledBack(Math.max(0, head.oldest - 1))
-  }
-
-  /** True where history under `head` goes on from `before`. */
-  private async holds(head: Head, before: Head): Promise<boolean> {
-    if (before.last < head.oldest) return false
-    // Not by what is cached: that is the history that was.
-    const reader = new Reader(this.store, new Cache(LOOK_BYTES), head, new Unfiled())
-    return reader.run((read) => {
-      const { block, at } = read.at(ledgers, before.last - head.first)
-      return block.members(at)['hash'] === before.hash
-    })
+    this.told.rolledBack(Math.max(0, head.oldest - 1))
   }
 
   /** Runs `work` when everything asked for before it is done. */
@@ -267,7 +230,7 @@ export class LedgerWriter {
     await this.mark.lower(sequence)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
-      this.tails = await this.tailsOf(this.head)
+      this.tails = await tailsOf(this.store, this.head)
     } catch (error) {
       // The tails are those of the head from before: nothing may be appended to them.
       if (this.head.last < last) this.failure ??= error

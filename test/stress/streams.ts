@@ -101,8 +101,8 @@ class Crowd {
       if (fast.length % 2000 === 0) say(`${fast.length} streams, ${Math.round(this.grown.rss / 2 ** 20)} MB`)
     }
     for (const _ of share(100)) this.deaf.push(this.follow('/transactions', true))
-    for (const { socket } of this.deaf) socket!.pause()
     for (const _ of share(200)) this.slow.push(this.follow('/transactions', true))
+    for (const { socket } of [...this.deaf, ...this.slow]) socket!.pause()
     for (const [i] of share(200).entries())
       this.flapping.push(this.follow(chance.pick(['/effects', '/operations', '/ledgers']), i % 2 === 0))
     await until(() => [...fast, ...this.flapping].every(({ greeted }) => greeted), 60)
@@ -143,7 +143,9 @@ async function run({ count, seed, plant, say = () => {} }: Ask): Promise<Figure>
   const network = { ledgers: INITIAL + COMMITS, seed }
   const history = await History.of(network)
   const streamStallMs = plant === NEVER_CUT ? 600_000 : STALL_MS
-  const limits = { maxStreams: count + 500, maxConnections: count + 1000, streamStallMs, drainMs: 0 }
+  // On a machine that stands still for seconds, a request may be read late.
+  const patient = { headersMs: 120_000, requestMs: 120_000, drainMs: 0 }
+  const limits = { ...patient, maxStreams: count + 500, maxConnections: count + 1000, streamStallMs }
   const grown = await Grown.start({ ...network, initial: INITIAL, everyMs: count > 1000 ? 500 : 100, limits, plant })
   const faults = new Faults()
   const chance = random(`streams ${seed}`)

@@ -1,0 +1,65 @@
+/**
+ * A head that another process has written, or an earlier one of ours: whether history went on from what was known, and what a writer must have at
+ * hand to go on from there.
+ */
+import { Block } from '../layout/block.ts'
+import { Cache } from '../layout/cache.ts'
+import type { Head } from '../layout/head.ts'
+import { blockKey } from '../layout/keys.ts'
+import { corrupt, unseal } from '../layout/seal.ts'
+import { logs } from '../logs.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
+import type { Store } from '../store.ts'
+import type { Tail, Tails } from './draft.ts'
+import { fileAgain } from './filing.ts'
+
+/** Of a cache for reads under a head that may not go on from the one before. */
+const LOOK_BYTES = 2 ** 20
+
+export interface Following {
+  /** History has only grown. */
+  readonly grown: boolean
+  /** What is cached holds still. */
+  readonly kept: boolean
+  readonly unfiled: Unfiled
+  readonly tails: Tails
+}
+
+/** @param cache what belongs to the head before */
+export async function whatFollows(store: Store, cache: Cache, before: Head, head: Head): Promise<Following> {
+  const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
+  // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
+  const kept = grown && head.oldest === before.oldest
+  const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
+  const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
+  return { grown, kept, unfiled, tails: await tailsOf(store, head) }
+}
+
+/** True where history under `head` goes on from `before`. Not by what is cached: that is the history that was. */
+async function holds(store: Store, head: Head, before: Head): Promise<boolean> {
+  if (before.last < head.oldest) return false
+  const reader = new Reader(store, new Cache(LOOK_BYTES), head, new Unfiled())
+  return reader.run((read) => {
+    const { block, at } = read.at(ledgers, before.last - head.first)
+    return block.members(at)['hash'] === before.hash
+  })
+}
+
+/** The rows that the next blocks under a head start with. */
+export async function tailsOf(store: Store, head: Head): Promise<Tails> {
+  const tails = new Map<number, Tail>()
+  for (const resource of logs) {
+    const count = head.counts[resource.tag]!
+    const rest = count % (1 << resource.shift)
+    if (rest === 0) continue
+    const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
+    const value = await store.get(key)
+    if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
+    const block = new Block(resource, unseal(key, value), key)
+    if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
+    tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
+  }
+  return tails
+}
