@@ -92,8 +92,12 @@ export const storeOption = (lasting = true): Option =>
 
 export const dataOption = (): Option => new Option('--data <dir>', 'the directory of the data')
 
+export const networkOption = (): Option =>
+  new Option('--network <name>', 'the network; a store keeps the first name it is given, and is refused with another')
+
 export interface StoreOptions {
   readonly store: StoreName
+  readonly network?: string
   readonly data?: string
 }
 
@@ -105,7 +109,8 @@ export async function openStore({ store, data }: StoreOptions, mustExist: boolea
 }
 
 /** Opens the ledger in that store. @throws as {@link openStore}, and what opening a ledger throws */
-export const openNamed = async (where: StoreOptions, mustExist: boolean): Promise<Ledger> => openLedger(await openStore(where, mustExist))
+export const openNamed = async (where: StoreOptions, mustExist: boolean): Promise<Ledger> =>
+  openLedger(await openStore(where, mustExist), where.network === undefined ? {} : { network: where.network })
 
 /** Checks the files of what `--store` and `--data` name. @throws UsageError for a store that is not files */
 export async function checkStoreFiles({ store, data }: StoreOptions, options: FilesOptions): Promise<FilesReport> {

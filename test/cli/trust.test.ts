@@ -114,3 +114,13 @@ test('the newest ledgers are taken back, and the oldest given up', async () => {
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 10 ledgers, 2100020 to 2100029/)
   expect((await folio(['prune', '--data', data, '--before', String(FIRST + 30)])).code).toBe(1)
 })
+
+test('a store keeps the name of its network, and is refused with another', async () => {
+  const data = await stored()
+  const ingest = (network: string, at: number) => folio(['ingest', '--data', data, '--network', network, '-'], { stdin: closes[at]! })
+  expect((await ingest('Test Network', 39)).code).toBe(0)
+  expect(await ingest('Public Network', 39)).toMatchObject({
+    code: 3,
+    err: expect.stringMatching(/^folio: STORE_NETWORK: .*found: Test Network/),
+  })
+})

@@ -7,7 +7,7 @@ import { digits, type Io, note, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, totalBytes } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+import { dataOption, networkOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 
 interface Options extends StoreOptions {
   readonly batch: number
@@ -33,6 +33,7 @@ export const ingest = (program: Command, run: Run): Command =>
     .argument('<file...>', 'files of closes; - is standard input')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
+    .addOption(networkOption())
     .option('--batch <ledgers>', 'ledgers a durable batch: more is faster, and a crash loses whole batches', wholeNumber(1, 100_000), 1)
     .option('--json', 'print an acknowledgement line for each ledger')
     .addHelpText('after', help)

@@ -7,7 +7,7 @@ import { feed } from '../feed.ts'
 import { digits, type Io, note, stopped } from '../io.ts'
 import { type AnswerOptions, baseUrlOption, profileOption, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
-import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+import { dataOption, networkOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 import { urlsToTry } from '../try.ts'
 
 interface Options extends StoreOptions, AnswerOptions {
@@ -50,6 +50,7 @@ export const serve = (program: Command, run: Run): Command =>
     .description('serve a store over HTTP')
     .addOption(dataOption())
     .addOption(storeOption(false))
+    .addOption(networkOption())
     .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--ingest <file>', 'read ledger closes meanwhile; - is standard input')

@@ -1,0 +1,25 @@
+/** Every query, for every value worth asking, on a few networks: a quick look at what the model test tries at length. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { anyRequest, naiveLedger, network, type Request, valuesWorthAsking } from '../../adapters/testing/index.ts'
+import { catalogue, type QueryName } from '../../src/index.ts'
+import { agree, ledgerOf } from './support.ts'
+
+const networks = fc.sample(
+  network.filter((closes) => closes.reduce((sum, { transactions = [] }) => sum + transactions.length, 0) < 60),
+  8,
+)
+
+test.each(networks.map((closes, at) => [at, closes] as const))('network %i', async (_, closes) => {
+  const model = naiveLedger(closes)
+  const ledger = await ledgerOf(closes)
+  const values = valuesWorthAsking(model)
+  const queries = Object.keys(catalogue) as QueryName[]
+  const requests = queries.flatMap((query): Request[] => {
+    const name = /\{(\w+)\}/.exec(catalogue[query].path)?.[1]
+    const asked = name === undefined ? [{}] : [...new Set(values[name])].slice(-12).map((value) => ({ [name]: value }))
+    return asked.map((one) => ({ query, values: one, options: catalogue[query].kind === 'one' ? {} : { limit: 200 } }))
+  })
+  for (const request of [...requests, ...fc.sample(anyRequest(model), 60)]) await agree(ledger, model, request)
+  expect(requests.length).toBeGreaterThan(100)
+})
