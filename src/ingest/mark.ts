@@ -33,7 +33,7 @@ export class Mark {
   /** A ledger is durable. */
   reached({ last, hash }: Head): void {
     if (!this.note) return
-    this.waiting = { last, hash }
+    this.waiting = last === 0 ? { last } : { last, hash }
     if (this.timer !== undefined) return
     this.timer = setTimeout(() => void this.flush(), EVERY_MS)
     this.timer.unref?.()

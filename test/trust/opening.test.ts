@@ -60,6 +60,8 @@ describe('data that went back in time', () => {
       await ledger.rollback(104)
     })
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(104))
+    await held(data, (ledger) => ledger.rollback(0))
+    await held(data, async (ledger) => void expect(ledger.head).toBeUndefined())
     await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(109))
     writeFileSync(join(copy, 'HIGH-WATER'), Buffer.alloc(80))
     await held(copy, (ledger) => ledger.ingest(closes))
