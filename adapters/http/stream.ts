@@ -48,6 +48,8 @@ const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_cha
 const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void =>
   diagnostics?.channel('ledger-folio:stream').publish({ event, path, events })
 
+const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
+
 /** Parts of the shorter wait at which streams are looked through. */
 const PRECISION = 16
 
@@ -208,7 +210,9 @@ class FramesOf implements Frames, Taker {
     } else if (this.failure) this.fail(this.failure.error)
     else if (!this.pulling) {
       this.pulling = true
-      this.tail.pull(this)
+      // History that is at hand at once, read by one who takes it at once, would leave no turn to anybody else.
+      if (this.reached > 0) soon(() => this.tail.pull(this))
+      else this.tail.pull(this)
     }
   }
 

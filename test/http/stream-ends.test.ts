@@ -224,6 +224,30 @@ describe('on the wire', () => {
     await expect.poll(() => ledger.waitingStreams).toBe(0)
   })
 
+  test('a reader that takes history as fast as it comes leaves turns to others', async () => {
+    await ledger.ingest(closes.slice(20))
+    const handler = createHandler(ledger)
+    const { body } = await handler(new Request('http://x/effects', { headers: { accept: 'text/event-stream' } }))
+    const reader = body!.getReader()
+    let turns = 0
+    let over = false
+    const count = (): void => {
+      turns++
+      if (!over) setImmediate(count)
+    }
+    count()
+    const seen: number[] = []
+    // The hello, and three full pages.
+    for (let frames = 0; frames < 4; frames++) {
+      await reader.read()
+      seen.push(turns)
+    }
+    over = true
+    expect(seen[2]).toBeGreaterThan(seen[1]!)
+    expect(seen[3]).toBeGreaterThan(seen[2]!)
+    await reader.cancel()
+  })
+
   test('a body of the fetch handler that nobody reads is cut after the stall limit', async () => {
     const handler = createHandler(ledger, { streamStallMs: 50 })
     const { body } = await handler(new Request('http://x/ledgers', { headers: { accept: 'text/event-stream' } }))
