@@ -164,29 +164,37 @@ async function scenario(given: Scenario, faults: Faults, about: string): Promise
   return run
 }
 
+/** How ledgers are appended, and how the store answers. */
+const ways = [
+  { batch: 1, deferred: false },
+  { batch: 7, deferred: true },
+  { batch: 1, deferred: true },
+  { batch: 7, deferred: false },
+]
+
 /** Fails at the first call, at the second, and so on, until a run ends before it comes to fail. A read fails in one way only. */
-async function exhaustively({ seed, plant, say }: Ask): Promise<Figure> {
+async function exhaustively({ count, seed, plant, say }: Ask): Promise<Figure> {
   const faults = new Faults()
-  const counted = { calls: 0, ledgers: 50 }
+  const counted = { failures: 0, calls: 0, ledgers: 50 }
   const model = await Model.of(50, seed, 120)
   let done = 0
-  for (const batch of [1, 7])
-    for (const deferred of [false, true]) {
-      let failed = true
-      for (let call = 1; failed; call++)
-        for (const mode of modes) {
-          const plan = (asked: number): Mode | undefined => (asked === call ? mode : undefined)
-          const about = `${mode} call ${call}, batches of ${batch}${deferred ? ', deferred' : ''}`
-          const given = { model, plan, deferred, batch, lateBy: 1 + (call % 9), plant, patient: call % 2 === 0 }
-          const { failing } = await scenario({ ...given, ledgers: 50, further: 2 * batch + 2 }, faults, about)
-          failed = failing.failedWrites + failing.failedReads > 0
-          if (failed) done++
-          if (plant !== undefined && faults.count > 0) return { done, faults: faults.list, counted }
-          if (failed) counted.calls = Math.max(counted.calls, call)
-          if (failing.failedWrites === 0) break
-        }
-      say?.(`batches of ${batch}${deferred ? ', deferred' : ''}: ${done} failures, ${faults.count} faults`)
-    }
+  for (const { batch, deferred } of ways.slice(0, count)) {
+    let failed = true
+    for (let call = 1; failed; call++)
+      for (const mode of modes) {
+        const plan = (asked: number): Mode | undefined => (asked === call ? mode : undefined)
+        const about = `${mode} call ${call}, batches of ${batch}${deferred ? ', deferred' : ''}`
+        const given = { model, plan, deferred, batch, lateBy: 1 + (call % 9), plant, patient: call % 2 === 0 }
+        const { failing } = await scenario({ ...given, ledgers: 50, further: 2 * batch + 2 }, faults, about)
+        failed = failing.failedWrites + failing.failedReads > 0
+        if (failed) counted.failures++
+        if (plant !== undefined && faults.count > 0) return { done, faults: faults.list, counted }
+        if (failed) counted.calls = Math.max(counted.calls, call)
+        if (failing.failedWrites === 0) break
+      }
+    done++
+    say?.(`batches of ${batch}${deferred ? ', deferred' : ''}: ${counted.failures} failures, ${faults.count} faults`)
+  }
   return { done, faults: faults.list, counted }
 }
 
@@ -214,20 +222,27 @@ async function atRandom({ count, seed, plant, say }: Ask): Promise<Figure> {
   return { done, faults: faults.list, counted }
 }
 
-const plants = {
-  'the result of a write is ignored': 2000,
-  'acknowledged before it is written': 200,
-  'two batches a ledger, the head first': 2000,
-  'two batches a ledger, the head last': 2000,
-}
+/** A way of `failing`, or seeds of `chaos`. */
+const plantsAt = (count: number) => ({
+  'the result of a write is ignored': count,
+  'acknowledged before it is written': count,
+  'two batches a ledger, the head first': count,
+  'two batches a ledger, the head last': count,
+})
 
-/** Its count is what it is: the calls that there are. */
+/** In each way every call fails once, in every manner that it can. */
 export const failing: Stress = {
   name: 'failing',
-  unit: 'calls of a store failed in turn, before, after and though applied',
-  full: 1,
-  plants,
+  unit: 'ways to use a store, each of whose calls failed in turn: before, after and though applied',
+  full: 4,
+  plants: plantsAt(4),
   run: exhaustively,
 }
 
-export const chaos: Stress = { name: 'chaos', unit: 'seeds of a store that fails at random', full: 100_000, plants, run: atRandom }
+export const chaos: Stress = {
+  name: 'chaos',
+  unit: 'seeds of a store that fails at random',
+  full: 100_000,
+  plants: plantsAt(2000),
+  run: atRandom,
+}

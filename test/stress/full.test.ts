@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { full } from './full.ts'
+import { FORGETFUL } from './full-child.ts'
 import { holds } from './support.ts'
 
-holds(full, 10)
+holds(full, 10, [FORGETFUL])
 
 test.each([
   [['MANIFEST-000001', 'LOCK', 'LOG'], 'opens'],

@@ -124,9 +124,9 @@ export const kill: Stress = {
   unit: 'kills -9 during ingest, LevelDB',
   full: 1000,
   plants: {
-    'acknowledged before it is written': 10,
+    'acknowledged before it is written': 4,
     'two batches a ledger, the head first': 40,
-    'every tenth block is not written': 10,
+    'every tenth block is not written': 5,
   },
   run,
 }

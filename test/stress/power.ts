@@ -133,6 +133,6 @@ export const power: Stress = {
   name: 'power',
   unit: 'cuts of power during ingest, LevelDB',
   full: 100,
-  plants: { 'writes are not synced': 10, 'acknowledged before it is written': 10 },
+  plants: { 'writes are not synced': 4, 'acknowledged before it is written': 4 },
   run,
 }

@@ -11,7 +11,7 @@ export function holds(stress: Stress, count: number, plants: readonly string[] =
     if (skipped !== undefined) skip(skipped)
     expect(faults).toEqual([])
     expect(done).toBeGreaterThanOrEqual(count)
-  }, 120_000)
+  }, 600_000)
 
   test.each(plants)(
     `${stress.name} finds: %s`,
@@ -19,6 +19,6 @@ export function holds(stress: Stress, count: number, plants: readonly string[] =
       const { faults, skipped } = await stress.run({ count: stress.plants[plant]!, seed, plant })
       if (skipped === undefined) expect(faults).not.toEqual([])
     },
-    120_000,
+    600_000,
   )
 }
