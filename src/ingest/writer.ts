@@ -217,6 +217,7 @@ export class LedgerWriter {
       if (draft.filed) this.unfiled = draft.unfiled
       else this.unfiled.append(draft.unfiled)
       this.tails = draft.nextTails()
+      if (durable) this.mark.reached(draft.head)
       this.told.committed()
     })
   }
@@ -227,7 +228,7 @@ export class LedgerWriter {
     if (sequence < oldest && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
     const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
     this.checkSound()
-    await this.mark.lower(sequence)
+    await this.mark.lower(sequence < oldest ? 0 : sequence)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
       this.tails = await tailsOf(this.store, this.head)
@@ -296,6 +297,5 @@ export class LedgerWriter {
     this.head = head
     this.headBytes = encodeHead(head)
     adopt()
-    if (durable) this.mark.reached(head)
   }
 }
