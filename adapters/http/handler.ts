@@ -49,7 +49,7 @@ export interface CoreOptions extends StreamOptions {
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
-  /** Ends all event streams, each where a reader can take it up again, and refuses new ones. */
+  /** Ends all event streams, and those asked for from now on, each where its reader can take it up again. */
   endStreams(): void
 }
 

@@ -104,11 +104,12 @@ export class Streams {
     try {
       const from = cursor === 'now' ? await this.ledger.now(query) : cursor
       await this.ledger.read(query, values, from === '' ? { limit: 1 } : { cursor: from, limit: 1 })
-      if (this.closed) throw new ProblemError({ name: 'unavailable', detail: 'The service is closing.' })
       const frames = new FramesOf(this, query.path, tail, from, renderer)
       this.open.add(frames)
       this.watch()
       tell('open', query.path, 0)
+      // Greeted and ended: that brings a client back, where a status other than 200 ends an EventSource for good.
+      if (this.closed) frames.end()
       return frames
     } catch (error) {
       tail.stop()
@@ -156,7 +157,7 @@ export class Streams {
     return lag
   }
 
-  /** Ends all streams, and refuses new ones. */
+  /** Ends all streams, and those that are asked for from now on, each after its hello. */
   close(): void {
     this.closed = true
     for (const frames of this.open) frames.end()
@@ -197,7 +198,7 @@ class FramesOf implements Frames, Taker {
 
   pull(reader: FrameReader): void {
     this.busy = undefined
-    if (this.over) return void reader.end(false)
+    if (this.over && this.greeted) return void reader.end(false)
     this.reader = reader
     this.since = this.streams.clock
     const { arrived } = this

@@ -89,7 +89,7 @@ describe('a service that closes', () => {
     await large.close()
   })
 
-  test('refuses a stream that is asked for while it closes', async () => {
+  test('greets a stream that is asked for while it closes, and ends it: its client knows where to go on, and comes back', async () => {
     await server.close()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => (release = resolve))
@@ -105,8 +105,11 @@ describe('a service that closes', () => {
     await new Promise((resolve) => setTimeout(resolve, 100))
     const closing = server.close()
     release()
-    const { statusCode, headers } = await asked.then((response) => response.resume())
-    expect([statusCode, headers['content-type']]).toEqual([503, 'application/problem+json; charset=utf-8'])
+    const began = Date.now()
+    const response = await asked
+    expect(response.statusCode).toBe(200)
+    expect(await textOf(response)).toBe('retry: 1000\nevent: open\ndata: "hello"\nid: \n\n')
+    expect(Date.now() - began).toBeLessThan(2500)
     await closing
     await opened.close()
   })
