@@ -63,7 +63,7 @@ function bodyLength(
 }
 
 /** What no answer may hold: the inside of the machine. */
-const INSIDE = /node_modules|\.[cm]?[jt]s:\d|\bat \S+ \(|\n +at |FolioError|TypeError|RangeError|\/(?:home|tmp|root|work|usr)\//
+const INSIDE = /node_modules|\.[cm]?[jt]s:\d|\bat \S+ \(|\n +at |FolioError|TypeError|RangeError|\/(?:home|tmp|root|opt|var|usr)\//
 
 /** What is wrong with an answer. */
 export function judge({ status, headers, body }: Answer, method: string | undefined): string | undefined {
@@ -74,7 +74,7 @@ export function judge({ status, headers, body }: Answer, method: string | undefi
   if (!headers.get('content-type')?.startsWith('application/problem+json')) return `${status} is no problem: ${headers.get('content-type')}`
   if (method === 'HEAD' || (method === undefined && body.length === 0)) return undefined
   const text = body.toString('utf8')
-  if (INSIDE.test(text)) return `shows the inside: ${text.slice(0, 300)}`
+  if (INSIDE.test(text) || text.includes(process.cwd())) return `shows the inside: ${text.slice(0, 300)}`
   try {
     const problem = JSON.parse(text)
     if (problem.status === status && /^\/problems\/\w+$/.test(problem.type) && typeof problem.detail === 'string') return undefined
