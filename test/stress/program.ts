@@ -18,8 +18,15 @@ export function workshop(): string {
   const cache = join(root, 'node_modules/.cache')
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'stress-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  if (folders.push(folder) === 1) process.on('exit', sweep)
   return folder
+}
+
+const folders: string[] = []
+
+/** Removes what was built; for processes that are not let to their end. */
+export function sweep(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
 
 async function compile(): Promise<string> {

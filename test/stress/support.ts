@@ -1,6 +1,9 @@
 /** How the tests beside the stresses run them: at a small figure, and with every bug planted that each must find. */
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { sweep } from './program.ts'
 import type { Stress } from './stress.ts'
+
+afterAll(sweep)
 
 const seed = Number(process.env['FOLIO_SEED'] ?? 1)
 
