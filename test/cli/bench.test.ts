@@ -19,7 +19,9 @@ test('gives a figure a store for every row', async () => {
 
 test('takes ledgers of its user, and prints a table', async () => {
   const lines = [...generateLines({ ledgers: 12, seed: 3 })].join('\n')
-  const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '-', '--ledgers', '10', '--rounds', '1'], { stdin: lines })
+  const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '-', '--ledgers', '10', '--rounds', '1'], {
+    stdin: lines,
+  })
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^ +memory\n.*a durable ledger +µs/s)
 })
