@@ -1,0 +1,67 @@
+/**
+ * What serving may hold: pages from all over a history several times the size of the cache are rendered, and what stays in memory after a
+ * collection is held to the size that the cache was given. With the bound of the cache taken away, the same pages go over it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { generate } from '../adapters/generate/index.ts'
+import { createCore } from '../adapters/http/index.ts'
+import { level } from '../adapters/level/index.ts'
+import { openLedger } from '../src/index.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const MiB = 2 ** 20
+const CACHE = 4 * MiB
+/** What is held beside the cache: renderers, LevelDB's tables, compiled code. */
+const BESIDE = 8 * MiB
+const directory = mkdtempSync(join(tmpdir(), 'folio-memory-'))
+
+beforeAll(async () => {
+  const ledger = await openLedger(level(directory))
+  await ledger.ingest(generate({ ledgers: 400, seed: 11, transactionsPerLedger: 25 }) as never, { batch: 50, durable: false })
+  await ledger.close()
+}, 120_000)
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** Bytes held after a collection. */
+function held(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** What stays of answering for pages from everywhere, beyond what a few of them left. */
+async function growth(cacheBytes: number): Promise<number> {
+  await using ledger = await openLedger(level(directory), { cacheBytes })
+  const respond = createCore(ledger)
+  const { oldest, last } = ledger.head!
+  const ask = async (nth: number): Promise<void> => {
+    const at = Math.floor(oldest + ((nth * 0.618034) % 1) * (last - oldest))
+    const list = ['transactions', 'operations', 'effects', 'trades'][nth % 4]
+    const target = `/${list}?limit=200&cursor=${BigInt(at) << 32n}&order=${nth % 8 < 4 ? 'asc' : 'desc'}`
+    const { status } = await respond({ method: 'GET', target, header: (name) => (name === 'host' ? 'folio.test' : undefined) })
+    expect(status).toBe(200)
+  }
+  for (let nth = 0; nth < 4; nth++) await ask(nth)
+  const before = held()
+  let most = 0
+  for (let nth = 4; nth < 1600; nth++) {
+    await ask(nth)
+    if (nth % 200 === 0) most = Math.max(most, held() - before)
+  }
+  return Math.max(most, held() - before)
+}
+
+test('what pages leave in memory stays within the cache', async () => {
+  expect(await growth(CACHE)).toBeLessThan(CACHE + BESIDE)
+}, 120_000)
+
+test('the same pages hold several times as much where the cache may', async () => {
+  expect(await growth(256 * MiB)).toBeGreaterThan(3 * (CACHE + BESIDE))
+}, 120_000)
