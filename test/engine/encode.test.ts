@@ -1,0 +1,280 @@
+/** Records as they are written: text, side columns and index keys of one of each kind, member by member. */
+import { describe, expect, test } from 'vitest'
+import { Digits } from '../../src/index.ts'
+import { effects, effectsByAccount, encodeEffect } from '../../src/resources/effect.ts'
+import { compose, distinct, exactInteger, extraText, type Place, priceOf, readExtra, utc } from '../../src/resources/encode.ts'
+import { encodeLedger } from '../../src/resources/ledger.ts'
+import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../src/resources/offer.ts'
+import { encodeOperation, operationAffects, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
+import { encodeTrade, tradeFilters, tradesByAccount, tradesByOffer, tradesByPair } from '../../src/resources/trade.ts'
+import { encodeTransaction, failedByAccount, transactionsByAccount } from '../../src/resources/transaction.ts'
+
+const TIME = '2019-06-01T12:00:00Z'
+/** Ledger 7, transaction 2, operation 3. */
+const ID = '30064779267'
+const place: Place = { ledger: 7, lo: 2 * 4096 + 3, index: 4, closedAt: TIME, path: (member) => (member ? `here.${member}` : 'here') }
+const refused = (path: string, expected: string) =>
+  expect.objectContaining({ code: 'INVALID_INPUT', fields: { ledger: 7, path, expected } })
+const keysOf = (keys: Iterable<readonly unknown[]>): unknown[] => [...keys]
+
+describe('parts', () => {
+  test('derived members come first, and alone where there are no others', () => {
+    expect(compose('"a":1', {}, ['s'])).toEqual({ text: '"a":1', sides: ['s'], exact: false })
+    expect(compose('"a":1', { b: 'x', c: [2] }, [])).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: [], exact: false })
+    expect(compose('"a":1', { b: new Digits('1.50') }, [])).toEqual({ text: '"a":1,"b":1.50', sides: [], exact: true })
+  })
+
+  test.each([
+    [TIME, TIME],
+    ['2019-06-01T12:00:00.1200Z', '2019-06-01T12:00:00.1200Z'],
+    ['2019-06-01T12:00:00+02:00', '2019-06-01T10:00:00Z'],
+    ['2019-06-01T00:30:00.250-05:30', '2019-06-01T06:00:00.250Z'],
+    ['2020-02-29T23:59:59+00:00', '2020-02-29T23:59:59Z'],
+  ])('the time %s is %s', (given, wanted) => expect(utc(given, 7, () => 'p')).toBe(wanted))
+  test.each(['2019-02-30T12:00:00Z', '2019-02-29T12:00:00Z', '2019-13-01T12:00:00Z', '2019-06-01T25:00:00Z'])('%s is no time', (given) => {
+    expect(() => utc(given, 7, () => 'p')).toThrow(refused('p', 'an ISO 8601 time such as "2019-06-01T12:00:00Z"'))
+  })
+
+  test('a price has n and d', () => {
+    const price = { n: 1, d: 2, more: 3 }
+    expect(priceOf(price)).toBe(price)
+    expect(Object.entries(priceOf({ more: 3, N: 1, D: 2 }))).toEqual([
+      ['n', 1],
+      ['d', 2],
+      ['more', 3],
+    ])
+  })
+
+  test('an integer is read from its digits where the number is not exact', () => {
+    expect(exactInteger(12, '', 'amount')).toBe(12n)
+    expect(exactInteger(2 ** 60, ',"amount":1152921504606846977,"amount":1', 'amount')).toBe(2n ** 60n + 1n)
+    expect(exactInteger(undefined, '"x":1,"amount":-7', 'amount')).toBe(-7n)
+    expect(exactInteger(undefined, '"x":1,"amounts":7', 'amount')).toBeUndefined()
+    expect(exactInteger(undefined, '"x":123456789012345', 'amount')).toBeUndefined()
+    expect(exactInteger(undefined, ',"amount":"7"', 'amount')).toBeUndefined()
+  })
+
+  test('accounts are named once, in order; side columns hold only those not named elsewhere', () => {
+    expect(distinct(['b', 5, 'a', '', undefined, 'b', null, {}])).toEqual(['b', 'a'])
+    expect(extraText(['a', 'b', 'c'], ['b'])).toBe('["a","c"]')
+    expect(extraText(['b'], ['b'])).toBe('')
+    expect([readExtra('["a","c"]'), readExtra(''), readExtra(undefined)]).toEqual([['a', 'c'], [], []])
+  })
+})
+
+describe('a ledger', () => {
+  const given = { sequence: 7, hash: 'AB', prev_hash: 'CD', closed_at: TIME, total_coins: '1', fee_pool: '0' } as any
+  const counts = { transaction_count: 1, successful_transaction_count: 2, failed_transaction_count: 3, operation_count: 4 } as any
+  const head = '"id":"ab","paging_token":"30064771072","hash":"ab","prev_hash":"cd","sequence":7,"closed_at":"2019-06-01T12:00:00Z"'
+  const at = { ...place, lo: 0 }
+  test('has the counts that it does not give', () => {
+    expect(encodeLedger({ ...given, failed_transaction_count: 9 }, counts, at)).toEqual({
+      text: `${head},"total_coins":"1","fee_pool":"0","failed_transaction_count":9,"transaction_count":1,"successful_transaction_count":2,"operation_count":4`,
+      ...{ sides: [], exact: false },
+    })
+  })
+  test('without a prev_hash has an empty one', () => {
+    const { prev_hash: _, ...first } = given
+    expect(encodeLedger(first, {} as any, at).text).toBe(`${head.replace('"cd"', '""')},"total_coins":"1","fee_pool":"0"`)
+  })
+})
+
+describe('a transaction', () => {
+  const given = { hash: 'AB', account: 'G"A', account_sequence: '9007199254740993', participants: ['P', 'G"A'], memo: 'm' } as any
+  const head = (count: number) =>
+    `"id":"ab","paging_token":"${ID}","hash":"ab","ledger":7,"created_at":"${TIME}","account":"G\\"A","account_sequence":9007199254740993,"operation_count":${count}`
+  test('keeps the accounts that it affects beside', () => {
+    expect(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], place)).toEqual({
+      ...{ text: `${head(2)},"memo":"m"`, sides: ['G"A', '["P","Q"]', 'ab'], exact: false },
+    })
+    const { participants: _, ...alone } = given
+    expect(encodeTransaction(alone, [], place)).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
+  })
+  test('says whether it was successful where that is given', () => {
+    expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], place).text).toBe(
+      `${head(9)},"memo":"m","successful":false`,
+    )
+    expect(encodeTransaction({ ...given, successful: true }, [], place).text).toBe(`${head(0)},"memo":"m","successful":true`)
+    expect(encodeTransaction(given, [], place).text).not.toContain('successful')
+  })
+  test('is filed under its accounts', () => {
+    for (const index of [transactionsByAccount, failedByAccount]) {
+      expect(keysOf(index.keys({}, { account: 'G', participants: '["P"]' }))).toEqual([['G'], ['P']])
+      expect(keysOf(index.keys({}, { account: 'G', participants: '' }))).toEqual([['G']])
+    }
+  })
+})
+
+describe('an operation', () => {
+  const owner = { hash: 'ab', account: 'OWNER' }
+  const payment = { type: 'payment', sender: 'S', receiver: 'R', asset: { code: 'X' }, amount: '9007199254740993', amount_f: 1 } as any
+  test('of payment has its amount before any other member', () => {
+    expect(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, place)).toEqual({
+      text: `"id":${ID},"paging_token":"${ID}","amount":9007199254740993,"type_i":1,"type":"payment","sender":"S","receiver":"R","asset":{"code":"X"},"amount_f":1`,
+      ...{ sides: ['ab', TIME, 'OWNER', '["P"]', '1'], exact: false },
+    })
+  })
+  test('of another type keeps its amount where it stands, and its own source', () => {
+    expect(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, place)).toEqual({
+      text: `"id":${ID},"paging_token":"${ID}","type_i":9,"type":"inflation","amount":"1.5","source_account":"O"`,
+      ...{ sides: ['ab', TIME, 'O', '', '9'], exact: false },
+    })
+    expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, place).text).toBe(
+      `"id":${ID},"paging_token":"${ID}","type_i":2,"type":"path_payment","from":"F"`,
+    )
+  })
+  test('of a type that is not known must say its code, of one that is must not say another', () => {
+    expect(encodeOperation({ type: 'toString', type_i: 77 } as any, owner, place).sides[4]).toBe('77')
+    const says = 'a type code, since "toString" is not a known operation type; it is missing'
+    expect(() => encodeOperation({ type: 'toString' } as any, owner, place)).toThrow(refused('here.type_i', says))
+    expect(() => encodeOperation({ type: 'inflation', type_i: 1 } as any, owner, place)).toThrow(
+      refused('here.type_i', '9, the code of inflation'),
+    )
+  })
+  test('affects the accounts of its members, each once', () => {
+    const all = { account: 'A', funder: 'B', sender: 'C', receiver: 'D', from: 'E', to: 'F', into: 'G', trustor: 'H', other: 'I' }
+    expect(operationAffects({ ...all, participants: ['P', 'A'] } as any, 'T')).toEqual(['T', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'P'])
+    expect(operationAffects({ source_account: 'S' } as any, 'T')).toEqual(['S'])
+    const sides = { source: 'S', participants: '["P"]' }
+    expect(keysOf(operationsByAccount.keys({ type: 'x', to: 'F' }, sides))).toEqual([['S'], ['F'], ['P']])
+    expect(keysOf(payments.keys({ type: 'account_merge' }, sides))).toEqual([[]])
+    expect(keysOf(payments.keys({ type: 'x' }, sides))).toEqual([])
+    expect(keysOf(paymentsByAccount.keys({ type: 'payment', to: 'F' }, sides))).toEqual([['S'], ['F'], ['P']])
+    expect(keysOf(paymentsByAccount.keys({ type: 'x', to: 'F' }, sides))).toEqual([])
+  })
+})
+
+test('an effect', () => {
+  const given = { account: 'G"A', type: 'odd', type_i: 99, more: 1 }
+  expect(encodeEffect(given, place)).toEqual({
+    text: `"account":"G\\"A","paging_token":"${ID}-4","type":"odd","type_i":99,"more":1`,
+    ...{ sides: [TIME, 'G"A'], exact: false },
+  })
+  expect(keysOf(effectsByAccount.keys({}, { account: 'GA' }))).toEqual([['GA']])
+  expect(effects.decode({ a: 1 }, 1n, '')).toEqual({ a: 1 })
+})
+
+describe('a trade', () => {
+  const given = {
+    ...{ base_account: 'A', base_offer_id: 7n, base_amount: '1', base_asset_type: 'native', offer_id: '8' },
+    ...{
+      counter_account: 'B',
+      counter_amount: '2',
+      counter_asset_type: 'credit_alphanum4',
+      counter_asset_code: 'USD',
+      counter_asset_issuer: 'I',
+    },
+    ...{ base_is_seller: true, price: { N: 5, D: 2 }, baseless: 1, counterfeit: 2 },
+  } as any
+  const head = `"id":"${ID}-4","paging_token":"${ID}-4","ledger_close_time":"${TIME}"`
+  const encoded = encodeTrade(given, place)
+  const [native, usd] = [{ type: 'native' }, { type: 'credit_alphanum4', code: 'USD', issuer: 'I' }] as const
+  const USD = 'credit_alphanum4:USD:I'
+  test('is written both ways round', () => {
+    expect(encoded).toEqual({
+      text: `${head},"base_account":"A","base_offer_id":"7","base_amount":"1","base_asset_type":"native","offer_id":"8","counter_account":"B","counter_amount":"2","counter_asset_type":"credit_alphanum4","counter_asset_code":"USD","counter_asset_issuer":"I","base_is_seller":true,"baseless":1,"counterfeit":2,"price":{"n":5,"d":2}`,
+      turned: `${head},"counter_account":"A","counter_offer_id":"7","counter_amount":"1","counter_asset_type":"native","offer_id":"8","base_account":"B","base_amount":"2","base_asset_type":"credit_alphanum4","base_asset_code":"USD","base_asset_issuer":"I","base_is_seller":false,"baseless":1,"counterfeit":2,"price":{"n":2,"d":5}`,
+      ...{ sides: ['A', 'B', 'native', USD], exact: false },
+    })
+    const { base_account: _, ...pool } = given
+    expect(encodeTrade(pool, place).sides).toEqual(['', 'B', 'native', USD])
+    expect(() => encodeTrade({ ...pool, counter_account: undefined }, place)).toThrow(
+      refused('here.base_account', 'an account on one side at least; both are missing'),
+    )
+  })
+  test('is filed under its accounts, its offers and its pair', () => {
+    expect(keysOf(tradesByAccount.keys({}, { base_account: 'A', counter_account: 'B' }))).toEqual([['A'], ['B']])
+    expect(keysOf(tradesByAccount.keys({}, { base_account: 'A', counter_account: 'A' }))).toEqual([['A']])
+    expect(keysOf(tradesByAccount.keys({}, { base_account: '', counter_account: 'B' }))).toEqual([['B']])
+    expect(keysOf(tradesByOffer.keys({ offer_id: '8', base_offer_id: '7', counter_offer_id: '8' }, {}))).toEqual([[8n], [7n]])
+    expect(keysOf(tradesByOffer.keys({ counter_offer_id: 9n }, {}))).toEqual([[9n]])
+    expect(keysOf(tradesByOffer.keys({}, {}))).toEqual([])
+    for (const [base_asset, counter_asset] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ] as const)
+      expect(keysOf(tradesByPair.keys({}, { base_asset, counter_asset }))).toEqual([['a', 'b']])
+  })
+  test('filters are read from text, written, and name lists', () => {
+    const query = (text: string) => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')
+    const pair = 'base_asset_type=native&counter_asset_type=credit_alphanum4&counter_asset_code=USD&counter_asset_issuer=I'
+    expect(query('')).toEqual({})
+    expect(query('offer_id=0')).toEqual({})
+    expect(query('offer_id=12')).toEqual({ offer_id: 12n })
+    expect(query(`${pair}&offer_id=12`)).toEqual({ base: native, counter: usd, offer_id: 12n })
+    expect(query('base_asset_type=native&counter_asset_type=native')).toEqual({ base: native, counter: native })
+    expect(tradeFilters.format({ base: native, counter: usd, offer_id: 12n } as any)).toEqual({
+      ...Object.fromEntries(new URLSearchParams(pair)),
+      offer_id: '12',
+    })
+    expect(tradeFilters.format({})).toEqual({})
+    expect([...tradeFilters.lists({})]).toEqual([])
+    expect([...tradeFilters.lists({ base: usd, counter: native, offer_id: 12n })]).toEqual([
+      [tradesByPair, [USD, 'native']],
+      [tradesByOffer, [12n]],
+    ])
+    expect(tradeFilters.facing({ base: usd, counter: native })).toEqual({ column: 2, wanted: USD })
+    expect(tradeFilters.facing({ base: native, counter: native })).toBeUndefined()
+    expect(tradeFilters.facing({})).toBeUndefined()
+  })
+  test.each([
+    ['base_asset_code=USD', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+    ['base_asset_issuer=I', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+    ['base_asset_type=native', 'counter_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+    ['counter_asset_type=native', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+    ['base_asset_type=credit_alphanum4&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
+    ['base_asset_type=credit_alphanum4&base_asset_code=-USD&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
+    ['base_asset_type=credit_alphanum4&base_asset_code=USD-&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
+    ['base_asset_type=credit_alphanum4&base_asset_code=ABCDE&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
+    [
+      'base_asset_type=credit_alphanum12&base_asset_code=ABCDEFGHIJKLM&base_asset_issuer=I',
+      'base_asset_code',
+      'a code of 1 to 12 letters or digits',
+    ],
+    ['base_asset_type=credit_alphanum12&base_asset_code=ABCDEFGHIJKL', 'base_asset_issuer', 'the account id of the issuer'],
+  ])('the filter %s is refused by %s', (text, field, reason) => {
+    expect(() => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')).toThrow(
+      expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } }),
+    )
+  })
+})
+
+describe('an offer', () => {
+  const given = {
+    id: '9007199254740993',
+    seller: 'S',
+    selling: { asset_type: 'native' },
+    buying: { asset_type: 'native' },
+    amount: '9',
+    price_r: { N: 5, D: 2 },
+    price: '2.5',
+  } as any
+  const rest =
+    '"seller":"S","selling":{"asset_type":"native"},"buying":{"asset_type":"native"},"amount":"9","price":"2.5","price_r":{"n":5,"d":2}'
+  const head = '"id":9007199254740993,"paging_token":"9007199254740993"'
+  test('is kept with its seller, its id, and when it changed', () => {
+    expect(encodeOffer(given, place)).toEqual({
+      text: `${head},${rest},"last_modified":"${TIME}"`,
+      ...{ sides: ['S', '9007199254740993', '7', TIME], exact: false, id: 9007199254740993n },
+    })
+    expect(encodeOffer({ ...given, last_modified: '2019-06-01T12:00:00+02:00' }, place).text).toBe(
+      `${head},${rest},"last_modified":"2019-06-01T10:00:00Z"`,
+    )
+  })
+  test('names the part of an asset that is missing', () => {
+    for (const side of ['selling', 'buying'])
+      for (const [asset, member] of [
+        [{ asset_type: 'x', asset_issuer: 'I' }, 'asset_code'],
+        [{ asset_type: 'x', asset_code: 'C' }, 'asset_issuer'],
+      ] as const)
+        expect(() => encodeOffer({ ...given, [side]: asset }, place)).toThrow(
+          refused(`here.${side}.${member}`, 'a non-empty string; it is missing'),
+        )
+  })
+  test('that is removed leaves a change without a seller', () => {
+    expect(encodeRemoval('12', place)).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false, id: 12n })
+    expect(keysOf(changesByOffer.keys({}, { id: '12' }))).toEqual([[12n]])
+    expect(keysOf(changesBySeller.keys({}, { seller: 'S' }))).toEqual([['S']])
+    expect(keysOf(changesBySeller.keys({}, { seller: '' }))).toEqual([])
+  })
+})
