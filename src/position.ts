@@ -73,8 +73,26 @@ function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): nu
   return at + length
 }
 
+/** The digits written last: an id comes several times in a record, and records of one operation follow each other. */
+const last = { hi: -1, lo: -1, length: 0, digits: new Uint8Array(20) }
+
 /** Writes the decimal digits of `hi * 2^32 + lo` at `at`; returns where they end. Both are below 2^32, `hi` below 2^31. */
 export function writeId(out: Uint8Array, at: number, hi: number, lo: number): number {
+  const { digits } = last
+  if (hi !== last.hi || lo !== last.lo) {
+    last.length = writeDigits(digits, 0, hi, lo)
+    last.hi = hi
+    last.lo = lo
+  }
+  const { length } = last
+  for (let i = 0; i < length; i++) out[at + i] = digits[i]!
+  return at + length
+}
+
+/** Writes the digits of a whole number below 2^32 at `at`; returns where they end. */
+export const writeNumber = (out: Uint8Array, at: number, n: number): number => writeDigits(out, at, 0, n)
+
+function writeDigits(out: Uint8Array, at: number, hi: number, lo: number): number {
   let quotient: number
   let rest: number
   if (hi < 2097152) {

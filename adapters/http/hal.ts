@@ -30,7 +30,7 @@ interface Rendered {
 }
 
 /** A block is rendered whole, and that kept, once so many times its records were asked for. */
-const WARM = 1.5
+const WARM = 4
 
 /** What one kept base URL has of one block. */
 interface Slot {

@@ -7,7 +7,7 @@
  * - every operation has the links of an operation; the payment types have `transaction` besides, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import { type Block, Region, writeId } from '../../src/index.ts'
+import { type Block, Region, writeId, writeNumber } from '../../src/index.ts'
 import { fromUtf8, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
@@ -127,11 +127,16 @@ function setId(values: Values, to: number, hi: number, lo: number): void {
   values.set(to, digits, 0, writeId(digits.bytes, 0, hi, lo))
 }
 
+function setLedger(values: Values, block: Block, at: number): void {
+  const digits = values.digits[LEDGER]!
+  values.set(LEDGER, digits, 0, writeNumber(digits.bytes, 0, block.hi(at)))
+}
+
 function setIndexed(values: Values, to: number, hi: number, lo: number, index: number): void {
   const digits = values.digits[to]!
   const end = writeId(digits.bytes, 0, hi, lo)
   digits.bytes[end] = 45
-  values.set(to, digits, 0, writeId(digits.bytes, end + 1, 0, index))
+  values.set(to, digits, 0, writeNumber(digits.bytes, end + 1, index))
 }
 
 /** Fills the holes for the record and picks the variant of its opening text. */
@@ -159,7 +164,7 @@ const trade: Fill = (templates, values, block, at) => {
 
 const transaction: Fill = (templates, values, block, at) => {
   setAccount(values, ACCOUNT, block, at, 0)
-  setId(values, LEDGER, 0, block.hi(at))
+  setLedger(values, block, at)
   setId(values, TOKEN, block.hi(at), block.lo(at))
   setHash(values, block, at, 2)
   return templates.transaction
@@ -182,7 +187,7 @@ export const fills: Readonly<Record<string, Fill>> = {
     return templates.offer
   },
   ledger(templates, values, block, at) {
-    setId(values, LEDGER, 0, block.hi(at))
+    setLedger(values, block, at)
     return templates.ledger
   },
   account(templates, values, block, at) {

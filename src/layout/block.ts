@@ -18,7 +18,7 @@
  */
 import { copy, crc32, Region, SLACK, text } from '../bytes.ts'
 import { parseForReading } from '../json.ts'
-import { idOf, idText, writeId } from '../position.ts'
+import { idOf, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { decodeFrame, type Frame } from './frame.ts'
 import { Holder } from './holder.ts'
@@ -174,12 +174,12 @@ export class Block<R = any> extends Holder {
         const length = u32(bytes, from)
         to = copy(out, to, region, from + 4, length)
         from += 4 + length
-      } else if (code === LEDGER) to = writeId(out.bytes, to, 0, this.hi(at))
+      } else if (code === LEDGER) to = writeNumber(out.bytes, to, this.hi(at))
       else {
         to = writeId(out.bytes, to, this.hi(at), this.lo(at))
         if (code === INDEXED_ID) {
           out.bytes[to++] = 45
-          to = writeId(out.bytes, to, 0, this.index(at))
+          to = writeNumber(out.bytes, to, this.index(at))
         }
       }
       const begin = end

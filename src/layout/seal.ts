@@ -9,7 +9,7 @@ import { crc32, hex, portableCrc32, type Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 
 /** The version of every byte layout in this folder. A change of any of them raises it. */
-export const FORMAT_VERSION = 1
+export const FORMAT_VERSION = 2
 export const SEAL_BYTES = 5
 
 /** Leaves room for the seal behind a payload that was written. */
