@@ -192,21 +192,24 @@ export class Block<R = any> extends Holder {
 
   /** The wire members of a record without braces and `_links`, in bytes of their own. */
   text(at: number): Uint8Array {
-    const length = this.textBytes(at)
-    const out = new Region(new Uint8Array(length + SLACK))
-    this.write(at, out, 0)
-    return out.bytes.subarray(0, length)
+    const { bytes } = this.room(at)
+    return bytes.slice(0, this.write(at, scratch, 0))
   }
 
   /** The record as JSON text, without `_links`. */
   json(at: number): string {
-    const room = this.textBytes(at) + 2 + SLACK
-    if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
-    const { bytes } = scratch
+    const { bytes } = this.room(at)
     bytes[0] = 123
     const end = this.write(at, scratch, 1)
     bytes[end] = 125
     return text(bytes, 0, end + 1)
+  }
+
+  /** The region that texts are put together in, with room for that of a record and braces. */
+  private room(at: number): Region {
+    const room = this.textBytes(at) + 2 + SLACK
+    if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
+    return scratch
   }
 
   private stringStart(string: number): number {
