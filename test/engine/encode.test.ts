@@ -167,17 +167,21 @@ describe('a trade', () => {
     ...{ base_is_seller: true, price: { N: 5, D: 2 }, baseless: 1, counterfeit: 2 },
   } as any
   const head = `"id":"${ID}-4","paging_token":"${ID}-4","ledger_close_time":"${TIME}"`
-  const encoded = encodeTrade(given, place)
   const [native, usd] = [{ type: 'native' }, { type: 'credit_alphanum4', code: 'USD', issuer: 'I' }] as const
   const USD = 'credit_alphanum4:USD:I'
   test('is written both ways round', () => {
-    expect(encoded).toEqual({
+    expect(encodeTrade(given, place)).toEqual({
       text: `${head},"base_account":"A","base_offer_id":"7","base_amount":"1","base_asset_type":"native","offer_id":"8","counter_account":"B","counter_amount":"2","counter_asset_type":"credit_alphanum4","counter_asset_code":"USD","counter_asset_issuer":"I","base_is_seller":true,"baseless":1,"counterfeit":2,"price":{"n":5,"d":2}`,
       turned: `${head},"counter_account":"A","counter_offer_id":"7","counter_amount":"1","counter_asset_type":"native","offer_id":"8","base_account":"B","base_amount":"2","base_asset_type":"credit_alphanum4","base_asset_code":"USD","base_asset_issuer":"I","base_is_seller":false,"baseless":1,"counterfeit":2,"price":{"n":2,"d":5}`,
       ...{ sides: ['A', 'B', 'native', USD], exact: false },
     })
     const { base_account: _, ...pool } = given
     expect(encodeTrade(pool, place).sides).toEqual(['', 'B', 'native', USD])
+    const { counter_account: _counter, ...other } = given
+    expect(encodeTrade(other, place).sides).toEqual(['A', '', 'native', USD])
+    expect(() => encodeTrade({ ...given, paging_token: '1' }, place)).toThrow(
+      refused('here.paging_token', `${ID}-4, as derived from the place of the record, or nothing`),
+    )
     expect(() => encodeTrade({ ...pool, counter_account: undefined }, place)).toThrow(
       refused('here.base_account', 'an account on one side at least; both are missing'),
     )
@@ -203,7 +207,7 @@ describe('a trade', () => {
     expect(query('offer_id=12')).toEqual({ offer_id: 12n })
     expect(query(`${pair}&offer_id=12`)).toEqual({ base: native, counter: usd, offer_id: 12n })
     expect(query('base_asset_type=native&counter_asset_type=native')).toEqual({ base: native, counter: native })
-    expect(tradeFilters.format({ base: native, counter: usd, offer_id: 12n } as any)).toEqual({
+    expect(tradeFilters.format({ base: native, counter: usd, offer_id: 12n } as any)).toStrictEqual({
       ...Object.fromEntries(new URLSearchParams(pair)),
       offer_id: '12',
     })
@@ -216,6 +220,12 @@ describe('a trade', () => {
     expect(tradeFilters.facing({ base: usd, counter: native })).toEqual({ column: 2, wanted: USD })
     expect(tradeFilters.facing({ base: native, counter: native })).toBeUndefined()
     expect(tradeFilters.facing({})).toBeUndefined()
+    const byOffer = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'offer_id' }) })
+    expect(() => query('offer_id=x')).toThrow(byOffer)
+    expect(() => [...tradeFilters.lists({ offer_id: -1n })]).toThrow(byOffer)
+    expect(() => [...tradeFilters.lists({ base: { ...usd, issuer: '' }, counter: native })]).toThrow(
+      expect.objectContaining({ fields: { field: 'base_asset_issuer', reason: 'the account id of the issuer' } }),
+    )
   })
   test.each([
     ['base_asset_code=USD', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
