@@ -141,7 +141,8 @@ async function tables(): Promise<string> {
 }
 
 describe('level, damaged', () => {
-  const owned = (place: string) => level(place)
+  // Files of this size are looked through before they are opened, which would find it first.
+  const owned = (place: string) => level(place, { checkFiles: false })
   const handed = (place: string) => level(new ClassicLevel(place))
   test.for([
     ['its own', owned],
