@@ -15,10 +15,11 @@ export function ask<T>(writer: LedgerWriter, shared: boolean, read: (reader: Rea
   const given = (answer: T): MaybePromise<T> =>
     shared ? confirmed(writer, reader, () => (writer.removals === removals ? answer : again())) : answer
   const failed = (error: unknown): MaybePromise<T> => {
+    if (!(error instanceof FolioError)) throw error
     // Values of both sides do not fit each other, and are taken for damage.
-    if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
-    if (writer.removals !== removals || removals % 2 === 1) return writer.idle().then(again)
+    if (error.code === 'CORRUPT' && (writer.removals !== removals || removals % 2 === 1)) return writer.idle().then(again)
     if (!shared) throw error
+    // What another process takes back while it is read may seem not to be there, or damaged.
     return confirmed(writer, reader, () => {
       if (writer.head === reader.head) throw error
       return again()
