@@ -44,18 +44,14 @@ export const optional = Type.Optional
 export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
 export const array = (of: TSchema): TSchema => Type.Array(of, { expected: 'an array' })
 
-/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. */
+/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member that a schema names needs an escape in its pointer. */
 const memberPath = (pointer: string): string => {
   let path = ''
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
-  }
+  for (const name of pointer.split('/').slice(1)) path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
   return path
 }
 
 interface SchemaError {
-  readonly keyword: string
   readonly instancePath: string
   readonly schemaPath: string
   readonly message: string
@@ -66,7 +62,7 @@ interface SchemaError {
 function expectation(schema: any, schemaPath: string): string | undefined {
   let found: string | undefined
   let node = schema
-  for (const step of schemaPath.replace(/^#/, '').split('/').slice(1)) {
+  for (const step of schemaPath.split('/').slice(1)) {
     if (typeof node?.expected === 'string') found = node.expected
     node = node?.[step]
   }
@@ -79,13 +75,12 @@ export function validator(schema: TSchema): (value: unknown, ledger?: () => numb
   return (value, ledger, base) => {
     if (compiled.Check(value)) return
     const prefix = base?.() ?? ''
-    const error = (compiled.Errors(value) as SchemaError[])[0]
-    const missing = error?.keyword === 'required' ? error.params.requiredProperties?.[0] : undefined
-    const below = memberPath(error?.instancePath ?? '')
-    const at = [below, missing].filter(Boolean).join('.')
+    const error = (compiled.Errors(value) as SchemaError[])[0]!
+    const missing = error.params.requiredProperties?.[0]
+    const at = [memberPath(error.instancePath), missing].filter(Boolean).join('.')
     const path = prefix && at && !at.startsWith('[') ? `${prefix}.${at}` : prefix + at
-    const member = missing === undefined ? error?.schemaPath : `${error!.schemaPath}/properties/${missing}`
-    const sentence = expectation(schema, member ?? '') ?? error?.message ?? 'another value'
+    const sentence =
+      expectation(schema, missing === undefined ? error.schemaPath : `${error.schemaPath}/properties/${missing}`) ?? error.message
     throw invalidInput(ledger?.(), path || '(the whole close)', missing === undefined ? sentence : `${sentence}; it is missing`)
   }
 }
