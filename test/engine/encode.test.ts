@@ -6,6 +6,7 @@ import { compose, distinct, exactInteger, extraText, type Place, priceOf, readEx
 import { encodeLedger } from '../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../src/resources/offer.ts'
 import { encodeOperation, operationAffects, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
+import { array, integer, object, validator } from '../../src/resources/schema.ts'
 import { encodeTrade, tradeFilters, tradesByAccount, tradesByOffer, tradesByPair } from '../../src/resources/trade.ts'
 import { encodeTransaction, failedByAccount, transactionsByAccount } from '../../src/resources/transaction.ts'
 
@@ -60,6 +61,31 @@ describe('parts', () => {
     expect(extraText(['b'], ['b'])).toBe('')
     expect([readExtra('["a","c"]'), readExtra(''), readExtra(undefined)]).toEqual([['a', 'c'], [], []])
   })
+})
+
+test('a refused member is named by its path, also where the ledger is not known', () => {
+  const check = validator(array(object({ a: array(integer) })))
+  const wrong = Array.from({ length: 13 }, (_, n) => ({ a: [1, 2, n === 12 ? -1 : 3] }))
+  const refusal = (path: string, expected: string, ledger?: number) =>
+    expect.objectContaining({ code: 'INVALID_INPUT', fields: { ledger, path, expected } })
+  const whole = 'a whole number of 0 or more'
+  expect(() => check(wrong)).toThrow(refusal('[12].a[2]', whole))
+  expect(() =>
+    check(
+      wrong,
+      () => 7,
+      () => 'here',
+    ),
+  ).toThrow(refusal('here[12].a[2]', whole, 7))
+  expect(() =>
+    validator(object({ b1: integer, '2c': integer }))(
+      { b1: 1 },
+      () => 7,
+      () => 'here',
+    ),
+  ).toThrow(refusal('here.2c', `${whole}; it is missing`, 7))
+  expect(() => validator(object({ b1: integer, '2c': integer }))({ b1: -1, '2c': 1 })).toThrow(refusal('b1', whole))
+  expect(() => check(5)).toThrow(refusal('(the whole close)', 'an array'))
 })
 
 describe('a ledger', () => {
