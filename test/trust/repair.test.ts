@@ -32,7 +32,9 @@ test('any one value that follows from others is as it was, and of the rest nothi
       const report = await repairStore(memory(copy))
       if (keys.some(cannotBeSaved) && report.lost.length > 0) {
         lost++
-        expect([kind, keys, report.lost.filter(({ key }) => !/^(10|20|4[012]|50)/.test(key))]).toEqual([kind, keys, []])
+        // The head is built from the ledgers: where a swap took both, it is lost with them.
+        const own = keys.some((key) => key.startsWith('1001')) ? /^(00|10|20|4[012]|50)/ : /^(10|20|4[012]|50)/
+        expect([kind, keys, report.lost.filter(({ key }) => !own.test(key))]).toEqual([kind, keys, []])
         continue
       }
       expect([kind, keys, report.lost]).toEqual([kind, keys, []])
