@@ -27,6 +27,9 @@ export const compare: (a: Uint8Array, b: Uint8Array) => number = node
 
 export const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && compare(a, b) === 0
 
+/** Equal, or both absent. */
+export const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean => (a && b ? equal(a, b) : a === b)
+
 const HEX = '0123456789abcdef'
 
 export function hex(bytes: Uint8Array): string {

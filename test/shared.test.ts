@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
+import { slow } from '../adapters/testing/slow-store.ts'
 import { catalogue, openLedger, type Store } from '../src/index.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
@@ -61,4 +62,37 @@ test('a rollback and another branch, written elsewhere, replace what was read', 
   expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(8)
   await reader.append(closes[8]!)
   await expect(writer.append(closes[8]!)).rejects.toMatchObject({ code: 'CONFLICT' })
+})
+
+test('history that is taken back and appended again during a read ends in the same head, and is read again all the same', async () => {
+  const values = { account: closes[0]!.transactions[0]!.account }
+  const back = closes[2]!.ledger.sequence
+  /** The page, where the other process goes back after `at` answers, and forward again after as many as `wait` more. */
+  const disturbed = async (at: number, wait: number): Promise<{ tokens: string[]; disturbed: boolean }> => {
+    const disk = memoryDisk()
+    const writer = await openLedger(shared(disk), { fileEvery: 50, pollMs: 2 ** 30 })
+    await writer.ingest(closes.slice(0, 25))
+    let answers = Number.NEGATIVE_INFINITY
+    const store = slow(shared(disk), async () => {
+      answers++
+      if (answers === at) await writer.rollback(back)
+      if (answers === at + wait) await writer.ingest(closes.slice(3, 25))
+    })
+    const reader = await openLedger(store, { pollMs: 2 ** 30 })
+    answers = 0
+    const { records } = await reader.page(catalogue.operationsOfAccount, values, { limit: 200 })
+    return { tokens: records.map(({ paging_token }) => paging_token), disturbed: answers >= at + wait }
+  }
+  // Gone back and not forward again, gone nowhere: what a read may say, as of a time within it.
+  const there = [await disturbed(1, 1000), await disturbed(1000, 0)].map(({ tokens }) => tokens)
+  expect(there.map(({ length }) => length)).toEqual([expect.any(Number), 8])
+  let met = 0
+  for (let at = 1; at < 12; at++)
+    for (const wait of [0, 1, 2]) {
+      const seen = await disturbed(at, wait)
+      if (!seen.disturbed) continue
+      met++
+      expect(there).toContainEqual(seen.tokens)
+    }
+  expect(met).toBeGreaterThan(5)
 })

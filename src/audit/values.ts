@@ -56,6 +56,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
     0: own,
     1: own,
     2: own,
+    5: own,
     3: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
     16: checkBlocks(context),
     32: (key, value) => checkList(context, key, value),

@@ -19,6 +19,7 @@ import { fileAgain } from './filing.ts'
 const LOOK_BYTES = 2 ** 20
 
 export interface Following {
+  readonly head: Head
   /** History has only grown. */
   readonly grown: boolean
   /** What is cached holds still. */
@@ -34,7 +35,7 @@ export async function whatFollows(store: Store, cache: Cache, before: Head, head
   const kept = grown && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
-  return { grown, kept, unfiled, tails: await tailsOf(store, head) }
+  return { head, grown, kept, unfiled, tails: await tailsOf(store, head) }
 }
 
 /** True where history under `head` goes on from `before`. Not by what is cached: that is the history that was. */

@@ -3,12 +3,12 @@
  * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
-import { equal } from '../bytes.ts'
+import { same } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
-import { decodeHead, decodeIntent, emptyHead, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
-import { digestKey, HEAD, INTENT } from '../layout/keys.ts'
+import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, encodeEra, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
+import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -19,7 +19,7 @@ import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { fileAgain } from './filing.ts'
-import { tailsOf, whatFollows } from './follow.ts'
+import { type Following, tailsOf, whatFollows } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
@@ -44,6 +44,12 @@ export interface Told {
   rolledBack(last: number): void
 }
 
+/** What tells one state of a store from every other. */
+interface State {
+  readonly head: Uint8Array | undefined
+  readonly era: Era
+}
+
 export class LedgerWriter {
   head: Head
   /** Counts the beginning and the end of each step that removes: a read that saw it change may have seen values of both sides. */
@@ -55,6 +61,7 @@ export class LedgerWriter {
   private tails: Tails = new Map()
   private unfiled = new Unfiled()
   private headBytes: Uint8Array | undefined
+  private era: Era = 0
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
   private readonly mark: Mark
@@ -77,6 +84,7 @@ export class LedgerWriter {
 
   /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
   async load(): Promise<void> {
+    if (this.store.capabilities.shared) this.era = decodeEra(await this.store.get(ERA))
     this.tails = await tailsOf(this.store, this.head)
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
     await checkNewest(this.store, this.reader())
@@ -103,36 +111,42 @@ export class LedgerWriter {
     return this.refreshing
   }
 
-  /** True where the store has no other head than the one known here. */
+  /** True where history in the store is the one known here, and was not taken back since that became known. */
   stands(): MaybePromise<boolean> {
-    return after(this.store.get(HEAD), (value) => this.isKnown(value))
+    return after(this.state(), (state) => this.isKnown(state))
   }
 
-  private isKnown(value: Uint8Array | undefined): boolean {
-    return value === undefined || this.headBytes === undefined ? value === this.headBytes : equal(value, this.headBytes)
+  private state(): MaybePromise<State> {
+    return after(this.store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
+  }
+
+  private isKnown({ head, era }: State): boolean {
+    return era === this.era && same(head, this.headBytes)
   }
 
   private async look(): Promise<boolean> {
-    const value = await this.store.get(HEAD)
-    if (this.isKnown(value)) return false
+    const state = await this.state()
+    if (this.isKnown(state)) return false
     try {
-      await this.takeOn(value)
+      const following = await whatFollows(this.store, this.cache, this.head, state.head ? decodeHead(state.head) : emptyHead)
+      // What history was taken back under is of neither.
+      if ((await this.state()).era !== state.era) return this.look()
+      this.takeOn(state, following)
       return true
     } catch (error) {
       // Of a head that does not stand any more, not all may be there.
-      const later = await this.store.get(HEAD)
-      if (value === undefined || later === undefined ? value === later : equal(value, later)) throw error
+      const later = await this.state()
+      if (later.era === state.era && same(later.head, state.head)) throw error
       return this.look()
     }
   }
 
-  private async takeOn(value: Uint8Array | undefined): Promise<void> {
-    const head = value ? decodeHead(value) : emptyHead
-    const { grown, kept, unfiled, tails } = await whatFollows(this.store, this.cache, this.head, head)
-    // All of it in one turn, or none where another process has moved on meanwhile.
+  /** All of it in one turn. */
+  private takeOn({ head: headBytes, era }: State, { head, grown, kept, unfiled, tails }: Following): void {
     if (!kept) this.cache.clear()
     this.head = head
-    this.headBytes = value
+    this.headBytes = headBytes
+    this.era = era
     this.unfiled = unfiled
     this.tails = tails
     if (grown) return void this.told.committed()
@@ -272,11 +286,17 @@ export class LedgerWriter {
       this.removals++
       adopt()
       try {
-        await this.write([[INTENT, isDone(head) ? undefined : encodeIntent(intent)], ...writes], head, true, adopt)
+        const ending: Write = [INTENT, isDone(head) ? undefined : encodeIntent(intent)]
+        await this.write([ending, ...this.beginEra(), ...writes], head, true, adopt)
       } finally {
         this.removals++
       }
     }
+  }
+
+  /** Where this process alone has the store open, nobody else reads, and no era is kept. */
+  private beginEra(): Write[] {
+    return this.store.capabilities.shared ? [[ERA, encodeEra(++this.era)]] : []
   }
 
   private checkSound(): void {

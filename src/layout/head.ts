@@ -1,14 +1,14 @@
 /**
- * The two values that describe a store.
+ * The values that describe a store.
  *
  * **Head**: how far history reaches. It is part of the batch that appends a ledger; readers take it first and bound every read by its counts,
  * so what lies above it is invisible. **Format**: written at creation, compared at every open.
- * Both are JSON, for whoever opens a store by hand.
+ * All are JSON, for whoever opens a store by hand.
  */
 import { text, utf8 } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
-import { FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
+import { ERA, FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
 import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
@@ -86,6 +86,15 @@ export type Pruned = Readonly<Record<string, number>>
 
 export const encodePruned = (pruned: Pruned): Uint8Array => sealJson(PRUNED, pruned)
 export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUNED, value)
+
+/**
+ * How often history was taken back, a step each: kept where several processes may have the store open, since ledgers that are taken back and
+ * appended again end in the same head, and what was read meanwhile is of neither.
+ */
+export type Era = number
+
+export const encodeEra = (era: Era): Uint8Array => sealJson(ERA, { era })
+export const decodeEra = (value: Uint8Array | undefined): Era => (value ? openJson<{ era: Era }>(ERA, value).era : 0)
 
 /** How far history reached; the hash is not known where it was taken back to there. */
 export interface HighWater {

@@ -6,6 +6,7 @@
  *     02                                    intent: a change over several batches that an open has to finish
  *     03                                    pruned: how many lists name records that were given up
  *     04                                    high water: how far history reached, kept beside the store
+ *     05                                    era: how often history was taken back, in a store that processes share
  *     10 log:1 block:6                      block of a log
  *     20 index:1 tuple                      posting list: its right edge
  *     21 index:1 tuple level:1 page:6       posting list: a sealed page
@@ -25,6 +26,7 @@ export const FORMAT = Uint8Array.of(0x01)
 export const INTENT = Uint8Array.of(0x02)
 export const PRUNED = Uint8Array.of(0x03)
 export const MARK = Uint8Array.of(0x04)
+export const ERA = Uint8Array.of(0x05)
 
 /** What the keys of the posting lists of an index begin with. */
 export const indexKey = (index: number): Uint8Array => Uint8Array.of(0x20, index)
