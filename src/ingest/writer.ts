@@ -7,7 +7,18 @@ import { same } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
-import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, encodeEra, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
+import {
+  decodeEra,
+  decodeHead,
+  decodeIntent,
+  type Era,
+  emptyHead,
+  encodeEra,
+  encodeHead,
+  encodeIntent,
+  type Head,
+  type Intent,
+} from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
