@@ -171,7 +171,7 @@ export async function* eachRecord(context: Context) {
       if (unread.has(resource.tag, ordinal)) continue
       yield await reader.run((read) => {
         const { block, at } = read.at(resource, ordinal)
-        return { resource, ordinal, record: block.textBytes(at) > 0 ? block.members(at) : {}, sides: block.row(at).sides }
+        return { resource, ordinal, record: block.textBytes(at) > 0 ? block.members(at) : {}, sides: block.sides(at) }
       })
     }
 }

@@ -16,7 +16,7 @@ export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: 
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
       const record = block.textBytes(at) > 0 ? block.members(at) : {}
-      eachFiling(resource, record, block.row(at).sides, (index, key) => unfiled.add(index, key, ordinal))
+      eachFiling(resource, record, block.sides(at), (index, key) => unfiled.add(index, key, ordinal))
     }
   return unfiled
 }

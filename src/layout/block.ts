@@ -242,6 +242,11 @@ export class Block<R = any> extends Holder {
     return this.decoded[ref]
   }
 
+  /** The side columns of a record, in order. */
+  sides(at: number): string[] {
+    return this.resource.sides.map((_, column) => this.side(at, column))
+  }
+
   /** The members of a record as plain JSON: numbers rounded where JavaScript rounds them, unless they need exactness. */
   members(at: number): OpenRecord {
     return this.parse(this.json(at), at)
@@ -288,7 +293,7 @@ export class Block<R = any> extends Holder {
       lo: this.lo(at),
       index: this.index(at),
       texts: Array.from({ length: this.faces }, (_, face) => this.apart(at, face)),
-      sides: this.resource.sides.map((_, column) => this.side(at, column)),
+      sides: this.sides(at),
       exact: this.isExact(at),
     }
   }
