@@ -1,4 +1,5 @@
 /** SHA-256 (FIPS 180-4): Node's where there is one, else the lines below. */
+import { utf8 } from './bytes.ts'
 
 /** Bytes go in piece by piece; the digest of all of them comes out once. */
 export interface Hasher {
@@ -6,8 +7,19 @@ export interface Hasher {
   digest(): Uint8Array
 }
 
-const K = Uint32Array.from({ length: 64 }, (_, n) => fraction(Math.cbrt(prime(n))))
-const START = Uint32Array.from({ length: 8 }, (_, n) => fraction(Math.sqrt(prime(n))))
+interface Constants {
+  readonly start: Uint32Array
+  readonly rounds: Uint32Array
+}
+
+let known: Constants | undefined
+
+/** Worked out when they are first needed: with Node's digest at hand they never are. */
+const constants = (): Constants =>
+  (known ??= {
+    start: Uint32Array.from({ length: 8 }, (_, n) => fraction(Math.sqrt(prime(n)))),
+    rounds: Uint32Array.from({ length: 64 }, (_, n) => fraction(Math.cbrt(prime(n)))),
+  })
 
 /** The first 32 bits behind the point. */
 function fraction(value: number): number {
@@ -26,7 +38,8 @@ function prime(n: number): number {
 const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
 class PortableHasher implements Hasher {
-  private readonly state = START.slice()
+  private readonly state = constants().start.slice()
+  private readonly rounds = constants().rounds
   private readonly words = new Uint32Array(64)
   private readonly block = new Uint8Array(64)
   private readonly view = new DataView(this.block.buffer)
@@ -57,7 +70,7 @@ class PortableHasher implements Hasher {
   }
 
   private mix(): void {
-    const { words, state } = this
+    const { words, state, rounds } = this
     for (let i = 0; i < 16; i++) words[i] = this.view.getUint32(4 * i)
     for (let i = 16; i < 64; i++) {
       const [near, far] = [words[i - 2]!, words[i - 15]!]
@@ -68,7 +81,7 @@ class PortableHasher implements Hasher {
     let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number]
     for (let i = 0; i < 64; i++) {
       const choice = (e & f) ^ (~e & g)
-      const one = (h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + choice + K[i]! + words[i]!) | 0
+      const one = (h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + choice + rounds[i]! + words[i]!) | 0
       const majority = (a & b) ^ (a & c) ^ (b & c)
       const two = ((rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + majority) | 0
       ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0]
@@ -84,13 +97,9 @@ export const portableHasher = (): Hasher => new PortableHasher()
 
 export const hasher: () => Hasher = crypto ? () => crypto.createHash('sha256') : portableHasher
 
-const encoder = new TextEncoder()
-
 /** The digest of a text's UTF-8 bytes. */
-export const sha256: (text: string) => Uint8Array = crypto
-  ? (text) => crypto.createHash('sha256').update(text, 'utf8').digest()
-  : (text) => {
-      const all = portableHasher()
-      all.update(encoder.encode(text))
-      return all.digest()
-    }
+export function sha256(text: string): Uint8Array {
+  const all = hasher()
+  all.update(utf8(text))
+  return all.digest()
+}
