@@ -71,7 +71,8 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
     text: frame,
     pieces: Region.padded(utf8(frame.replaceAll('\u0000', ''))),
     ends,
-    stored: bytes.slice(from, to),
+    // A copy, which `slice` of a Node buffer is not: what a view is of stays in memory with it.
+    stored: new Uint8Array(bytes.subarray(from, to)),
   })
 }
 
