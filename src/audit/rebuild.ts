@@ -1,5 +1,6 @@
 /** From the records to each kind of value that follows from them. */
 import { hex } from '../bytes.ts'
+import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { closeLine, isEmpty, storedRows } from '../ingest/line.ts'
 import { Block } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
@@ -7,7 +8,7 @@ import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
 import { emptyHead, encodeHead, encodePruned, encodeText, type Head } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
-import { encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
@@ -64,17 +65,14 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
     eachFiling(resource, record, sides, (index, elements) => wanted.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
   }
   for (const { list, ordinals } of wanted.values()) {
-    const { index, elements, key } = list
+    const { index, elements } = list
     for await (const entries of entriesOf(store, {
       gte: postingPageKey(index.tag, elements, 0, 0),
       lt: postingPageKey(index.tag, elements, 255, 0),
     }))
       for (const [page] of entries) writes.push([page, undefined])
-    const edge = PostingEdge.empty.append(ordinals, (level, page, entries) => {
-      const at = postingPageKey(index.tag, elements, level, page)
-      writes.push([at, seal(at, encodePage(entries))])
-    })
-    writes.push([key, edge.count === 0 ? undefined : seal(key, encodeEdge(edge))])
+    const edge = appendTo(PostingEdge.empty, index, elements, ordinals, writes)
+    writes.push(edgeWrite(index, elements, edge))
   }
   return writes
 }

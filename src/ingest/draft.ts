@@ -8,8 +8,8 @@ import { Block } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash, type HashEntry } from '../layout/hash.ts'
 import { encodeHead, encodeText, type Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
-import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
+import { decodeEdge, PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
@@ -21,6 +21,7 @@ import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import type { EncodedClose } from './encode.ts'
+import { appendTo, edgeWrite } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows that its next value starts with. */
 export interface Tail {
@@ -191,10 +192,7 @@ export class Draft {
     }
     for (const [id, { index, key, ordinals }] of waiting.lists) {
       const held = this.edges.get(id)!
-      held.edge = held.edge.append(ordinals, (level, page, entries) => {
-        const at = postingPageKey(index.tag, key, level, page)
-        this.writes.push([at, seal(at, encodePage(entries))])
-      })
+      held.edge = appendTo(held.edge, index, key, ordinals, this.writes)
     }
     this.unfiled = new Unfiled()
     this.filed = true
@@ -205,10 +203,7 @@ export class Draft {
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)
-    for (const { index, key, edge } of this.edges.values()) {
-      const at = postingKey(index.tag, key)
-      this.writes.push([at, seal(at, encodeEdge(edge))])
-    }
+    for (const { index, key, edge } of this.edges.values()) this.writes.push(edgeWrite(index, key, edge))
     this.writes.push(...this.book.values(), [HEAD, encodeHead(this.head)])
     return this.writes
   }

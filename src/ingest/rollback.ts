@@ -5,8 +5,8 @@
 
 import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
-import { encodeEdge, rank, truncate } from '../layout/posting.ts'
+import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
+import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { splitId } from '../position.ts'
@@ -20,7 +20,7 @@ import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import { fileAgain } from './filing.ts'
+import { edgeWrite, fileAgain } from './filing.ts'
 
 /** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
 export interface Step {
@@ -114,8 +114,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
   const page = reader.pages(index, key)
   const cut = truncate(edge, rank(edge, bound, page), page)
   for (const { level, page: number } of cut.dropped) yield [postingPageKey(index.tag, key, level, number), undefined]
-  const at = postingKey(index.tag, key)
-  yield [at, cut.edge.count === 0 ? undefined : seal(at, encodeEdge(cut.edge))]
+  yield edgeWrite(index, key, cut.edge)
 }
 
 /** Puts an offer back to its newest state below `bound`. */
