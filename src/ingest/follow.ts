@@ -8,7 +8,7 @@ import type { Head } from '../layout/head.ts'
 import { blockKey } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
-import { ledgers } from '../resources/ledger.ts'
+import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
@@ -43,7 +43,7 @@ async function holds(store: Store, head: Head, before: Head): Promise<boolean> {
   if (before.last < head.oldest) return false
   const reader = new Reader(store, new Cache(LOOK_BYTES), head, new Unfiled())
   return reader.run((read) => {
-    const { block, at } = read.at(ledgers, before.last - head.first)
+    const { block, at } = ledgerAt(read, before.last)
     return block.members(at)['hash'] === before.hash
   })
 }

@@ -9,12 +9,11 @@ import type { Row } from '../layout/row.ts'
 import { putTogether } from '../layout/text.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
-import { ledgers } from '../resources/ledger.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { operations } from '../resources/operation.ts'
 import { trades } from '../resources/trade.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { spanOfLedger } from '../scan/locate.ts'
+import { ledgerAt, spanOfLedger } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import { sha256 } from '../sha256.ts'
 import type { EncodedClose } from './encode.ts'
@@ -79,7 +78,7 @@ export const rowsOfClose = ({ rows, ledgerRow }: EncodedClose): LedgerRows => ({
 
 /** The rows of a ledger that is held. @throws CORRUPT */
 export function storedRows(reader: Reader, sequence: number): LedgerRows {
-  const { block, at } = reader.at(ledgers, sequence - reader.head.first)
+  const { block, at } = ledgerAt(reader, sequence)
   const read = (resource: Resource<any>): Row[] => {
     const { from, to } = spanOfLedger(reader, resource, sequence)
     const ordinals = Array.from({ length: to - from }, (_, n) => from + n)

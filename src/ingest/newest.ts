@@ -3,20 +3,20 @@ import { equal } from '../bytes.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { digestKey, HEAD } from '../layout/keys.ts'
 import { corrupt } from '../layout/seal.ts'
-import { ledgers } from '../resources/ledger.ts'
+import { ledgerAt } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Store } from '../store.ts'
 import { digestOf, storedRows } from './line.ts'
 
 /** @throws CORRUPT */
 export async function checkNewest(store: Store, reader: Reader): Promise<void> {
-  const { last, first, oldest, hash } = reader.head
+  const { last, oldest, hash } = reader.head
   if (last === 0) return
   const key = digestKey(last)
   const kept = decodeDigest(last, await store.get(key))
   const { found, row, before } = await reader.run((read) => {
     const record = (sequence: number) => {
-      const { block, at } = read.at(ledgers, sequence - first)
+      const { block, at } = ledgerAt(read, sequence)
       return block.members(at)
     }
     return { found: digestOf(storedRows(read, last)), row: record(last), before: last > oldest ? record(last - 1) : undefined }

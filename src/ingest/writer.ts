@@ -22,7 +22,7 @@ import {
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
-import { ledgers } from '../resources/ledger.ts'
+import { ledgerAt } from '../scan/locate.ts'
 import { blockId, cachedEdge, hashId, heldEdge, heldEntry, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
@@ -225,7 +225,7 @@ export class LedgerWriter {
     const { head } = this
     if (head.last === 0 || sequence > head.last || sequence < head.oldest) return undefined
     return this.reader().run((read) => {
-      const { block, at } = read.at(ledgers, sequence - head.first)
+      const { block, at } = ledgerAt(read, sequence)
       return block.members(at)['hash'] as string
     })
   }

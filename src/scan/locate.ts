@@ -7,7 +7,7 @@ import type { Block } from '../layout/block.ts'
 import { type Position, splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'
-import { ledgers } from '../resources/ledger.ts'
+import { type Ledger, ledgers } from '../resources/ledger.ts'
 import { changesByOffer, changesBySeller } from '../resources/offer.ts'
 import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
@@ -22,6 +22,9 @@ export const everything = (reader: Reader, resource: Resource<any>): Span => ({
 
 const held = (reader: Reader, sequence: number): boolean =>
   reader.head.last > 0 && sequence >= reader.head.oldest && sequence <= reader.head.last
+
+/** A ledger that is held. */
+export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => reader.at(ledgers, sequence - reader.head.first)
 
 /** The ordinal at which a log ended after a ledger that is held. */
 function endOf(reader: Reader, resource: Resource<any>, sequence: number): number {
@@ -45,7 +48,7 @@ const rowsWeight = (): number => 200 << ledgers.shift
 export function countsAfter(reader: Reader, sequence: number): readonly number[] {
   const { head } = reader
   if (sequence < head.oldest) return head.since
-  const { block, at } = reader.at(ledgers, sequence - head.first)
+  const { block, at } = ledgerAt(reader, sequence)
   return block.side(at, 0).split(',').map(Number)
 }
 
@@ -128,7 +131,7 @@ export function findLedger(reader: Reader, sequence: number): Place | undefined 
   const { head } = reader
   if (head.last > 0 && sequence < head.oldest && head.oldest > 1)
     throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest: head.oldest })
-  return held(reader, sequence) ? reader.at(ledgers, sequence - head.first) : undefined
+  return held(reader, sequence) ? ledgerAt(reader, sequence) : undefined
 }
 
 function anyIn(reader: Reader, index: Index<any>, key: string | bigint): boolean {
