@@ -1,22 +1,22 @@
 /** From the records to each kind of value that follows from them. */
-import { hex } from '../bytes.ts'
+import { equal, hex } from '../bytes.ts'
+import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { closeLine, isEmpty, storedRows } from '../ingest/line.ts'
 import { Block } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
-import { emptyHead, encodeHead, encodePruned, encodeText, type Head } from '../layout/head.ts'
-import { baseKey, blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
+import { emptyHead, encodeHead, encodePruned, type Head } from '../layout/head.ts'
+import { baseKey, blockKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
-import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
+import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
@@ -133,12 +133,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
         return block.row(at)
       }),
     )
-  for (const [name, row] of live) {
-    const [seller, id] = [row.sides[0]!, BigInt(name)]
-    const [key, sellerKey] = [bookKey(seller, id), bookSellerKey(id)]
-    writes.push([key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))])
-    writes.push([sellerKey, seal(sellerKey, encodeText(seller))])
-  }
+  for (const [id, row] of live) writes.push(...offerWrites(BigInt(id), row))
   return writes
 }
 
@@ -149,15 +144,16 @@ const offerOf = (key: Uint8Array): unknown => readTuple(key.subarray(1))?.at(-1)
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
   const { head, reader } = context
   const id = offerOf(key)
-  const ordinal = typeof id === 'bigint' ? await lastPruned(context, id) : undefined
-  if (typeof id !== 'bigint' || ordinal === undefined) return [[key, undefined]]
+  if (typeof id !== 'bigint' || !equal(key, baseKey(id))) return [[key, undefined]]
+  const ordinal = await lastPruned(context, id)
+  if (ordinal === undefined) return [[key, undefined]]
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
     const place = await reader.run((read) => read.at(offerChanges, later))
     if (place.block.side(place.at, 1) === String(id)) return []
   }
   const block = await reader.run((read) => read.offer(id))
-  const row = block?.row(0) ?? { index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
-  return [[key, seal(key, encodeBlock(offerChanges, [{ ...row, ...splitId(BigInt(ordinal)) }]))]]
+  const row = block?.row(0) ?? { hi: 0, lo: 0, index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
+  return [baseWrite(id, row, ordinal)]
 }
 
 /** A digest that is damaged is taken again from the records; one that says otherwise than they do is evidence, and stays. */

@@ -7,20 +7,20 @@ import { FolioError, invalidInput } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash, type HashEntry } from '../layout/hash.ts'
-import { encodeHead, encodeText, type Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookSellerKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
+import { encodeHead, type Head } from '../layout/head.ts'
+import { blockKey, bookSellerKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
 import { decodeEdge, PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import type { EncodedClose } from './encode.ts'
+import { offerRemoval, offerWrites } from './book.ts'
+import type { BookChange, EncodedClose } from './encode.ts'
 import { appendTo, edgeWrite } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows that its next value starts with. */
@@ -159,16 +159,10 @@ export class Draft {
     this.blocks.push({ resource, number, block: new Block(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
-  private changeBook({ id, seller, row }: EncodedClose['book'][number]): void {
+  private changeBook({ id, seller, row }: BookChange): void {
     const before = this.sellers.get(id)
-    const put = (key: Uint8Array, value: Uint8Array | undefined) => this.book.set(key.join(), [key, value])
-    const sellerKey = bookSellerKey(id)
-    if (before !== undefined && (row === undefined || seller !== before)) put(bookKey(before, id), undefined)
-    if (row !== undefined) {
-      const key = bookKey(seller, id)
-      put(key, seal(key, encodeBlock(offers, [row])))
-      put(sellerKey, seal(sellerKey, encodeText(seller)))
-    } else if (before !== undefined) put(sellerKey, undefined)
+    const removed = before === undefined ? [] : offerRemoval(id, before)
+    for (const write of [...removed, ...(row ? offerWrites(id, row) : [])]) this.book.set(write[0].join(), write)
     this.sellers.set(id, row && seller)
   }
 

@@ -87,8 +87,10 @@ function encodeClose(close: LedgerClose): EncodedClose {
     closedAt,
     path: (member) => (member ? `${path}.${member}` : path),
   })
-  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): void => {
-    rows.push({ resource, row: rowOf(sequence, lo, index, encoded), input })
+  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): Row => {
+    const row = rowOf(sequence, lo, index, encoded)
+    rows.push({ resource, row, input })
+    return row
   }
   /** The records an operation caused: each takes the index it gives, or the next one. */
   const addCaused = <I extends { readonly index?: number }>(
@@ -135,11 +137,8 @@ function encodeClose(close: LedgerClose): EncodedClose {
 
   const book: BookChange[] = []
   const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, number: number, path: string): void => {
-    const at = place(number, 0, path)
-    add(offerChanges, input, encoded, at)
-    const id = encoded.id
-    const row = encoded.text === '' ? undefined : rowOf(Number(id >> 32n), Number(id & 0xffffffffn), 0, encoded)
-    book.push({ id, seller: encoded.sides[0]!, row })
+    const row = add(offerChanges, input, encoded, place(number, 0, path))
+    book.push({ id: encoded.id, seller: encoded.sides[0]!, row: encoded.text === '' ? undefined : row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
   for (const [i, offer] of changed.entries())

@@ -5,20 +5,18 @@
  * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import type { Block } from '../layout/block.ts'
-import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import { baseKey, blockKey, digestKey, HEAD, hashKey, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { blockKey, digestKey, HEAD, hashKey, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
-import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
-import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
+import { baseWrite } from './book.ts'
 import { fileAgain, fileLists } from './filing.ts'
 import type { Step } from './rollback.ts'
 
@@ -74,12 +72,6 @@ function giveUp(reader: Reader, target: number): Step {
 function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<{ block: Block; at: number; ordinal: number }> {
   for (let ordinal = reader.head.since[resource.tag]!; ordinal < head.since[resource.tag]!; ordinal++)
     yield { ...reader.at(resource, ordinal), ordinal }
-}
-
-/** A base says in the place of its position which change it is. */
-function baseWrite(id: bigint, row: Row, ordinal: number): Write {
-  const key = baseKey(id)
-  return [key, seal(key, encodeBlock(offerChanges, [{ ...row, ...splitId(BigInt(ordinal)), index: 0 }]))]
 }
 
 /** The ranges of keys that pruning leaves sparse, for a store that can give back their space. */

@@ -4,22 +4,21 @@
  */
 
 import { encodeBlock } from '../layout/encode-block.ts'
-import { emptyHead, encodeHead, encodeText, type Head } from '../layout/head.ts'
-import { blockKey, bookKey, bookSellerKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
+import { emptyHead, encodeHead, type Head } from '../layout/head.ts'
+import { blockKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
 import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
-import { splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
-import { ledgers } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
+import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { posting } from '../scan/list.ts'
-import { countsAfter } from '../scan/locate.ts'
+import { countsAfter, ledgerAt } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
+import { offerRemoval, offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
 
 /** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
@@ -62,7 +61,7 @@ export function filedUnder(reader: Reader, sequence: number): number {
   const { first, oldest } = reader.head
   const least = oldest > first ? oldest - 1 : 0
   if (sequence < oldest) return least
-  const { block, at } = reader.at(ledgers, sequence - first)
+  const { block, at } = ledgerAt(reader, sequence)
   return Math.max(least, Number(block.side(at, 2)))
 }
 
@@ -71,7 +70,7 @@ export function headAt(reader: Reader, sequence: number): Head {
   const { head } = reader
   if (sequence < head.first) return emptyHead
   if (sequence >= head.last) return head
-  const { block, at } = reader.at(ledgers, sequence - head.first)
+  const { block, at } = ledgerAt(reader, sequence)
   const { hash, closed_at } = block.members(at)
   const filed = filedUnder(reader, sequence)
   return {
@@ -120,18 +119,10 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
 /** Puts an offer back to its newest state below `bound`. */
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
   const now = reader.offer(id)
-  const sellerKey = bookSellerKey(id)
-  if (now) {
-    yield [bookKey(now.side(0, 0), id), undefined]
-    yield [sellerKey, undefined]
-  }
+  if (now) yield* offerRemoval(id, now.side(0, 0))
   const from = reader.head.since[offerChanges.tag]!
   const ordinal = posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true)[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
   if (place === undefined || place.block.textBytes(place.at) === 0) return
-  const row = place.block.row(place.at)
-  const seller = row.sides[0]!
-  const key = bookKey(seller, id)
-  yield [key, seal(key, encodeBlock(offers, [{ ...row, ...splitId(id), index: 0 }]))]
-  yield [sellerKey, seal(sellerKey, encodeText(seller))]
+  yield* offerWrites(id, place.block.row(place.at))
 }
