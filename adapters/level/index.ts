@@ -4,7 +4,7 @@
  * **Invariant:** one batch is under way at a time, in call order; abstract-level promises no order among parallel ones.
  * **Invariant:** after a failed write no other is tried: LevelDB was measured to acknowledge, and lose, synced batches after a full disk.
  */
-import { equal } from '../../src/bytes.ts'
+import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
@@ -104,8 +104,7 @@ class LevelStore implements Store {
     if (expect) {
       // A hop to another thread for one key would cost more than the look-up; and closing waits for this write.
       const held = this.capabilities.sync ? this.db.getSync<Uint8Array, Uint8Array>(expect.key, reading) : await this.lookUp(expect.key)
-      const same = held && expect.value ? equal(held, expect.value) : held === expect.value
-      if (!same) throw new FolioError('CONFLICT', { location: this.location })
+      if (!same(held, expect.value)) throw new FolioError('CONFLICT', { location: this.location })
     }
     const operations = batch.map(([key, value]) =>
       value ? ({ type: 'put', key: this.own(key), value: this.own(value) } as const) : ({ type: 'del', key } as const),

@@ -1,7 +1,7 @@
 /**
  * A store in memory: every answer comes at once, nothing outlives the process.
  */
-import { equal } from '../../src/bytes.ts'
+import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import { checkScan, type Store } from '../../src/store.ts'
 import { Tree } from './tree.ts'
@@ -35,11 +35,7 @@ export function memory(disk: MemoryDisk = memoryDisk()): Store {
     },
     write(batch, { expect }) {
       open()
-      if (expect) {
-        const held = disk.get(expect.key)
-        const same = held && expect.value ? equal(held, expect.value) : held === expect.value
-        if (!same) throw new FolioError('CONFLICT', { store: 'memory' })
-      }
+      if (expect && !same(disk.get(expect.key), expect.value)) throw new FolioError('CONFLICT', { store: 'memory' })
       disk.write(batch)
     },
     close() {

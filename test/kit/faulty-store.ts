@@ -1,5 +1,4 @@
 /** What faulty stores are made of: a right store in memory with some of its calls replaced. */
-import { equal } from '../../src/bytes.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write } from '../../src/store.ts'
 
 /** The calls that a fault replaces. */
@@ -37,7 +36,6 @@ export const changedBatch =
   (store) => ({ write: (batch, options) => store.write(change(batch), options) })
 
 export const mapValue = ([key, value]: Entry, map: (value: Uint8Array) => Uint8Array): Entry => [key, map(value)]
-export const sameBytes = (a: Uint8Array | undefined, b: Uint8Array | undefined) => (a && b ? equal(a, b) : a === b)
 
 export const trimmed = (key: Uint8Array): Uint8Array => key.subarray(0, key.findLastIndex((byte) => byte !== 0) + 1)
 export const size = ({ entries }: Chunk): number => entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0)

@@ -1,8 +1,8 @@
 /** Stores that each break a law of writing, or of their life: batches, values, buffers, closing. */
-import { compare, equal } from '../../src/bytes.ts'
+import { compare, equal, same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, Write } from '../../src/store.ts'
-import { changedBatch, dump, everything, type FaultyStore, later, mapValue, sameBytes, spoiltGet } from './faulty-store.ts'
+import { changedBatch, dump, everything, type FaultyStore, later, mapValue, spoiltGet } from './faulty-store.ts'
 
 const conflict = (): never => {
   throw new FolioError('CONFLICT')
@@ -65,7 +65,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     (store) => ({
       write: (batch, { durable, expect }) => {
         const held = expect && (store.get(expect.key) as Uint8Array | undefined)
-        if (expect && !sameBytes(held?.length ? held : undefined, expect.value?.length ? expect.value : undefined))
+        if (expect && !same(held?.length ? held : undefined, expect.value?.length ? expect.value : undefined))
           throw new FolioError('CONFLICT')
         return store.write(batch, { durable })
       },
@@ -76,7 +76,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     'checks, then waits, then applies',
     (store) => ({
       write: async (batch, { durable, expect }) => {
-        if (expect && !sameBytes(await store.get(expect.key), expect.value)) throw new FolioError('CONFLICT')
+        if (expect && !same(await store.get(expect.key), expect.value)) throw new FolioError('CONFLICT')
         await later()
         return store.write(batch, { durable })
       },
@@ -338,7 +338,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
       write: (batch, { durable, expect }) => {
         const held = expect && (store.get(expect.key) as Uint8Array | undefined)
         store.write(batch, { durable })
-        if (expect && !sameBytes(held, expect.value)) conflict()
+        if (expect && !same(held, expect.value)) conflict()
       },
     }),
   ],
@@ -347,7 +347,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     'passes over a batch in silence where it should say CONFLICT',
     (store) => ({
       write: (batch, { durable, expect }) => {
-        if (!expect || sameBytes(store.get(expect.key) as Uint8Array | undefined, expect.value)) return store.write(batch, { durable })
+        if (!expect || same(store.get(expect.key) as Uint8Array | undefined, expect.value)) return store.write(batch, { durable })
       },
     }),
   ],
@@ -362,7 +362,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     (store) => ({
       write: (batch, { durable, expect }) => {
         const held = expect && (store.get(expect.key) as Uint8Array | undefined)
-        if (expect && !sameBytes(held?.subarray(0, 1), expect.value?.subarray(0, 1))) conflict()
+        if (expect && !same(held?.subarray(0, 1), expect.value?.subarray(0, 1))) conflict()
         return store.write(batch, { durable })
       },
     }),
