@@ -59,7 +59,7 @@ function giveUp(reader: Reader, target: number): Step {
   }
   writes.push([PRUNED, encodePruned(pruned)])
   for (const resource of [transactions, failedTransactions])
-    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.members(at)['hash']), undefined])
+    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, 2)), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
   for (const { block, at, ordinal } of given(reader, offerChanges, head)) bases.set(block.side(at, 1), { row: block.row(at), ordinal })
   for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))

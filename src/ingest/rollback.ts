@@ -42,7 +42,7 @@ export function stepBack(reader: Reader, target: number): Step {
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      writes.push([hashKey(block.members(at)['hash']), undefined])
+      writes.push([hashKey(block.side(at, 2)), undefined])
     }
   const changed = new Set<string>()
   for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
