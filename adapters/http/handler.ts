@@ -9,6 +9,7 @@ import { baseOf, checkBaseUrl } from './base.ts'
 import { checksum, Sink, Tag, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
+import { limits } from './limits.ts'
 import {
   type Answer,
   type CoreRequest,
@@ -75,7 +76,7 @@ class HttpCore {
     this.ledger = ledger
     this.baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl)
     this.trustProxy = options.trustProxy ?? false
-    this.maxTargetBytes = options.maxTargetBytes ?? 8192
+    this.maxTargetBytes = options.maxTargetBytes ?? limits.maxTargetBytes.default
     this.log = options.log ?? ((error, { id, method, target }) => console.error(`${id} ${method} ${target}`, error))
     this.renderers = new Renderers(options.profile ?? 'document')
     this.streams = new Streams(ledger, options, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))

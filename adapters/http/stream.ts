@@ -6,6 +6,7 @@
 import type { Ledger, List, RawPage, Tail, Taker } from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
+import { limits } from './limits.ts'
 import { type Problem, ProblemError } from './problem.ts'
 
 /** The body of an event stream. */
@@ -75,7 +76,11 @@ export class Streams {
   /** @param problem what an error after the hello is answered with */
   constructor(
     ledger: Ledger,
-    { maxStreams = 10_000, streamIdleMs = 15_000, streamStallMs = 30_000 }: StreamOptions,
+    {
+      maxStreams = limits.maxStreams.default,
+      streamIdleMs = limits.streamIdleMs.default,
+      streamStallMs = limits.streamStallMs.default,
+    }: StreamOptions,
     problem: (error: unknown) => Problem,
   ) {
     this.ledger = ledger
