@@ -159,13 +159,13 @@ export class Renderer {
       )
     }
     let slot = places[this.place]
-    if (slot?.owner !== this) {
+    if (slot?.owner === this) slot.asked += asked
+    else {
       grow(block, -weight(slot?.rendered))
-      slot = { owner: this, asked: slot === undefined ? block.asked : 0, rendered: undefined }
+      slot = { owner: this, asked: slot ? asked : block.asked, rendered: undefined }
       places[this.place] = slot
     }
     if (slot.rendered) return slot.rendered
-    slot.asked += asked
     if (slot.asked < WARM * block.count) return undefined
     slot.rendered = this.render(block)
     grow(block, weight(slot.rendered))
