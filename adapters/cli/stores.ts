@@ -59,19 +59,15 @@ export const stores = {
 
 export type StoreName = keyof typeof stores
 
-const names = Object.keys(stores) as StoreName[]
+export const storeNames = Object.keys(stores) as StoreName[]
 
-/** All names, and how a list of them is read. */
-export const storeNames = {
-  all: names,
-  join: (between: string): string => names.join(between),
-  parse: (text: string): StoreName[] =>
-    text.split(',').map((word) => {
-      const name = names.find((one) => one === word.trim())
-      if (name === undefined) throw new InvalidArgumentError(`Allowed are ${names.join(', ')}, with commas between.`)
-      return name
-    }),
-}
+/** Names with commas between. @throws InvalidArgumentError for one that is none */
+export const parseStoreNames = (text: string): StoreName[] =>
+  text.split(',').map((word) => {
+    const name = storeNames.find((one) => one === word.trim())
+    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')}, with commas between.`)
+    return name
+  })
 
 async function bytesIn(directory: string): Promise<number> {
   const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size)
@@ -87,7 +83,7 @@ export async function candidateOf(name: StoreName): Promise<Candidate> {
 /** `--store`; `lasting` leaves out the stores that would forget at once. */
 export const storeOption = (lasting = true): Option =>
   new Option('--store <name>', 'what the data is kept in')
-    .choices(names.filter((name) => !lasting || stores[name].persistent))
+    .choices(storeNames.filter((name) => !lasting || stores[name].persistent))
     .default('level')
 
 export const dataOption = (): Option => new Option('--data <dir>', 'the directory of the data')
@@ -121,6 +117,6 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
 
 /** A store as one word: `level:./ledgers`, or just the directory. */
 export function storeOf(word: string): StoreOptions {
-  const name = names.find((one) => word.startsWith(`${one}:`))
+  const name = storeNames.find((one) => word.startsWith(`${one}:`))
   return name === undefined ? { store: 'level', data: word } : { store: name, data: word.slice(name.length + 1) }
 }

@@ -9,7 +9,7 @@ import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { candidateOf, type StoreName, storeNames } from '../stores.ts'
+import { candidateOf, parseStoreNames, type StoreName, storeNames } from '../stores.ts'
 
 interface Options {
   readonly store: readonly StoreName[]
@@ -34,7 +34,7 @@ export const bench = (program: Command, run: Run): Command =>
   program
     .command('bench')
     .description('compare stores on the same ledgers')
-    .option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`, storeNames.parse, storeNames.all)
+    .option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`, parseStoreNames, storeNames)
     .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .option('--seed <seed>', 'of the generated ledgers', 'bench')
