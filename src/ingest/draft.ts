@@ -51,12 +51,13 @@ export class Draft {
   filing = false
   /** The posting lists that were filed, as they will be. */
   readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; edge: PostingEdge }>()
+  /** The tails after what was added. */
+  readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
   /** Where each transaction lies, by hash: for the cache. */
   readonly entries: (readonly [hash: string, entry: HashEntry])[] = []
   private readonly before: Unfiled
   private readonly fileEvery: number
-  private readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   private readonly counts: number[]
   private readonly writes: Write[] = []
   private readonly seenHashes = new Map<string, boolean>()
@@ -200,10 +201,5 @@ export class Draft {
     for (const { index, key, edge } of this.edges.values()) this.writes.push(edgeWrite(index, key, edge))
     this.writes.push(...this.book.values(), [HEAD, encodeHead(this.head)])
     return this.writes
-  }
-
-  /** The tails after this draft. */
-  nextTails(): Tails {
-    return this.tails
   }
 }

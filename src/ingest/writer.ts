@@ -241,7 +241,7 @@ export class LedgerWriter {
       for (const [hash, entry] of draft.entries) this.cache.put(hashId(hash), heldEntry(entry, draft.head.last))
       if (draft.filed) this.unfiled = draft.unfiled
       else this.unfiled.append(draft.unfiled)
-      this.tails = draft.nextTails()
+      this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)
       this.told.committed()
     })
