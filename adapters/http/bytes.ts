@@ -12,7 +12,7 @@ export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Bytes that nobody else looks into, their content undefined. */
-const allocate = (length: number): Uint8Array => (node ? node.allocUnsafeSlow(length) : new Uint8Array(length))
+const allocate = (length: number): Uint8Array => new Uint8Array(node ? node.allocUnsafeSlow(length).buffer : length)
 
 /** A copy of `bytes` in memory of its own. */
 export function own(bytes: Uint8Array): Uint8Array {
@@ -60,7 +60,7 @@ export class Tag {
 
 const CHUNK = 64 * 1024
 /** From this size on a view costs less as a part of its own than as a copy. */
-const PASS = 8 * 1024
+const PASS = 1024
 
 /** A buffer written front to back; when it is full, a larger one takes its place. */
 export class Out extends Region {
@@ -112,8 +112,9 @@ export class Sink extends Out {
     this.start = 0
   }
 
-  /** Appends bytes that will not change any more: copied when small, passed on when large. */
-  pass(view: Uint8Array): void {
+  /** Appends `bytes[from, to)`, which will not change any more: copied when small, passed on when large. */
+  pass(bytes: Uint8Array, from: number, to: number): void {
+    const view = bytes.subarray(from, to)
     if (view.length >= PASS) {
       this.flush()
       this.parts.push(view)

@@ -1,9 +1,9 @@
 /**
  * Records on the wire: `{"_links":{…},` and the stored text and `}`. Nothing is parsed, nothing is stringified.
  *
- * Whole blocks are kept rendered, attached to the block in the cache, from the second time they are asked for on and once as many of their records
- * were asked for as half of them: from then on a page is a list of views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up;
- * at most {@link KEPT_BASES} base URLs a core keep what they rendered, however many Host headers come in.
+ * Whole blocks are kept rendered, attached to the block in the cache, once their records were asked for {@link WARM} times over: from then on a page is
+ * put together of views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up; at most
+ * {@link KEPT_BASES} base URLs a core keep what they rendered, however many Host headers come in.
  */
 import type { Block, Place } from '../../src/index.ts'
 import { checksum, Out, own, type Sink, type Tag, utf8 } from './bytes.ts'
@@ -19,25 +19,20 @@ const HALVE_AFTER = 4096
 /** A descending run of so many records is worth a copy of the block in that order. */
 const DOWN_RUN = 4
 
-/** A block in wire form: record `i` ends, comma included, at `ends[i]`. */
-interface Rendered {
-  readonly bytes: Uint8Array
-  readonly ends: Uint32Array
+/** A block is rendered whole, and that kept, once so many times its records were asked for. */
+const WARM = 4
+
+/** What one kept base URL has of one block. Few objects, since each is a wait for memory where a page takes its records from many blocks. */
+interface Slot {
+  owner: Renderer
+  /** Records asked for so far. */
+  asked: number
+  /** The block in wire form: four bytes a record that say where it ends, comma included, and then the records. */
+  wire: Uint8Array | undefined
   /** Runs asked for in descending order. */
   turns: number
   /** The same records last to first, made when a descending page wants a run of them for the second time. */
   down: Uint8Array | undefined
-}
-
-/** A block is rendered whole, and that kept, once so many times its records were asked for. */
-const WARM = 4
-
-/** What one kept base URL has of one block. */
-interface Slot {
-  readonly owner: Renderer
-  /** Records asked for so far. */
-  asked: number
-  rendered: Rendered | undefined
 }
 
 export interface RenderStats {
@@ -59,21 +54,18 @@ export class Renderer {
   readonly base: string
   /** For entity tags: differs by what all links begin with, and by profile. */
   readonly salt: number
-  /** Which of the kept places on a block is its own; none where others are used more. */
-  place: number | undefined
+  /** What its slots are attached to blocks under; none where other base URLs are used more. */
+  seat: object | undefined
   uses = 0
   private readonly extended: boolean
   private readonly templates: Templates
-  private readonly key: object
   private readonly stats: RenderStats
 
-  /** @param key what the slots of this core are attached to blocks under */
-  constructor(base: string, profile: Profile, key: object, stats: RenderStats) {
+  constructor(base: string, profile: Profile, stats: RenderStats) {
     this.base = base
     this.salt = checksum(utf8(`${profile} ${base}`))
     this.extended = profile === 'extended'
     this.templates = templatesFor(base, profile)
-    this.key = key
     this.stats = stats
   }
 
@@ -87,31 +79,29 @@ export class Renderer {
       // The text of a record is what its block holds at its place, so the checksum of the block and the places stand for the texts.
       tag.add(block.sum)
       for (let k = i; k < end; k++) tag.add(places[k]!.at)
-      const rendered = this.whole(block, end - i)
-      if (rendered) this.views(sink, block, rendered, places, i, end)
+      const slot = this.whole(block, end - i)
+      if (slot) this.views(sink, block, slot, places, i, end)
       else this.singles(sink, block, places, i, end)
       i = end
     }
   }
 
   /** Hands out places `from` to `to`, all of one block: a view for each run of neighbours. */
-  private views(sink: Sink, block: Block, rendered: Rendered, places: readonly Place[], from: number, to: number): void {
-    const { bytes, ends } = rendered
+  private views(sink: Sink, block: Block, slot: Slot, places: readonly Place[], from: number, to: number): void {
+    const wire = slot.wire!
+    const { count } = block
     for (let i = from; i < to; ) {
       const first = places[i]!.at
       const step = i + 1 < to && places[i + 1]!.at < first ? -1 : 1
       let last = first
-      for (i++; i < to && places[i]!.at === last + step; i++) {
-        last += step
-      }
+      for (i++; i < to && places[i]!.at === last + step; i++) last += step
       const comma = i === places.length ? 1 : 0
       this.stats.hits++
-      if (step === 1) sink.pass(bytes.subarray(first ? ends[first - 1]! : 0, ends[last]! - comma))
-      else if (first - last >= DOWN_RUN - 1 && (rendered.down || rendered.turns++ > 0)) {
-        rendered.down ??= turned(block, rendered)
-        const { down } = rendered
-        sink.pass(down.subarray(bytes.length - ends[first]!, bytes.length - (last ? ends[last - 1]! : 0) - comma))
-      } else for (let at = first; at >= last; at--) sink.pass(bytes.subarray(at ? ends[at - 1]! : 0, ends[at]! - (at === last ? comma : 0)))
+      if (step === 1) sink.pass(wire, startOf(wire, count, first), endOf(wire, last) - comma)
+      else if (first - last >= DOWN_RUN - 1 && (slot.down || slot.turns++ > 0)) {
+        slot.down ??= turned(block, wire)
+        sink.pass(slot.down, wire.length - endOf(wire, first), wire.length - startOf(wire, count, last) - comma)
+      } else for (let at = first; at >= last; at--) sink.pass(wire, startOf(wire, count, at), endOf(wire, at) - (at === last ? comma : 0))
     }
   }
 
@@ -144,56 +134,51 @@ export class Renderer {
   }
 
   /** The whole block in wire form, where it is at hand or `asked` records of it make it worth while. */
-  private whole(block: Block, asked: number): Rendered | undefined {
-    // Only blocks of the cache live on; and a base URL without a place keeps nothing.
-    if (this.place === undefined || block.grew === undefined) return undefined
-    let places = block.attached<(Slot | undefined)[]>(this.key)
-    if (places === undefined) {
+  private whole(block: Block, asked: number): Slot | undefined {
+    const { seat } = this
+    // Only blocks of the cache live on; and a base URL without a seat keeps nothing.
+    if (seat === undefined || block.grew === undefined) return undefined
+    let slot = block.attached<Slot>(seat)
+    if (slot === undefined) {
       // Much of old history is asked for once: for that, nothing is noted but the asking.
       block.asked += asked
       if (block.asked < WARM * block.count) return undefined
-      places = block.attach(
-        this.key,
-        () => Array<Slot | undefined>(KEPT_BASES).fill(undefined),
-        () => 128,
-      )
-    }
-    let slot = places[this.place]
-    if (slot?.owner === this) slot.asked += asked
-    else {
-      grow(block, -weight(slot?.rendered))
-      slot = { owner: this, asked: slot ? asked : block.asked, rendered: undefined }
-      places[this.place] = slot
-    }
-    if (slot.rendered) return slot.rendered
+      slot = block.attach<Slot>(seat, () => ({ owner: this, asked: block.asked, wire: undefined, turns: 0, down: undefined }), weight)
+    } else if (slot.owner !== this) {
+      grow(block, weight(undefined) - weight(slot))
+      Object.assign(slot, { owner: this, asked, wire: undefined, turns: 0, down: undefined } satisfies Slot)
+    } else if (slot.wire) return slot
+    else slot.asked += asked
     if (slot.asked < WARM * block.count) return undefined
-    slot.rendered = this.render(block)
-    grow(block, weight(slot.rendered))
-    return slot.rendered
+    slot.wire = this.render(block)
+    grow(block, slot.wire.length)
+    return slot
   }
 
-  private render(block: Block): Rendered {
+  private render(block: Block): Uint8Array {
+    const { count } = block
     const fill = fills[block.resource.name]!
-    const ends = new Uint32Array(block.count)
     this.stats.blocks++
     scratch.at = 0
-    for (let at = 0; at < block.count; at++) {
+    scratch.reserve(4 * count)
+    scratch.at = 4 * count
+    for (let at = 0; at < count; at++) {
       this.write(scratch, fill, block, at)
-      ends[at] = scratch.at
+      scratch.view.setUint32(4 * at, scratch.at, true)
     }
-    return { bytes: own(scratch.bytes.subarray(0, scratch.at)), ends, turns: 0, down: undefined }
+    return own(scratch.bytes.subarray(0, scratch.at))
   }
 }
 
+const endOf = (wire: Uint8Array, at: number): number =>
+  wire[4 * at]! | (wire[4 * at + 1]! << 8) | (wire[4 * at + 2]! << 16) | (wire[4 * at + 3]! << 24)
+const startOf = (wire: Uint8Array, count: number, at: number): number => (at === 0 ? 4 * count : endOf(wire, at - 1))
+
 /** The records of a rendered block, last to first. */
-function turned(block: Block, { bytes, ends }: Rendered): Uint8Array {
-  const down = new Uint8Array(bytes.length)
-  let to = 0
-  for (let at = ends.length - 1; at >= 0; at--) {
-    const from = at ? ends[at - 1]! : 0
-    down.set(bytes.subarray(from, ends[at]!), to)
-    to += ends[at]! - from
-  }
+function turned(block: Block, wire: Uint8Array): Uint8Array {
+  const down = new Uint8Array(wire.length - 4 * block.count)
+  for (let at = 0; at < block.count; at++)
+    down.set(wire.subarray(startOf(wire, block.count, at), endOf(wire, at)), wire.length - endOf(wire, at))
   grow(block, down.length)
   return down
 }
@@ -204,15 +189,14 @@ function grow(block: Block, bytes: number): void {
   block.grew?.(bytes)
 }
 
-const weight = (rendered: Rendered | undefined): number =>
-  rendered ? rendered.bytes.length + (rendered.down?.length ?? 0) + 8 * rendered.ends.length + 256 : 0
+const weight = (slot: Slot | undefined): number => 384 + (slot?.wire?.length ?? 0) + (slot?.down?.length ?? 0)
 
 /** The renderers of a core, by base URL; the most used of them keep what they render. */
 export class Renderers {
   readonly stats: RenderStats = { blocks: 0, hits: 0, records: 0 }
   private readonly profile: Profile
   private readonly known = new Map<string, Renderer>()
-  private readonly kept: (Renderer | undefined)[] = Array(KEPT_BASES).fill(undefined)
+  private readonly seats = Array.from({ length: KEPT_BASES }, () => ({ holder: undefined as Renderer | undefined }))
   private asked = 0
 
   constructor(profile: Profile) {
@@ -224,28 +208,28 @@ export class Renderers {
     let renderer = this.known.get(base)
     if (!renderer) {
       if (this.known.size >= KNOWN_BASES) this.forget()
-      renderer = new Renderer(base, this.profile, this, this.stats)
+      renderer = new Renderer(base, this.profile, this.stats)
       this.known.set(base, renderer)
     }
     renderer.uses++
     if (++this.asked % HALVE_AFTER === 0) for (const one of this.known.values()) one.uses >>= 1
-    if (renderer.place === undefined) this.compete(renderer)
+    if (renderer.seat === undefined) this.compete(renderer)
     return renderer
   }
 
-  /** Takes a free place, or that of a base URL used far less of late. */
+  /** Takes a free seat, or that of a base URL used far less of late. */
   private compete(renderer: Renderer): void {
-    for (let place = 0; place < KEPT_BASES; place++) {
-      const holder = this.kept[place]
+    for (const seat of this.seats) {
+      const { holder } = seat
       if (holder && renderer.uses <= 16 + 2 * holder.uses) continue
-      if (holder) holder.place = undefined
-      this.kept[place] = renderer
-      renderer.place = place
+      if (holder) holder.seat = undefined
+      seat.holder = renderer
+      renderer.seat = seat
       return
     }
   }
 
   private forget(): void {
-    for (const [base, renderer] of this.known) if (renderer.place === undefined) this.known.delete(base)
+    for (const [base, renderer] of this.known) if (renderer.seat === undefined) this.known.delete(base)
   }
 }

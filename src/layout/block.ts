@@ -121,7 +121,7 @@ export class Block<R = any> extends Holder {
 
   /** A checksum of all that the block holds, and of where it is kept: blocks that differ in either differ in it, all but surely. */
   get sum(): number {
-    this.checksum ??= crc32(this.bytes, crc32(this.key))
+    this.checksum ??= crc32(this.bytes, crc32(this.key)) | 0
     return this.checksum
   }
 

@@ -6,10 +6,17 @@ export class Holder implements Weighed {
   weight: number
   /** Told when something is attached to what is cached. */
   grew: ((bytes: number) => void) | undefined
-  private attachments: Map<unknown, unknown> | undefined
+  /** What was attached first, which is all there is nearly always: to be had without a map, each step of which would wait for memory. */
+  private firstKey: unknown
+  private first: unknown
+  private others: Map<unknown, unknown> | undefined
 
   constructor(weight: number) {
     this.weight = weight
+    this.grew = undefined
+    this.firstKey = undefined
+    this.first = undefined
+    this.others = undefined
   }
 
   /**
@@ -17,11 +24,16 @@ export class Holder implements Weighed {
    * @param bytes what it weighs
    */
   attach<T>(key: unknown, make: () => T, bytes: (made: T) => number): T {
-    this.attachments ??= new Map()
-    const held = this.attachments.get(key) as T | undefined
+    const held = this.attached<T>(key)
     if (held !== undefined) return held
     const made = make()
-    this.attachments.set(key, made)
+    if (this.firstKey === undefined) {
+      this.firstKey = key
+      this.first = made
+    } else {
+      this.others ??= new Map()
+      this.others.set(key, made)
+    }
     const more = bytes(made)
     this.weight += more
     this.grew?.(more)
@@ -29,6 +41,6 @@ export class Holder implements Weighed {
   }
 
   attached<T>(key: unknown): T | undefined {
-    return this.attachments?.get(key) as T | undefined
+    return (this.firstKey === key ? this.first : this.others?.get(key)) as T | undefined
   }
 }

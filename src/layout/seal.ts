@@ -32,10 +32,10 @@ export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
 
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
-/** The checksum that a sealed value carries. */
+/** The checksum that a sealed value carries, as a signed number: those are kept in the objects that hold them, larger ones in objects of their own. */
 export function sumOf(value: Uint8Array): number {
   const end = value.length - 4
-  return (value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)) >>> 0
+  return value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)
 }
 
 const keySum = (key: Uint8Array): number => (key.length <= 16 ? portableCrc32(key) : crc32(key))
@@ -46,7 +46,8 @@ export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   if (end < 1) throw corrupt(key, 'the value is too short')
   // One view serves as payload and for the checksum, which goes on over the format byte: a view costs as much as a short read.
   const payload = new Uint8Array(value.buffer, value.byteOffset, end - 1)
-  if (portableCrc32(value, crc32(payload, keySum(key)), end - 1, end) !== sumOf(value)) throw corrupt(key, 'the checksum does not match')
+  if ((portableCrc32(value, crc32(payload, keySum(key)), end - 1, end) | 0) !== sumOf(value))
+    throw corrupt(key, 'the checksum does not match')
   if (value[end - 1] !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: value[end - 1], expected: FORMAT_VERSION })
   return payload
 }
