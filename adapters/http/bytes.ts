@@ -12,7 +12,7 @@ export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Bytes that nobody else looks into, their content undefined. */
-const allocate = (length: number): Uint8Array => new Uint8Array(node ? node.allocUnsafeSlow(length).buffer : length)
+const allocate = (length: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(length).buffer) : new Uint8Array(length))
 
 /** A copy of `bytes` in memory of its own. */
 export function own(bytes: Uint8Array): Uint8Array {
