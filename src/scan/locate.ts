@@ -26,22 +26,9 @@ const held = (reader: Reader, sequence: number): boolean =>
 /** A ledger that is held. */
 export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => reader.at(ledgers, sequence - reader.head.first)
 
-/** The ordinal at which a log ended after a ledger that is held. */
-function endOf(reader: Reader, resource: Resource<any>, sequence: number): number {
-  if (resource === ledgers) return sequence - reader.head.first + 1
-  const ordinal = sequence - reader.head.first
-  const size = 1 << ledgers.shift
-  const number = Math.floor(ordinal / size)
-  const block = reader.block(ledgers, number)
-  const rows = block.attach(ENDS, emptyRows, rowsWeight)
-  const at = ordinal - number * size
-  rows[at] ??= block.side(at, 0).split(',').map(Number)
-  return rows[at][resource.tag]!
-}
-
 /** Under this, the counts of a block of ledgers, each parsed when it is first asked for. */
-const ENDS = Symbol('ends')
-const emptyRows = (): number[][] => []
+const COUNTS = Symbol('counts')
+const emptyRows = (): (readonly number[])[] => []
 const rowsWeight = (): number => 200 << ledgers.shift
 
 /** The counts of every log after a ledger that is held, or after the one before the oldest. */
@@ -49,15 +36,17 @@ export function countsAfter(reader: Reader, sequence: number): readonly number[]
   const { head } = reader
   if (sequence < head.oldest) return head.since
   const { block, at } = ledgerAt(reader, sequence)
-  return block.side(at, 0).split(',').map(Number)
+  const rows = block.attach(COUNTS, emptyRows, rowsWeight)
+  rows[at] ??= block.side(at, 0).split(',').map(Number)
+  return rows[at]
 }
 
 /** The records of a log that a ledger holds; empty for a ledger outside history. */
 export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: number): Span {
   const { from, to } = everything(reader, resource)
   if (!held(reader, sequence)) return sequence < reader.head.oldest ? { from, to: from } : { from: to, to }
-  const start = sequence === reader.head.oldest ? from : endOf(reader, resource, sequence - 1)
-  return { from: start, to: Math.min(to, endOf(reader, resource, sequence)) }
+  if (resource === ledgers) return { from: sequence - reader.head.first, to: sequence - reader.head.first + 1 }
+  return { from: countsAfter(reader, sequence - 1)[resource.tag]!, to: countsAfter(reader, sequence)[resource.tag]! }
 }
 
 /**
@@ -69,7 +58,7 @@ export function seek(reader: Reader, resource: Resource<any>, position: Position
   let { from, to } = span
   if (from >= to) return from
   const size = 1 << resource.shift
-  let guess = from + Math.floor((to - from) * share(reader, position))
+  let guess = to - from > size ? from + Math.floor((to - from) * share(reader, position)) : from
   while (from < to) {
     guess = Math.min(Math.max(guess, from), to - 1)
     const number = Math.floor(guess / size)
@@ -99,10 +88,9 @@ function isBehind(block: Block, at: number, position: Position, inclusive: boole
 
 /** The share of its ledger's transactions that a position has behind it. */
 function share(reader: Reader, { hi, lo }: Position): number {
-  const all = spanOfLedger(reader, transactions, hi)
-  const failed = spanOfLedger(reader, failedTransactions, hi)
-  const count = all.to - all.from + failed.to - failed.from
-  return Math.min(1, Math.max(0, (Math.floor(lo / 4096) - 0.5) / count))
+  const [before, after] = [countsAfter(reader, hi - 1), countsAfter(reader, hi)]
+  const transactionsOf = (counts: readonly number[]): number => counts[transactions.tag]! + counts[failedTransactions.tag]!
+  return Math.min(1, Math.max(0, (Math.floor(lo / 4096) - 0.5) / (transactionsOf(after) - transactionsOf(before))))
 }
 
 /** The records whose ids lie in [hi, lo from, lo to): those of a transaction or an operation. */
