@@ -2,23 +2,36 @@
  * A head that another process has written, or an earlier one of ours: whether history went on from what was known, and what a writer must have at
  * hand to go on from there.
  */
+import { same } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
 import { Cache } from '../layout/cache.ts'
-import type { Head } from '../layout/head.ts'
-import { blockKey } from '../layout/keys.ts'
+import { decodeEra, decodeHead, type Era, emptyHead, type Head } from '../layout/head.ts'
+import { blockKey, ERA, HEAD } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
-import type { Store } from '../store.ts'
+import { after, type MaybePromise, type Store } from '../store.ts'
 import type { Tail, Tails } from './draft.ts'
 import { fileAgain } from './filing.ts'
 
 /** Of a cache for reads under a head that may not go on from the one before. */
 const LOOK_BYTES = 2 ** 20
 
+/** What tells one state of a store from every other. */
+export interface State {
+  readonly head: Uint8Array | undefined
+  readonly era: Era
+}
+
+export const stateOf = (store: Store): MaybePromise<State> =>
+  after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
+
+export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
+
 export interface Following {
+  readonly state: State
   readonly head: Head
   /** History has only grown. */
   readonly grown: boolean
@@ -28,14 +41,32 @@ export interface Following {
   readonly tails: Tails
 }
 
-/** @param cache what belongs to the head before */
-export async function whatFollows(store: Store, cache: Cache, before: Head, head: Head): Promise<Following> {
+/**
+ * What follows where the store has another state than the one known.
+ * @param cache what belongs to the head before
+ */
+export async function lookFor(store: Store, cache: Cache, before: Head, known: State): Promise<Following | undefined> {
+  const state = await stateOf(store)
+  if (isSame(state, known)) return undefined
+  try {
+    const following = await whatFollows(store, cache, before, state)
+    // What history was taken back under is of neither.
+    if ((await stateOf(store)).era === state.era) return following
+  } catch (error) {
+    // Of a head that does not stand any more, not all may be there.
+    if (isSame(await stateOf(store), state)) throw error
+  }
+  return lookFor(store, cache, before, known)
+}
+
+async function whatFollows(store: Store, cache: Cache, before: Head, state: State): Promise<Following> {
+  const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
   // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
   const kept = grown && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
-  return { head, grown, kept, unfiled, tails: await tailsOf(store, head) }
+  return { state, head, grown, kept, unfiled, tails: await tailsOf(store, head) }
 }
 
 /** True where history under `head` goes on from `before`. Not by what is cached: that is the history that was. */

@@ -3,7 +3,6 @@
  * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
-import { same } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
@@ -11,7 +10,6 @@ import {
   decodeEra,
   decodeHead,
   decodeIntent,
-  type Era,
   emptyHead,
   encodeEra,
   encodeHead,
@@ -30,7 +28,7 @@ import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { fileAgain } from './filing.ts'
-import { type Following, tailsOf, whatFollows } from './follow.ts'
+import { type Following, isSame, lookFor, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
@@ -55,12 +53,6 @@ export interface Told {
   rolledBack(last: number): void
 }
 
-/** What tells one state of a store from every other. */
-interface State {
-  readonly head: Uint8Array | undefined
-  readonly era: Era
-}
-
 export class LedgerWriter {
   head: Head
   /** Counts the beginning and the end of each step that removes: a read that saw it change may have seen values of both sides. */
@@ -71,8 +63,8 @@ export class LedgerWriter {
   private readonly told: Told
   private tails: Tails = new Map()
   private unfiled = new Unfiled()
-  private headBytes: Uint8Array | undefined
-  private era: Era = 0
+  /** As it is in the store. */
+  private state: State
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
   private readonly mark: Mark
@@ -82,7 +74,7 @@ export class LedgerWriter {
     this.store = store
     this.cache = cache
     this.head = headBytes ? decodeHead(headBytes) : emptyHead
-    this.headBytes = headBytes
+    this.state = { head: headBytes, era: 0 }
     this.fileEvery = fileEvery
     this.told = told
     this.mark = new Mark(store)
@@ -95,7 +87,7 @@ export class LedgerWriter {
 
   /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
   async load(): Promise<void> {
-    if (this.store.capabilities.shared) this.era = decodeEra(await this.store.get(ERA))
+    if (this.store.capabilities.shared) this.state = { ...this.state, era: decodeEra(await this.store.get(ERA)) }
     this.tails = await tailsOf(this.store, this.head)
     this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
     await checkNewest(this.store, this.reader())
@@ -124,40 +116,20 @@ export class LedgerWriter {
 
   /** True where history in the store is the one known here, and was not taken back since that became known. */
   stands(): MaybePromise<boolean> {
-    return after(this.state(), (state) => this.isKnown(state))
-  }
-
-  private state(): MaybePromise<State> {
-    return after(this.store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
-  }
-
-  private isKnown({ head, era }: State): boolean {
-    return era === this.era && same(head, this.headBytes)
+    return after(stateOf(this.store), (state) => isSame(state, this.state))
   }
 
   private async look(): Promise<boolean> {
-    const state = await this.state()
-    if (this.isKnown(state)) return false
-    try {
-      const following = await whatFollows(this.store, this.cache, this.head, state.head ? decodeHead(state.head) : emptyHead)
-      // What history was taken back under is of neither.
-      if ((await this.state()).era !== state.era) return this.look()
-      this.takeOn(state, following)
-      return true
-    } catch (error) {
-      // Of a head that does not stand any more, not all may be there.
-      const later = await this.state()
-      if (later.era === state.era && same(later.head, state.head)) throw error
-      return this.look()
-    }
+    const moved = await lookFor(this.store, this.cache, this.head, this.state)
+    if (moved) this.takeOn(moved)
+    return moved !== undefined
   }
 
   /** All of it in one turn. */
-  private takeOn({ head: headBytes, era }: State, { head, grown, kept, unfiled, tails }: Following): void {
+  private takeOn({ state, head, grown, kept, unfiled, tails }: Following): void {
     if (!kept) this.cache.clear()
     this.head = head
-    this.headBytes = headBytes
-    this.era = era
+    this.state = state
     this.unfiled = unfiled
     this.tails = tails
     if (grown) return void this.told.committed()
@@ -298,16 +270,14 @@ export class LedgerWriter {
       adopt()
       try {
         const ending: Write = [INTENT, isDone(head) ? undefined : encodeIntent(intent)]
-        await this.write([ending, ...this.beginEra(), ...writes], head, true, adopt)
+        // Where this process alone has the store open, nobody else reads, and no era is kept.
+        const era = this.state.era + 1
+        const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
+        await this.write([ending, ...begun, ...writes], head, true, adopt, era)
       } finally {
         this.removals++
       }
     }
-  }
-
-  /** Where this process alone has the store open, nobody else reads, and no era is kept. */
-  private beginEra(): Write[] {
-    return this.store.capabilities.shared ? [[ERA, encodeEra(++this.era)]] : []
   }
 
   private checkSound(): void {
@@ -318,15 +288,15 @@ export class LedgerWriter {
    * Writes a batch that ends in a new head. The head and all that hangs on it, which `adopt` takes on, change in one turn, so that no reader
    * is ever made between them.
    */
-  private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void): Promise<void> {
+  private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
     try {
-      await this.store.write(batch, { durable, expect: { key: HEAD, value: this.headBytes } })
+      await this.store.write(batch, { durable, expect: { key: HEAD, value: this.state.head } })
     } catch (error) {
       this.failure = error
       throw error
     }
     this.head = head
-    this.headBytes = encodeHead(head)
+    this.state = { head: encodeHead(head), era }
     adopt()
   }
 }
