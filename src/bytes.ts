@@ -65,7 +65,8 @@ export const crc32: (bytes: Uint8Array, start?: number) => number = globalThis.p
 /** The portable form of {@link crc32}: for a few bytes it is faster than a call out of JavaScript. */
 export const portableCrc32 = crc32Table
 
-const allocate = (size: number): Uint8Array => (node ? node.allocUnsafeSlow(size) : new Uint8Array(size))
+/** Plain memory, since views of a `Buffer` cost more than those of a `Uint8Array`. */
+const allocate = (size: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
 
 /**
  * Where values are carved from: many small buffers cost the garbage collector far more than few large ones. A slab is given up, never reused:
@@ -74,6 +75,9 @@ const allocate = (size: number): Uint8Array => (node ? node.allocUnsafeSlow(size
 const SLAB_BYTES = 256 * 1024
 let slab: Uint8Array = new Uint8Array(0)
 let slabUsed = 0
+
+/** Up to this length text is written character by character. */
+const SHORT = 24
 
 /** A growing byte buffer, written front to back. Integers are little-endian. */
 export class Writer {
@@ -163,11 +167,24 @@ export class Writer {
   /** Writes text as UTF-8 and returns how many bytes that took. */
   text(value: string): number {
     if (this.bytes.length - this.length < value.length * 3) this.reserve(byteLength(value))
+    if (value.length <= SHORT && this.ascii(value)) return value.length
     const written = node
       ? node.prototype.utf8Write.call(this.bytes, value, this.length)
       : encoder.encodeInto(value, this.bytes.subarray(this.length)).written
     this.length += written
     return written
+  }
+
+  /** Writes text that is all ASCII: short text is written sooner than the platform is called. False, and nothing is written, for other text. */
+  private ascii(value: string): boolean {
+    const { bytes, length } = this
+    for (let at = 0; at < value.length; at++) {
+      const code = value.charCodeAt(at)
+      if (code > 127) return false
+      bytes[length + at] = code
+    }
+    this.length += value.length
+    return true
   }
 
   /** What was written, as a view: the writer is done with. */

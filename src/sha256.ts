@@ -3,7 +3,8 @@ import { utf8 } from './bytes.ts'
 
 /** Bytes go in piece by piece; the digest of all of them comes out once. */
 export interface Hasher {
-  update(bytes: Uint8Array): void
+  /** @param data text stands for its UTF-8 bytes */
+  update(data: Uint8Array | string): void
   digest(): Uint8Array
 }
 
@@ -45,7 +46,8 @@ class PortableHasher implements Hasher {
   private readonly view = new DataView(this.block.buffer)
   private length = 0
 
-  update(bytes: Uint8Array): void {
+  update(data: Uint8Array | string): void {
+    const bytes = typeof data === 'string' ? utf8(data) : data
     for (let at = 0; at < bytes.length; ) {
       const used = this.length % 64
       const taken = Math.min(64 - used, bytes.length - at)
@@ -100,6 +102,6 @@ export const hasher: () => Hasher = crypto ? () => crypto.createHash('sha256') :
 /** The digest of a text's UTF-8 bytes. */
 export function sha256(text: string): Uint8Array {
   const all = hasher()
-  all.update(utf8(text))
+  all.update(text)
   return all.digest()
 }

@@ -67,6 +67,7 @@ const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exa
   lo,
   index,
   texts: turned === undefined ? [takeApart(text)] : [takeApart(text), takeApart(turned)],
+  text,
   sides,
   exact,
 })

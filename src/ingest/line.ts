@@ -27,7 +27,7 @@ export interface LedgerRows {
 /** True for what has no text: an offer's removal. */
 export const isEmpty = (row: Row): boolean => row.texts[0]!.frame === ''
 /** The text of a record, as its listing shows it. */
-export const textOf = (row: Row): string => putTogether(row.texts[0]!)
+export const textOf = ({ text, texts }: Row): string => text ?? putTogether(texts[0]!)
 
 /** Renders rows as they come, up to but without the one at `lo`; a comma between. */
 const taker = (rows: readonly Row[], render: (row: Row) => string): ((lo: number) => string) => {
@@ -71,10 +71,15 @@ export function closeLine({ ledger, of }: LedgerRows): string {
 export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeLine(rows))
 
 /** The rows of a ledger that is about to be stored. */
-export const rowsOfClose = ({ rows, ledgerRow }: EncodedClose): LedgerRows => ({
-  ledger: ledgerRow(['', '', '']),
-  of: (resource) => rows.filter((one) => one.resource === resource).map(({ row }) => row),
-})
+export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {
+  const byLog = new Map<Resource<any>, Row[]>()
+  for (const { resource, row } of rows) {
+    const held = byLog.get(resource)
+    if (held) held.push(row)
+    else byLog.set(resource, [row])
+  }
+  return { ledger: ledgerRow(['', '', '']), of: (resource) => byLog.get(resource) ?? [] }
+}
 
 /** The rows of a ledger that is held. @throws CORRUPT */
 export function storedRows(reader: Reader, sequence: number): LedgerRows {

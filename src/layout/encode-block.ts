@@ -2,7 +2,7 @@
 import { Writer } from '../bytes.ts'
 import { idText } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { decodeFrame, encodeFrame } from './frame.ts'
+import { encodeFrame } from './frame.ts'
 import {
   EXACT,
   ID,
@@ -23,7 +23,8 @@ import { leaveRoom } from './seal.ts'
 /** The value of a block, with room for its seal at the end. */
 export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint8Array {
   const faces = rows[0]?.texts.length ?? 1
-  const { strings, frames, size } = shared(rows)
+  const ids = rows.map(({ hi, lo }) => idText(hi, lo))
+  const { numbers, strings, frames, size } = shared(rows, ids)
   let flags = (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0)
   // A character is three bytes at the most.
   if (size * 3 > 65535) flags |= WIDE
@@ -32,7 +33,7 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   const out = new Writer(size + rows.length * (16 + width * (3 * faces + resource.sides.length)))
   out.u16(rows.length)
   out.u16(frames.size)
-  out.u16(strings.size)
+  out.u16(strings.length)
   out.u8(flags)
   out.u8(resource.sides.length)
   for (const { hi } of rows) out.u32(hi)
@@ -44,31 +45,31 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   const lengths = out.length
   const ends = lengths + width * rows.length * faces
   out.skip(2 * width * rows.length * faces)
-  for (const { sides } of rows) for (const side of sides) number(strings.get(side)!)
+  for (const { sides } of rows) for (const side of sides) number(numbers.get(side)!)
 
   const tables = out.length
-  out.skip(width * (strings.size + frames.size))
+  out.skip(width * (strings.length + frames.size))
   /** Bytes of each string, then of each frame. */
   const sizes: number[] = []
   let part = out.length
-  for (const string of strings.keys()) {
+  for (const string of strings) {
     sizes.push(out.text(string))
     set(tables + width * (sizes.length - 1), out.length - part)
   }
   part = out.length
   for (const frame of frames.keys()) {
-    const bytes = encodeFrame(frame)
-    out.raw(bytes)
-    sizes.push(decodeFrame(bytes, 0, bytes.length).ends.at(-1)!)
+    const { stored, spelled } = encodeFrame(frame)
+    out.raw(stored)
+    sizes.push(spelled)
     set(tables + width * (sizes.length - 1), out.length - part)
   }
   part = out.length
   let cell = 0
-  for (const row of rows) {
-    const id = idText(row.hi, row.lo)
+  for (const [at, row] of rows.entries()) {
+    const id = ids[at]!
     for (const { frame, values } of row.texts) {
-      let length = sizes[strings.size + frames.get(frame)!]!
-      for (const value of values) length += writeValue(out, value, row, id, strings, sizes)
+      let length = sizes[strings.length + frames.get(frame)!]!
+      for (const value of values) length += writeValue(out, value, row, id, numbers, sizes)
       set(lengths + width * cell, length)
       set(ends + width * cell, out.length - part)
       cell++
@@ -78,32 +79,40 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   return out.finish()
 }
 
+/** Of a value that was met once so far. */
+const ONCE = -1
+
 /** What records of a block have in common: strings and frames with their numbers; and about how many characters there are to write. */
-function shared(rows: readonly Row[]): { strings: Map<string, number>; frames: Map<string, number>; size: number } {
-  const strings = new Map<string, number>()
+function shared(rows: readonly Row[], ids: readonly string[]) {
+  const strings: string[] = []
+  const numbers = new Map<string, number>()
   const frames = new Map<string, number>()
-  const once = new Set<string>()
   let size = 64
-  const add = (to: Map<string, number>, value: string): void => {
-    if (to.has(value)) return
-    to.set(value, to.size)
+  const add = (value: string): void => {
+    numbers.set(value, strings.length)
+    strings.push(value)
     size += value.length + 4
   }
   for (const { sides, texts } of rows) {
-    for (const side of sides) add(strings, side)
-    for (const { frame } of texts) add(frames, frame)
+    for (const side of sides) if (!numbers.has(side)) add(side)
+    for (const { frame } of texts) {
+      if (frames.has(frame)) continue
+      frames.set(frame, frames.size)
+      size += frame.length + 4
+    }
   }
-  for (const row of rows) {
-    const id = idText(row.hi, row.lo)
-    for (const { values } of row.texts)
+  for (let at = 0; at < rows.length; at++) {
+    const id = ids[at]!
+    for (const { values } of rows[at]!.texts)
       for (const value of values) {
         size += value.length + 5
-        if (value.length < MIN_SHARED || strings.has(value) || value.startsWith(id)) continue
-        if (!once.has(value)) once.add(value)
-        else if (strings.size < MAX_STRINGS) add(strings, value)
+        if (value.length < MIN_SHARED || value.startsWith(id)) continue
+        const number = numbers.get(value)
+        if (number === undefined) numbers.set(value, ONCE)
+        else if (number === ONCE && strings.length < MAX_STRINGS) add(value)
       }
   }
-  return { strings, frames, size }
+  return { strings, numbers, frames, size }
 }
 
 /** Writes a value of a hole; returns how many bytes it stands for in the text. */
@@ -112,7 +121,7 @@ function writeValue(
   value: string,
   { hi, index }: Row,
   id: string,
-  strings: Map<string, number>,
+  numbers: ReadonlyMap<string, number>,
   sizes: readonly number[],
 ): number {
   if (value.length >= MIN_SHARED) {
@@ -120,8 +129,8 @@ function writeValue(
       if (value.length === id.length) return code(out, ID, value)
       if (value === `${id}-${index}`) return code(out, INDEXED_ID, value)
     }
-    const string = strings.get(value)
-    if (string !== undefined && string < MAX_STRINGS) {
+    const string = numbers.get(value)
+    if (string !== undefined && string !== ONCE && string < MAX_STRINGS) {
       out.u8(STRING + (string >> 8))
       out.u8(string & 255)
       return sizes[string]!

@@ -20,7 +20,7 @@ export interface Frame {
 const MAX_KNOWN = 4096
 /** By a hash of the stored bytes. Of two with the same hash the one met last is kept. */
 const byHash = new Map<number, Frame>()
-const byText = new Map<string, Uint8Array>()
+const byText = new Map<string, EncodedFrame>()
 
 function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
   if (known.size >= MAX_KNOWN) known.clear()
@@ -28,8 +28,14 @@ function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
   return value
 }
 
-/** The bytes that a block holds for a frame. */
-export function encodeFrame(frame: string): Uint8Array {
+interface EncodedFrame {
+  /** As blocks hold it. */
+  readonly stored: Uint8Array
+  /** Bytes of its pieces, spelled out. */
+  readonly spelled: number
+}
+
+export function encodeFrame(frame: string): EncodedFrame {
   const held = byText.get(frame)
   if (held) return held
   const out: number[] = []
@@ -42,7 +48,7 @@ export function encodeFrame(frame: string): Uint8Array {
     else out.push(...utf8(short.slice(at, end)))
     at = end
   }
-  return keep(byText, frame, Uint8Array.from(out))
+  return keep(byText, frame, { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length })
 }
 
 /** The frame that `bytes[from, to)` stand for. */

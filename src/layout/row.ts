@@ -8,6 +8,8 @@ import type { Apart } from './text.ts'
 export interface Row extends Position {
   /** JSON members without braces, taken apart; a second text where the record has two faces. */
   readonly texts: readonly Apart[]
+  /** The first text as it was, where it is at hand. */
+  readonly text?: string
   readonly sides: readonly string[]
   readonly exact: boolean
 }
