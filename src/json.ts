@@ -112,3 +112,10 @@ function isExact(json: string): boolean {
     return true
   }
 }
+
+/** The value, frozen through and through, so that it may be shared. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const name in value) if (typeof value[name] === 'object') frozen(value[name])
+  return Object.freeze(value)
+}

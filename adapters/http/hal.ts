@@ -145,13 +145,13 @@ export class Renderer {
       if (block.asked < WARM * block.count) return undefined
       slot = block.attach<Slot>(seat, () => ({ owner: this, asked: block.asked, wire: undefined, turns: 0, down: undefined }), weight)
     } else if (slot.owner !== this) {
-      grow(block, weight(undefined) - weight(slot))
+      block.grow(weight(undefined) - weight(slot))
       Object.assign(slot, { owner: this, asked, wire: undefined, turns: 0, down: undefined } satisfies Slot)
     } else if (slot.wire) return slot
     else slot.asked += asked
     if (slot.asked < WARM * block.count) return undefined
     slot.wire = this.render(block)
-    grow(block, slot.wire.length)
+    block.grow(slot.wire.length)
     return slot
   }
 
@@ -179,14 +179,8 @@ function turned(block: Block, wire: Uint8Array): Uint8Array {
   const down = new Uint8Array(wire.length - 4 * block.count)
   for (let at = 0; at < block.count; at++)
     down.set(wire.subarray(startOf(wire, block.count, at), endOf(wire, at)), wire.length - endOf(wire, at))
-  grow(block, down.length)
+  block.grow(down.length)
   return down
-}
-
-/** Counts bytes that came to hang on a cached block, or went. */
-function grow(block: Block, bytes: number): void {
-  block.weight += bytes
-  block.grew?.(bytes)
 }
 
 const weight = (slot: Slot | undefined): number => 384 + (slot?.wire?.length ?? 0) + (slot?.down?.length ?? 0)

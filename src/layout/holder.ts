@@ -34,10 +34,14 @@ export class Holder implements Weighed {
       this.others ??= new Map()
       this.others.set(key, made)
     }
-    const more = bytes(made)
-    this.weight += more
-    this.grew?.(more)
+    this.grow(bytes(made))
     return made
+  }
+
+  /** Counts bytes that came to hang on it, or went. */
+  grow(bytes: number): void {
+    this.weight += bytes
+    this.grew?.(bytes)
   }
 
   attached<T>(key: unknown): T | undefined {
