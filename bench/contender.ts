@@ -80,5 +80,7 @@ export interface Contender {
   records(prepared: unknown): readonly unknown[] | Promise<readonly unknown[]>
   /** Takes in one ledger, durable when it resolves. */
   append(close: GeneratedClose): void | Promise<void>
+  /** The same of one after another, where there is another way for that; each durable for itself. */
+  ingest?(closes: readonly GeneratedClose[]): Promise<void>
   close(): void | Promise<void>
 }

@@ -115,9 +115,9 @@ async function ingest(): Promise<Profiled> {
   const side = flags.side === 'sqlite' ? worker('sqlite', join(at, 'history.db'), 'write') : worker('folio', join(at, 'level'), 'write')
   const count = Number(flags.pages ?? 300)
   await side.call('makeReady', flags.quick, 100)
-  await side.call('appendReady')
+  await side.call('appendReady', 'append')
   await side.call('makeReady', flags.quick, count)
-  const found = await side.call('profile', 'appendReady')
+  const found = await side.call('profile', 'appendReady', 'append')
   await side.end()
   rmSync(at, { recursive: true })
   return { ...found, costs: {} }

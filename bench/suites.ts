@@ -108,9 +108,10 @@ async function httpRow(
   const trial = draw(limit === 10 ? 300 : 60)
   const slower = Math.max((await run(ours, trial, [])).ms, (await run(theirs, trial, [])).ms) / trial.length
   const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
-  const sets = Array.from({ length: pace.rounds + 1 }, () => draw(each))
-  await run(ours, sets[pace.rounds]!, [])
-  await run(theirs, sets[pace.rounds]!, [])
+  const warm = draw(each * Math.ceil(pace.warmMs / (pace.runMs * 1.5)))
+  await run(ours, warm, [])
+  await run(theirs, warm, [])
+  const sets = Array.from({ length: pace.rounds }, () => draw(each))
   const [left, right] = await inTurns(
     pace.rounds,
     (round) => run(ours, sets[round]!, loads.ours),
@@ -158,23 +159,25 @@ export async function ingestRows(folder: string, quick: boolean, pace: Pace, don
   const ours = worker('folio', join(at, 'level'), 'write')
   const theirs = worker('sqlite', join(at, 'sqlite.db'), 'write')
   const each = quick ? 30 : 100
-  const append = (side: Worker) => async (): Promise<Run> => {
-    await side.call('makeReady', quick, each)
-    return side.call('appendReady')
-  }
-  // Compiled code and accounts seen before: the first runs do not count.
-  for (let i = 0; i < 2; i++) {
-    await append(ours)()
-    await append(theirs)()
-  }
-  const [left, right] = await inTurns(pace.rounds, append(ours), append(theirs))
-  const row = timed(
-    { suite: 'ingest', work: 'ingest, durable a ledger', group: 'ingest', peer: 'SQLite, WAL, FULL', floor: 2.5 },
-    left,
-    right,
-  )
   const persecond = (micros: number): number => Math.round(1e6 / micros)
-  done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
+  for (const [how, work, floor] of [
+    ['ingest', 'ingest, durable a ledger', 2.5],
+    ['append', 'append, one awaited after another', undefined],
+  ] as const) {
+    const append = (side: Worker) => async (): Promise<Run> => {
+      await side.call('makeReady', quick, each)
+      return side.call('appendReady', how)
+    }
+    // Compiled code and accounts seen before: the first runs do not count.
+    for (let i = 0; i < 2; i++) {
+      await append(ours)()
+      await append(theirs)()
+    }
+    const [left, right] = await inTurns(pace.rounds, append(ours), append(theirs))
+    const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
+    const row = timed(named, left, right)
+    done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
+  }
   await ours.end()
   await theirs.end()
   rmSync(at, { recursive: true })

@@ -115,9 +115,11 @@ const functions = {
     closes ??= generate(networkOptions(quick))
     pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
   },
-  appendReady: (): Promise<Run> =>
+  appendReady: (how: 'append' | 'ingest'): Promise<Run> =>
     measured(async () => {
-      for (const close of pending) await answering().append(close)
+      const asked = answering()
+      if (how === 'ingest' && asked.ingest) await asked.ingest(pending)
+      else for (const close of pending) await asked.append(close)
       return pending.length
     }),
   async listen(): Promise<number> {

@@ -95,6 +95,10 @@ export class Folio implements Contender {
     await this.ledger.append(close as never)
   }
 
+  async ingest(closes: readonly GeneratedClose[]): Promise<void> {
+    await this.ledger.ingest(closes as never)
+  }
+
   async close(): Promise<void> {
     await this.ledger.close()
   }
