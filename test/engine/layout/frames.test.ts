@@ -1,0 +1,165 @@
+/** Texts taken apart, frames as bytes, and the vocabulary that they are written with. */
+import { describe, expect, test } from 'vitest'
+import { text, utf8 } from '../../../src/bytes.ts'
+import { decodeFrame, encodeFrame } from '../../../src/layout/frame.ts'
+import { putTogether, takeApart } from '../../../src/layout/text.ts'
+import { abbreviate, meaning } from '../../../src/layout/vocabulary.ts'
+
+/** Holes are shown as squares. */
+const shown = (frame: string): string => frame.replaceAll('\u0000', '□')
+const holed = (frame: string): string => frame.replaceAll('□', '\u0000')
+
+describe('taken apart', () => {
+  test.each([
+    ['"n":9', '"n":□', ['9']],
+    ['"n":0,"m":-0', '"n":□,"m":□', ['0', '-0']],
+    ['"n":1E+5,"m":1e-5,"o":-2.5', '"n":□,"m":□,"o":□', ['1E+5', '1e-5', '-2.5']],
+    ['"":"","a":""', '"":"□","a":"□"', ['', '']],
+    ['"a":"z","b":"_z","c":"9z","d":"z_9","e":"a{","f":"a`","g":"a:","h":"a/"', null, ['_z', '9z', 'a{', 'a`', 'a:', 'a/']],
+    [`"a":"${'n'.repeat(24)}","b":"${'n'.repeat(25)}"`, `"a":"${'n'.repeat(24)}","b":"□"`, ['n'.repeat(25)]],
+    [String.raw`"a":"\\","b":"\\\"","c":"x"`, '"a":"□","b":"□","c":"x"', [String.raw`\\`, String.raw`\\\"`]],
+    ['12', '□', ['12']],
+    ['"Open', '"□', ['Open']],
+  ])('%s', (json, frame, values) => {
+    const apart = takeApart(json)
+    expect(apart.values).toEqual(values)
+    if (frame !== null) expect(shown(apart.frame)).toBe(frame)
+    expect(putTogether(apart)).toBe(json)
+  })
+
+  test('strings of a hundred characters and more that follow each other are one value', () => {
+    const [long, longer, short] = ['A'.repeat(100), 'B'.repeat(101), 'C'.repeat(99)]
+    const valuesOf = (...strings: string[]) => takeApart(strings.map((one, at) => `"${at}":"${one}"`).join()).values
+    expect(valuesOf(long, longer)).toEqual([`${long}","1":"${longer}`])
+    expect(valuesOf(long, longer, long, short)).toEqual([`${long}","1":"${longer}","2":"${long}`, short])
+    expect(valuesOf(short, long, short, longer)).toEqual([short, long, short, longer])
+    expect(valuesOf(long, short, longer)).toEqual([long, short, longer])
+    // A number between them parts them, wherever in the text they are.
+    expect(takeApart(`"a":"${long}","n":1,"b":"${long}"`).values).toEqual([long, '1', long])
+    expect(takeApart(`"a":"S","b":"${long}","c":"S"`).values).toEqual(['S', long, 'S'])
+  })
+
+  test('a text without holes is its own frame', () => {
+    expect(takeApart('"a":true,"b":null')).toEqual({ frame: '"a":true,"b":null', values: [] })
+    expect(putTogether({ frame: '"a":true', values: [] })).toBe('"a":true')
+  })
+})
+
+describe('the vocabulary', () => {
+  // These numbers are in every store: they may be added to, and never change.
+  test.each([
+    [',"id":"□"', 0],
+    [',"paging_token":"□"', 1],
+    [',"hash":"□"', 13],
+    [',"shares_min":"□"', 181],
+    [',"id":□', 1024],
+    [',"type_i":□', 1027],
+    [',"id":', 2048],
+    [',"asset_type":', 2054],
+    ['"id":', 3072],
+    ['"account":', 3076],
+    ['"native"', 4096],
+    ['"credit_alphanum4"', 4097],
+    ['"payment"', 4106],
+    ['"orderbook"', 4173],
+  ])('writes %s as number %i', (piece, number) => {
+    expect(Array.from(abbreviate(holed(piece)), (one) => one.charCodeAt(0))).toEqual([1 + (number >> 8), number & 255])
+    expect(shown(meaning(1 + (number >> 8), number & 255))).toBe(piece)
+  })
+
+  test('has no meaning for numbers that are not given out', () => {
+    const last = [181, 1024 + 181, 2048 + 181, 3072 + 181, 4173]
+    for (const number of last) expect(meaning(1 + ((number + 1) >> 8), (number + 1) & 255)).toBe('')
+    expect(meaning(31, 255)).toBe('')
+  })
+
+  test.each([
+    ['"nobody_knows":"□"', ['"nobody_knows":"□"']],
+    ['"id":"□"', ['"id":', '"□"']],
+    ['"id":□,"id":"native"', ['"id":', '□', ',"id":', '"native"']],
+    ['"a":true,"type":"payment","type_i":□', ['"a":true', ',"type":', '"payment"', ',"type_i":□']],
+    ['"nobodys","native":"return"', ['"nobodys","native":', '"return"']],
+    ['"ID":"Native"', ['"ID":"Native"']],
+    [',"nobodys":"□"', [',"nobodys":"□"']],
+  ])('writes %s piece by piece', (frame, pieces) => {
+    const short = abbreviate(holed(frame))
+    const found: string[] = []
+    let spelled = ''
+    for (let at = 0; at < short.length; at++) {
+      const code = short.charCodeAt(at)
+      if (code > 0 && code < 32) {
+        if (spelled) found.push(shown(spelled))
+        spelled = ''
+        found.push(shown(meaning(code, short.charCodeAt(++at))))
+      } else spelled += short[at]
+    }
+    if (spelled) found.push(shown(spelled))
+    // A name that is known as a word only is spelled out as a member.
+    expect(found).toEqual(pieces)
+  })
+})
+
+describe('frames', () => {
+  test.each([
+    ['', []],
+    ['□', [0]],
+    ['"é":□ 𝄞', [34, 0xc3, 0xa9, 34, 58, 0, 32, 0xf0, 0x9d, 0x84, 0x9e]],
+    ['"id":"□","native"', [13, 0, 34, 0, 34, 44, 17, 0]],
+    [',"account":"□",true□', [1, 4, 44, 116, 114, 117, 101, 0]],
+  ])('%s is written and read', (frame, bytes) => {
+    expect(Array.from(encodeFrame(holed(frame)))).toEqual(bytes)
+    // Read also from the midst of other bytes, which are no part of it.
+    for (const [before, after] of [[], [120], [120, 121, 122]].flatMap((one) => [
+      [one, []],
+      [one, [120, 65]],
+    ]) as [number[], number[]][]) {
+      const around = Uint8Array.from([...before, ...bytes, ...after])
+      const read = decodeFrame(around, before.length, before.length + bytes.length)
+      expect(shown(read.text)).toBe(frame)
+      const pieces = frame.split('□')
+      expect(read.ends).toEqual(pieces.map((_, at) => utf8(pieces.slice(0, at + 1).join('')).length))
+      expect(text(read.pieces.bytes)).toBe(pieces.join(''))
+      expect(Array.from(read.stored)).toEqual(bytes)
+    }
+  })
+
+  test('read from changed bytes are other frames', () => {
+    const bytes = utf8('xx"some":here')
+    const before = decodeFrame(bytes, 2, 13)
+    bytes[4] = 65
+    expect(decodeFrame(bytes, 2, 13).text).toBe('"sAme":here')
+    expect(text(before.stored)).toBe('"some":here')
+  })
+
+  test('whose bytes have the same hash are not taken for each other', () => {
+    for (const [a, b] of [
+      ['"achrtkcw', '"swyftagt'],
+      ['"x"', '"x"jsvvjxrtal'],
+    ] as const)
+      for (const one of [a, b, a, b, b]) {
+        const bytes = utf8(one)
+        expect(decodeFrame(bytes, 0, bytes.length).text).toBe(one)
+      }
+  })
+
+  test('are worked out once, and no more than 4096 are kept', () => {
+    const encoded = (one: number) => encodeFrame(`kept ${one}`)
+    const decoded = (one: number) => {
+      const bytes = utf8(`kept ${one}`)
+      return decodeFrame(bytes, 0, bytes.length)
+    }
+    for (const known of [encoded, decoded]) {
+      // Until the first of them is forgotten, whatever was kept before; the last one and the first one again are then what is kept.
+      let first = known(0)
+      let last = 0
+      while (known(0) === first) known(++last)
+      first = known(0)
+      expect(last).toBeGreaterThan(1)
+      expect(last).toBeLessThanOrEqual(4096)
+      for (let more = 1; more <= 4094; more++) known(last + more)
+      expect(known(0)).toBe(first)
+      known(last + 4095)
+      expect(known(0)).not.toBe(first)
+    }
+  })
+})

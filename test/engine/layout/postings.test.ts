@@ -1,0 +1,169 @@
+/** Posting lists: their bytes, what is refused and why, which pages a list can do without, and which pages are read. */
+import { describe, expect, test } from 'vitest'
+import { hex, Writer } from '../../../src/bytes.ts'
+import {
+  decodeEdge,
+  decodePage,
+  encodeEdge,
+  encodePage,
+  FANOUT,
+  lowerBound,
+  type PageSource,
+  PostingEdge,
+  rank,
+  slice,
+  truncate,
+  unreachable,
+} from '../../../src/layout/posting.ts'
+import { SEAL_BYTES } from '../../../src/layout/seal.ts'
+
+const KEY = Uint8Array.of(0x20, 1)
+const body = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
+const varints = (...values: number[]): Uint8Array => {
+  const out = new Writer(16)
+  for (const value of values) out.varint(value)
+  return out.finish()
+}
+const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '2001', reason } })
+
+/** The list of the first `count` multiples of ten, and its pages. */
+function tens(count: number) {
+  const pages = new Map<string, readonly number[]>()
+  const edge = PostingEdge.empty.append(
+    Array.from({ length: count }, (_, n) => 10 * n),
+    (level, page, entries) => pages.set(`${level}/${page}`, entries.slice()),
+  )
+  const read: string[] = []
+  const page: PageSource = (level, number) => {
+    read.push(`${level}/${number}`)
+    return pages.get(`${level}/${number}`)!
+  }
+  return { edge, pages, page, read }
+}
+
+describe('an edge', () => {
+  test('is a count and, a level at a time, how many entries and by how much each is more than the one before', () => {
+    const edge = new PostingEdge(3, [[5, 6, 300]])
+    expect(hex(body(encodeEdge(edge)))).toBe('03' + '03' + '0501a602')
+    expect(decodeEdge(body(encodeEdge(edge)), KEY)).toEqual(edge)
+    expect(hex(body(encodeEdge(PostingEdge.empty)))).toBe('00')
+    expect(decodeEdge(varints(0), KEY)).toEqual(PostingEdge.empty)
+  })
+
+  test('weighs its levels and entries', () => {
+    expect(PostingEdge.empty.weight).toBe(200)
+    expect(new PostingEdge(FANOUT + 2, [[1, 2], [1]]).weight).toBe(200 + (16 + 16) + (16 + 8))
+  })
+
+  test('is left as it was by what is appended', () => {
+    const { edge } = tens(3)
+    const more = edge.append([100], () => {})
+    expect([edge.count, edge.levels, more.count, more.levels]).toEqual([3, [[0, 10, 20]], 4, [[0, 10, 20, 100]]])
+  })
+
+  test.each([
+    ['the posting list has another count', varints(3, 2, 5, 1)],
+    ['the posting list has another count', varints(3)],
+    ['the posting list has another count', varints(FANOUT, 0)],
+    ['the posting list does not rise', varints(3, 3, 5, 0, 1)],
+    ['the posting list does not rise', varints(2, 2, 5)],
+    ['the posting list has another length', varints(2, 2, 5, 1, 9)],
+    ['the posting list has another length', varints(0, 0)],
+  ])('is refused: %s', (reason, bytes) => {
+    expect(() => decodeEdge(bytes, KEY)).toThrow(damage(reason))
+  })
+
+  test('without bytes holds nothing to go by', () => {
+    expect(() => decodeEdge(new Uint8Array(0), KEY)).toThrow(damage('the posting list has another length'))
+  })
+})
+
+describe('a page', () => {
+  const entries = Array.from({ length: FANOUT }, (_, n) => 3 * n)
+
+  test('is its entries, each as much as it is more than the one before', () => {
+    const value = body(encodePage(entries))
+    expect(hex(value)).toBe('00' + '03'.repeat(FANOUT - 1))
+    expect(decodePage(value, KEY)).toEqual(entries)
+  })
+
+  test('that is longer or shorter, or does not rise, is refused', () => {
+    const value = body(encodePage(entries))
+    expect(() => decodePage(Uint8Array.from([...value, 1]), KEY)).toThrow(damage('the page has another length'))
+    expect(() => decodePage(value.subarray(1, FANOUT), KEY)).toThrow(damage('the posting list does not rise'))
+    const flat = Uint8Array.from(value)
+    flat[9] = 0
+    expect(() => decodePage(flat, KEY)).toThrow(damage('the posting list does not rise'))
+  })
+})
+
+test('the entries below a bound are counted by halving', () => {
+  for (let length = 0; length < 9; length++)
+    for (let bound = -1; bound < 20; bound++) {
+      const entries = Array.from({ length }, (_, n) => 2 * n)
+      expect(lowerBound(entries, bound)).toBe(entries.filter((entry) => entry < bound).length)
+    }
+})
+
+describe('of a list with pages', () => {
+  test('only those are read that the answer lies on', () => {
+    const count = 2 * FANOUT + 3
+    const asked = (bound: number): [number, string[]] => {
+      const { edge, page, read } = tens(count)
+      return [rank(edge, bound, page), read]
+    }
+    expect(asked(10 * count)).toEqual([count, []])
+    expect(asked(10 * 2 * FANOUT + 1)).toEqual([2 * FANOUT + 1, []])
+    expect(asked(10 * 2 * FANOUT)).toEqual([2 * FANOUT, ['0/1']])
+    expect(asked(10 * FANOUT + 1)).toEqual([FANOUT + 1, ['0/1']])
+    expect(asked(1)).toEqual([1, ['0/0']])
+    expect(asked(0)).toEqual([0, []])
+    expect(rank(PostingEdge.empty, 5, tens(0).page)).toBe(0)
+    // Where all is on pages, the edge of level 0 is empty.
+    const full = tens(FANOUT)
+    expect([rank(full.edge, 5, full.page), full.read]).toEqual([1, ['0/0']])
+  })
+
+  test('a slice reads the pages that it crosses, and no others', () => {
+    const { edge, page, read } = tens(2 * FANOUT + 3)
+    expect(slice(edge, FANOUT - 1, FANOUT + 1, page)).toEqual([10 * (FANOUT - 1), 10 * FANOUT])
+    expect(slice(edge, 2 * FANOUT, 2 * FANOUT + 3, page)).toEqual([2560, 2570, 2580])
+    expect(slice(edge, 5, 5, page)).toEqual([])
+    expect(read).toEqual(['0/0', '0/1'])
+    // What is asked for beyond the end is not there.
+    expect(slice(edge, 2 * FANOUT + 1, 2 * FANOUT + 50, page)).toEqual([2570, 2580])
+    expect(slice(edge, 2 * FANOUT + 40, 2 * FANOUT + 50, page)).toEqual([])
+  })
+
+  test('a cut drops what it no longer needs, and reads one page a level', () => {
+    const cut = (count: number, kept: number) => {
+      const { edge, page, read } = tens(count)
+      const { edge: shorter, dropped } = truncate(edge, kept, page)
+      expect([shorter.count, shorter.levels]).toEqual([kept, tens(kept).edge.levels])
+      return [dropped.map(({ level, page: number }) => `${level}/${number}`), read]
+    }
+    expect(cut(2 * FANOUT + 3, 2 * FANOUT + 1)).toEqual([[], []])
+    expect(cut(2 * FANOUT + 3, 2 * FANOUT)).toEqual([[], []])
+    expect(cut(2 * FANOUT + 3, FANOUT + 7)).toEqual([['0/1'], ['0/1']])
+    expect(cut(2 * FANOUT + 3, 5)).toEqual([['0/0', '0/1'], ['0/0']])
+    expect(cut(2 * FANOUT + 3, 0)).toEqual([['0/0', '0/1'], []])
+    // Two levels: the last page of level 0 goes, and the page of level 1 with it.
+    const [dropped, read] = cut(FANOUT ** 2 + FANOUT, FANOUT ** 2 - 1) as [string[], string[]]
+    expect(dropped).toEqual([`0/${FANOUT - 1}`, `0/${FANOUT}`, '1/0'])
+    expect(read).toEqual([`0/${FANOUT - 1}`, '1/0'])
+  })
+
+  test.each([
+    [0, [0, 0]],
+    [1, [0, 0]],
+    [FANOUT, [0, 0]],
+    [FANOUT + 1, [1, 0]],
+    [2 * FANOUT, [1, 0]],
+    [2 * FANOUT + 1, [2, 0]],
+    [FANOUT ** 2, [FANOUT - 1, 0]],
+    [FANOUT ** 2 + 1, [FANOUT, 1]],
+  ])('no bound at or above entry %i leads to the first %j of its levels', (from, gone) => {
+    const edge = new PostingEdge(2 * FANOUT ** 2, [[], []])
+    expect(unreachable(edge, from)).toEqual(gone)
+  })
+})
