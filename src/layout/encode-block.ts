@@ -30,7 +30,8 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   if (size * 3 > 65535) flags |= WIDE
   const width = flags & WIDE ? 4 : 2
 
-  const out = new Writer(size + rows.length * (16 + width * (3 * faces + resource.sides.length)))
+  // A row of the table has up to 56 bytes; what is not needed is given back.
+  const out = new Writer(size + 56 * rows.length)
   out.u16(rows.length)
   out.u16(frames.size)
   out.u16(strings.length)

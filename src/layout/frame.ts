@@ -41,12 +41,16 @@ export function encodeFrame(frame: string): EncodedFrame {
   const out: number[] = []
   const short = abbreviate(frame)
   for (let at = 0; at < short.length; ) {
-    const code = short.charCodeAt(at)
-    // The character behind a code is a byte, not text.
-    const end = code > 0 && code < 32 ? at + 2 : at + String.fromCodePoint(short.codePointAt(at)!).length
-    if (end === at + 2 && code < 32) out.push(code, short.charCodeAt(at + 1))
-    else out.push(...utf8(short.slice(at, end)))
-    at = end
+    const code = short.codePointAt(at)!
+    if (code > 0 && code < 32) {
+      // The character behind a code is a byte, not text.
+      out.push(code, short.charCodeAt(at + 1))
+      at += 2
+    } else {
+      const character = String.fromCodePoint(code)
+      out.push(...utf8(character))
+      at += character.length
+    }
   }
   return keep(byText, frame, { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length })
 }
@@ -66,7 +70,7 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
       continue
     }
     let end = at + 1
-    while (end < to && (bytes[end]! >= 32 || bytes[end] === 0)) end++
+    while (end < to && bytes[end]! >= 32) end++
     frame += text(bytes, at, end)
     at = end
   }

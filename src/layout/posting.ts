@@ -136,7 +136,8 @@ export function rank(edge: PostingEdge, bound: number, page: PageSource, level =
   const tail = edge.levels[level]
   if (tail === undefined) return 0
   const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
-  if (sealed === 0 || (tail.length > 0 && tail[0]! < bound)) return sealed * FANOUT + lowerBound(tail, bound)
+  // Nothing is below the bound in an empty tail.
+  if (tail[0]! < bound) return sealed * FANOUT + lowerBound(tail, bound)
   const above = rank(edge, bound, page, level + 1)
   return above === 0 ? 0 : (above - 1) * FANOUT + lowerBound(page(level, above - 1), bound)
 }

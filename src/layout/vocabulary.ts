@@ -67,17 +67,16 @@ export function abbreviate(frame: string): string {
   let out = ''
   for (let at = 0; at < frame.length; ) {
     unit.lastIndex = at
-    const found = unit.exec(frame)
-    const [whole = '', comma, name, hole, word] = found ?? []
-    const member = name === undefined ? undefined : memberNumbers.get(name)
-    const number = word === undefined ? undefined : wordNumbers.get(word)
+    const [whole, comma, name, hole, word] = unit.exec(frame) ?? []
+    const member = memberNumbers.get(name!)
+    const number = wordNumbers.get(word!)
     if (member !== undefined) {
       const form = comma ? (hole === undefined ? 2 : hole === HOLE ? 1 : 0) : 3
       out += code(form * ROOM + member)
-      at += comma ? whole.length : forms[3]!(name!).length
+      at += comma ? whole!.length : forms[3]!(name!).length
     } else if (number !== undefined) {
       out += code(forms.length * ROOM + number)
-      at += whole.length
+      at += whole!.length
     } else out += frame[at++]
   }
   return out

@@ -3,6 +3,7 @@
  * faults are planted in, and loaded afresh for each fault, so that none sees what another left behind. That takes milliseconds where a test
  * runner that is started again takes a second. Of vitest it knows what the tests of the engine use, and `expect` is vitest's own.
  */
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -102,6 +103,7 @@ class Runner {
   constructor(_, namespace) {
     globalThis[namespace] ??= {}
     this.state = globalThis[namespace]
+    this.times = new Map()
   }
 
   capabilities() {
@@ -115,6 +117,14 @@ class Runner {
     this.files = MUTATE_TESTS.split(' ').filter(Boolean)
     if (this.files.length === 0) throw new Error('MUTATE_TESTS names the test files to try, with blanks between them')
     this.out = join(process.cwd(), '.mutants')
+    // A process that was ended for a fault without end is followed by one that finds all of this done.
+    const times = await readFile(join(this.out, 'times.json'), 'utf8').catch(() => '')
+    if (times === '') await this.bundle()
+    else this.times = new Map(JSON.parse(times))
+    this.compile()
+  }
+
+  async bundle() {
     await mkdir(this.out, { recursive: true })
     await writeFile(join(this.out, 'vitest.mjs'), `export const { ${Object.keys(api).join(', ')} } = globalThis.underMutation\n`)
     const shim = {
@@ -141,11 +151,14 @@ class Runner {
       shims: true,
       esbuildPlugins: [shim],
     })
+  }
+
+  compile() {
     const require = createRequire(join(this.out, 'here.cjs'))
     this.loads = new Map()
     for (const [at, path] of this.files.entries()) {
       const filename = join(this.out, `${at}.cjs`)
-      const code = await readFile(filename, 'utf8')
+      const code = readFileSync(filename, 'utf8')
       // Compiled once: to load a file again is to call it again.
       const script = new Script(`(function (require, module, exports, __filename, __dirname) {${code}\n})`, {
         filename,
@@ -163,6 +176,8 @@ class Runner {
     this.state.activeMutant = undefined
     this.state.mutantCoverage = undefined
     const tests = await this.run(this.files, () => true, false, PATIENCE * 10)
+    this.times = new Map(tests.results.map(({ id, timeSpentMs }) => [id, timeSpentMs]))
+    await writeFile(join(this.out, 'times.json'), JSON.stringify([...this.times]))
     return { status: DryRunStatus.Complete, tests: tests.results, mutantCoverage: this.state.mutantCoverage }
   }
 
@@ -172,7 +187,13 @@ class Runner {
     state.hitLimit = hitLimit
     state.activeMutant = mutantActivation === 'static' ? activeMutant.id : undefined
     const wanted = testFilter && new Set(testFilter)
-    const files = wanted ? this.files.filter((path) => testFilter.some((id) => id.startsWith(`${path}#`))) : this.files
+    // Those that were quick in the dry run come first: most faults are seen by one of them.
+    const cost = new Map()
+    for (const id of testFilter ?? []) {
+      const path = id.slice(0, id.indexOf('#'))
+      cost.set(path, (cost.get(path) ?? 0) + (this.times.get(id) ?? 0))
+    }
+    const files = wanted ? [...cost.keys()].sort((a, b) => cost.get(a) - cost.get(b)) : this.files
     const { results, late } = await this.run(
       files,
       (id) => !wanted || wanted.has(id),

@@ -106,15 +106,20 @@ describe('frames', () => {
     ['"é":□ 𝄞', [34, 0xc3, 0xa9, 34, 58, 0, 32, 0xf0, 0x9d, 0x84, 0x9e]],
     ['"id":"□","native"', [13, 0, 34, 0, 34, 44, 17, 0]],
     [',"account":"□",true□', [1, 4, 44, 116, 114, 117, 101, 0]],
+    [',"shares_min":"□",1', [1, 181, 44, 49]],
+    ['"a","native" "b"', [34, 97, 34, 44, 17, 0, 32, 34, 98, 34]],
+    [' "c"', [32, 34, 99, 34]],
   ])('%s is written and read', (frame, bytes) => {
     expect(Array.from(encodeFrame(holed(frame)))).toEqual(bytes)
-    // Read also from the midst of other bytes, which are no part of it.
-    for (const [before, after] of [[], [120], [120, 121, 122]].flatMap((one) => [
-      [one, []],
-      [one, [120, 65]],
-    ]) as [number[], number[]][]) {
+    // Read from the midst of other bytes, which are no part of it, it is the same frame.
+    const first = decodeFrame(Uint8Array.from([120, ...bytes, 120, 65]), 1, 1 + bytes.length)
+    for (const [before, after] of [
+      [[], []],
+      [[120, 121], [65]],
+    ] as const) {
       const around = Uint8Array.from([...before, ...bytes, ...after])
       const read = decodeFrame(around, before.length, before.length + bytes.length)
+      expect(read).toBe(first)
       expect(shown(read.text)).toBe(frame)
       const pieces = frame.split('□')
       expect(read.ends).toEqual(pieces.map((_, at) => utf8(pieces.slice(0, at + 1).join('')).length))
