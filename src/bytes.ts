@@ -84,7 +84,6 @@ export class Writer {
   bytes: Uint8Array
   length = 0
   private view: DataView
-  private carved = false
 
   /** @param capacity bytes that will be needed; more are found where that was too few, by copying */
   constructor(capacity = 256) {
@@ -96,7 +95,6 @@ export class Writer {
       }
       this.bytes = slab.subarray(slabUsed, slabUsed + capacity)
       slabUsed += capacity
-      this.carved = true
     }
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length)
   }
@@ -106,7 +104,6 @@ export class Writer {
     const grown = allocate(Math.max(this.bytes.length * 2, this.length + more))
     grown.set(this.bytes.subarray(0, this.length))
     this.bytes = grown
-    this.carved = false
     this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
   }
 
@@ -189,8 +186,8 @@ export class Writer {
 
   /** What was written, as a view: the writer is done with. */
   finish(): Uint8Array {
-    // What was carved and not needed goes back, where nothing was carved behind it.
-    if (this.carved && this.bytes.byteOffset + this.bytes.length === slab.byteOffset + slabUsed && this.bytes.buffer === slab.buffer)
+    // What was carved from the slab and not needed goes back, where nothing was carved behind it.
+    if (this.bytes.buffer === slab.buffer && this.bytes.byteOffset + this.bytes.length === slab.byteOffset + slabUsed)
       slabUsed -= this.bytes.length - this.length
     return this.bytes.subarray(0, this.length)
   }

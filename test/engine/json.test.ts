@@ -151,3 +151,59 @@ test('digits cannot be written by plain JSON by mistake', () => {
   expect(stringifyJson({ a: new Digits('1.50'), b: 2n ** 60n })).toEqual({ json: '{"a":1.50,"b":1152921504606846976}', exact: true })
   expect(stringifyJson({ a: 1.5, b: undefined })).toEqual({ json: '{"a":1.5}', exact: false })
 })
+
+describe('a number', () => {
+  test.each([
+    ['1234567890123456', 1234567890123456],
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', 9007199254740992n],
+    ['-9007199254740993', -9007199254740993n],
+    ['0.1234567890123456', 0.1234567890123456],
+    ['1e+21', 1e21],
+    ['1e-7', 1e-7],
+    ['0', 0],
+  ])('%s is read as it is written', (text, value) => {
+    expect(parseJson(text)).toBe(value)
+    expect(parseForReading(text)).toBe(value)
+    expect(parseJson(`{"a":[${text},1.50]}`)).toEqual({ a: [value, new Digits('1.50')] })
+    expect(hasExactNumbers(text)).toBe(typeof value === 'bigint')
+  })
+
+  test.each(['1.50', '-0', '1e5', '0.00000001', '1E+21'])('%s keeps its digits, but for readers', (text) => {
+    expect(parseJson(text)).toEqual(new Digits(text))
+    expect(parseForReading(text)).toBe(Number(text))
+    expect(hasExactNumbers(text)).toBe(true)
+  })
+
+  test('cannot be written bare by JSON, and says so', () => {
+    expect(() => JSON.stringify(new Digits('1.50'))).toThrow('the digits of this number need the exact writer')
+    expect(stringifyJson({ a: new Digits('1.50'), b: 5n })).toEqual({ json: '{"a":1.50,"b":5}', exact: true })
+    expect(stringifyJson({ b: 5n })).toEqual({ json: '{"b":5}', exact: false })
+  })
+})
+
+describe('beside numbers that need their digits', () => {
+  test('everything else is as JSON has it', () => {
+    expect(parseForReading('null')).toBeNull()
+    expect(parseForReading('true')).toBe(true)
+    expect(parseForReading('"1.50"')).toBe('1.50')
+    expect(parseJson('[null,true,"x",{"n":null},[],1.50]')).toEqual([null, true, 'x', { n: null }, [], new Digits('1.50')])
+  })
+
+  test('strings that look like what stands for a number are strings', () => {
+    expect(parseJson(String.raw`["\u0001#2",5,"\u0001",1.50]`)).toEqual(['\u0001#2', 5, '\u0001', new Digits('1.50')])
+  })
+
+  test('of two members with one name the last one counts', () => {
+    expect(parseJson('{"b":1.50,"b":2}')).toEqual({ b: 2 })
+    expect(parseJson(String.raw`{"a":"\u0001","b":1.50,"b":2}`)).toEqual({ a: '\u0001', b: 2 })
+    expect(parseJson(String.raw`{"a":"\u0001","b":2,"b":1.50}`)).toEqual({ a: '\u0001', b: new Digits('1.50') })
+  })
+
+  test('members are as free as any', () => {
+    const value = parseJson('{"a":1.50,"b":2.50}') as Record<string, unknown>
+    value['a'] = 5
+    delete value['b']
+    expect([value, Object.keys(value)]).toEqual([{ a: 5 }, ['a']])
+  })
+})

@@ -1,6 +1,6 @@
 /** Golden examples by hand: what goes in, and the exact typed record and stored text that come out. */
-import { describe, expect, test } from 'vitest'
-import { catalogue, Digits, type LedgerClose, parseJson } from '../../src/index.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { catalogue, Digits, type Ledger, type LedgerClose, parseJson } from '../../src/index.ts'
 import { ledgerOf } from './support.ts'
 
 /** Ledger 2,097,152, where ids pass 2^53; operation 1 of its first transaction is 9007199254745089. */
@@ -25,7 +25,10 @@ const line = `{"ledger":{"sequence":2097152,"hash":"AB12","prev_hash":"FF","prot
   "buying":{"asset_type":"credit_alphanum4","asset_code":"USD","asset_issuer":"GI"},"amount":"5.0000000","price_r":{"N":1,"D":3},"price":"0.3333333","sponsor":"GZ"}],"removed":["3"]}}`
 
 const close = parseJson(line) as LedgerClose
-const ledger = await ledgerOf([close])
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await ledgerOf([close])
+})
 const first = BigInt(2097152) << 32n
 const operation = (n: number): bigint => first + 4096n + BigInt(n)
 const textOf = async (read: ReturnType<typeof ledger.readOne> | { block: any; at: number }): Promise<string> => {

@@ -18,7 +18,7 @@ import * as vitest from 'vitest'
 /** The tests to try, by path. */
 const { MUTATE_TESTS = '', FC_SEED = '7', FC_RUNS = '8' } = process.env
 Object.assign(process.env, { FC_SEED, FC_RUNS, NODE_ENV: 'test' })
-/** How long a test may wait for what does not come, in milliseconds. */
+/** How long a test may wait for what does not come, in milliseconds, beyond three times what it took without faults. */
 const PATIENCE = 2_000
 
 /** What is being collected. */
@@ -175,7 +175,8 @@ class Runner {
   async dryRun() {
     this.state.activeMutant = undefined
     this.state.mutantCoverage = undefined
-    const tests = await this.run(this.files, () => true, false, PATIENCE * 10)
+    const tests = await this.run(this.files, () => true, false)
+    if (tests.late) throw new Error(`a test did not end without faults: ${tests.late}`)
     this.times = new Map(tests.results.map(({ id, timeSpentMs }) => [id, timeSpentMs]))
     await writeFile(join(this.out, 'times.json'), JSON.stringify([...this.times]))
     return { status: DryRunStatus.Complete, tests: tests.results, mutantCoverage: this.state.mutantCoverage }
@@ -198,14 +199,13 @@ class Runner {
       files,
       (id) => !wanted || wanted.has(id),
       !disableBail,
-      PATIENCE,
       () => (state.activeMutant = activeMutant.id),
     )
     if (late) return toMutantRunResult({ status: DryRunStatus.Timeout, reason: late })
     return toMutantRunResult(determineHitLimitReached(state.hitCount, hitLimit) ?? { status: DryRunStatus.Complete, tests: results })
   }
 
-  async run(files, wanted, bail, patience, loaded = () => {}) {
+  async run(files, wanted, bail, loaded = () => {}) {
     const results = []
     for (const path of files) {
       file = { tests: [] }
@@ -227,12 +227,14 @@ class Runner {
       }
       const chosen = tests.filter((test) => !test.skip && wanted(test.id))
       const begun = new Set()
+      const limit = (test) => PATIENCE + 3 * (this.times.get(test.id) ?? 10 * PATIENCE)
       let stop = false
       for (const test of chosen) {
         if (stop) break
         const start = performance.now()
         const result = { id: test.id, name: test.id, fileName: join(process.cwd(), path), status: TestStatus.Success }
         const suites = chain(test.suite)
+        const patience = limit(test)
         try {
           for (const one of suites)
             if (!begun.has(one)) {
@@ -246,7 +248,7 @@ class Runner {
           for (const one of suites.toReversed()) for (const run of one.afterEach) await within(run, patience)
           for (const run of finished) await within(run, patience)
         } catch (error) {
-          if (error instanceof Late && patience === PATIENCE) return { results, late: error.message }
+          if (error instanceof Late) return { results, late: error.message }
           result.status = TestStatus.Failed
           result.failureMessage = String(error?.stack ?? error).slice(0, 2000)
           stop = bail
@@ -257,7 +259,7 @@ class Runner {
       for (const one of begun)
         for (const run of one.after)
           try {
-            await within(run, patience)
+            await within(run, 10 * PATIENCE)
           } catch {
             // What a fault left behind may not be fit to be tidied up.
           }
