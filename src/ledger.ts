@@ -12,7 +12,7 @@ import { ask } from './ingest/reads.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Block } from './layout/block.ts'
-import { Cache } from './layout/cache.ts'
+import { Cache, defaultCacheBytes } from './layout/cache.ts'
 import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One } from './query.ts'
@@ -40,7 +40,7 @@ export class Ledger {
   constructor(
     store: Store,
     headBytes: Uint8Array | undefined,
-    { cacheBytes = 256 * 2 ** 20, fileEvery = 32768, pollMs = 500 }: LedgerOptions,
+    { cacheBytes = defaultCacheBytes(), fileEvery = 32768, pollMs = 500 }: LedgerOptions,
   ) {
     this.store = store
     this.pollMs = pollMs

@@ -8,7 +8,10 @@ export interface LedgerOptions {
    * ledgers of two networks never meet.
    */
   readonly network?: string
-  /** Bytes of blocks, lists and what is rendered of them to keep in memory. Default 256 MiB. */
+  /**
+   * Bytes of blocks, lists and what is made of them to keep in memory. Default: a 32nd of the memory that the process may use, from 32 to 512 MiB,
+   * so 256 MiB of 8 GiB.
+   */
   readonly cacheBytes?: number
   /**
    * Records that are filed in memory before the posting lists in the store are brought up to date with them. An open files so many again at the

@@ -7,6 +7,17 @@ export interface Weighed {
   readonly weight: number
 }
 
+const MB = 2 ** 20
+
+/** A 32nd of the memory of the machine, or of what the process is confined to; from 32 to 512 MiB. Where neither is known, 64 MiB. */
+export function defaultCacheBytes(): number {
+  const { process } = globalThis
+  const total = process?.getBuiltinModule?.('node:os')?.totalmem() ?? 2048 * MB
+  // Zero, or more than there is, where the process is not confined.
+  const confined = process?.constrainedMemory?.() || total
+  return Math.min(512 * MB, Math.max(32 * MB, Math.floor(Math.min(total, confined) / 32)))
+}
+
 export class Cache {
   readonly maxBytes: number
   hits = 0

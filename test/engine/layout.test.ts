@@ -1,9 +1,10 @@
 /** The bytes under the engine: posting lists against plain arrays, blocks and seals against damage, positions and cursors by value. */
+import { totalmem } from 'node:os'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { crc32, portableCrc32, VarintReader, Writer } from '../../src/bytes.ts'
 import { Block } from '../../src/layout/block.ts'
-import { Cache } from '../../src/layout/cache.ts'
+import { Cache, defaultCacheBytes } from '../../src/layout/cache.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import {
   decodeEdge,
@@ -294,3 +295,18 @@ test('the cache gives back the newest value put, or nothing, and stays near its 
       expect(all.reduce((sum, one) => sum + newest.get(one)!.weight, 0)).toBeLessThanOrEqual(maxBytes + 60)
     }
   }))
+
+test('a cache of which no size is asked for is a 32nd of the memory there is, within bounds', () => {
+  const MB = 2 ** 20
+  const may = (confined: number): number => {
+    const asked = vi.spyOn(process, 'constrainedMemory').mockReturnValue(confined)
+    try {
+      return defaultCacheBytes()
+    } finally {
+      asked.mockRestore()
+    }
+  }
+  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(64 * MB, Math.floor(totalmem() / 32))])
+  const whole = Math.min(512 * MB, Math.max(32 * MB, Math.floor(totalmem() / 32)))
+  expect([may(0), may(2 ** 64)]).toEqual([whole, whole])
+})
