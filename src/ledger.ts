@@ -26,6 +26,7 @@ import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
 import { type Stream, type TailOptions, TailStream } from './stream/stream.ts'
 import { Tail } from './stream/tail.ts'
+import { Walk } from './stream/walk.ts'
 
 export class Ledger {
   private readonly store: Store
@@ -281,8 +282,8 @@ export class Ledger {
   }
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */
-  async *records<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<R, void, undefined> {
-    for await (const page of this.pages(query, values, options)) yield* page.records
+  records<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Stream<R> {
+    return new Walk(this.pages(query, values, options))
   }
 
   /**

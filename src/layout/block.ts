@@ -17,7 +17,6 @@
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
 import { copy, crc32, Region, SLACK, text } from '../bytes.ts'
-import { frozen, parseForReading } from '../json.ts'
 import { idOf, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { decodeFrame, type Frame } from './frame.ts'
@@ -25,13 +24,7 @@ import { Holder } from './holder.ts'
 import { EXACT, FIXED, ID, INDEXED, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, type Row, STRING, TWO_FACED, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
 import type { Apart } from './text.ts'
-
-/** Under this, the typed records of a block that were kept. */
-const RECORDS = Symbol('records')
-/** A block's typed records are kept once each was read so often, as far as one can tell by their number. */
-const KEPT_AFTER = 2
-/** About what a record takes as an object: its characters, and as much again for what holds them. */
-const recordWeight = (json: string): number => 2 * json.length + 200
+import { parseRecord, typedRecord } from './typed.ts'
 
 /** Where texts are put together to be read. */
 let scratch = new Region(new Uint8Array(64 * 1024))
@@ -42,7 +35,7 @@ export class Block<R = any> extends Holder {
   /** Counted by whoever decides what is worth keeping beside the block. */
   asked = 0
   /** Typed records given so far, before any is kept. */
-  private reads = 0
+  reads = 0
   private readonly key: Uint8Array
   private checksum: number | undefined
   /** The stored value, for copying from. */
@@ -258,38 +251,16 @@ export class Block<R = any> extends Holder {
 
   /** The members of a record as plain JSON: numbers rounded where JavaScript rounds them, unless they need exactness. */
   members(at: number): OpenRecord {
-    return this.parse(this.json(at), at)
+    return parseRecord(this.json(at), this.isExact(at))
   }
 
-  /** The typed record, frozen: of a block in the cache that is read over and over, every reader is given the same one. */
+  /** The typed record, frozen, and perhaps shared with other readers. */
   record(at: number): R {
-    const kept = this.attached<(R | undefined)[]>(RECORDS) ?? this.roomForRecords()
-    const held = kept?.[at]
-    if (held !== undefined) return held
-    const json = this.json(at)
-    const record = frozen(this.resource.decode(this.parse(json, at), this.id(at), json))
-    if (kept) {
-      kept[at] = record
-      this.grow(recordWeight(json))
-    }
-    return record
+    return typedRecord(this, at)
   }
 
-  /** Where typed records are kept, once so many were read that another reading of each is to be expected. */
-  private roomForRecords(): (R | undefined)[] | undefined {
-    if (this.grew === undefined || ++this.reads <= KEPT_AFTER * this.count) return undefined
-    return this.attach<(R | undefined)[]>(
-      RECORDS,
-      () => Array(this.count).fill(undefined),
-      (kept) => 8 * kept.length + 64,
-    )
-  }
-
-  private parse(json: string, at: number): OpenRecord {
-    return (this.isExact(at) ? parseForReading(json) : JSON.parse(json)) as OpenRecord
-  }
-
-  private isExact(at: number): boolean {
+  /** True where its text holds numbers that `JSON.parse` would change. */
+  isExact(at: number): boolean {
     return (this.number(this.cell(0, at)) & EXACT) !== 0
   }
 

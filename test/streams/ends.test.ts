@@ -104,7 +104,7 @@ test('an error of the store reaches the reader, typed, and is the end', async ()
   }
   const opened = await openLedger(failing, { cacheBytes: 0 })
   await opened.ingest(closes.slice(0, 10))
-  const [first, other] = [opened.stream(catalogue.effects, {}), opened.streamPages(catalogue.ledgers, {}, { cursor: 'now' })]
+  const [first, other] = [opened.stream(catalogue.effects, {}), opened.streamPages(catalogue.transactions, {}, { cursor: 'now' })]
   broken = true
   await expect(first.next()).rejects.toMatchObject({ code: 'STORE_FAILED' })
   expect(await first.next()).toEqual(done)

@@ -1,0 +1,56 @@
+/** A walk through a listing to its end: pages that follow each other, as an async iterator of what is in them. */
+import type { Stream } from './stream.ts'
+
+const done = { done: true, value: undefined } as const
+
+/** Records of pages, one a pull: those at hand without a wait. Pulls that overlap are answered in order. */
+export class Walk<R> implements Stream<R> {
+  private readonly pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>
+  private records: readonly R[] = []
+  private at = 0
+  /** Pulls that wait, for a page or for those before them. */
+  private waiting = 0
+  private queue: Promise<unknown> = Promise.resolve()
+
+  constructor(pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>) {
+    this.pages = pages
+  }
+
+  next(): Promise<IteratorResult<R, void>> {
+    if (this.waiting === 0 && this.at < this.records.length) return Promise.resolve(this.take())
+    this.waiting++
+    const pulled = this.queue.then(() => this.pull())
+    const over = () => void this.waiting--
+    this.queue = pulled.then(over, over)
+    return pulled
+  }
+
+  private take(): IteratorResult<R, void> {
+    return { done: false, value: this.records[this.at++]! }
+  }
+
+  private async pull(): Promise<IteratorResult<R, void>> {
+    while (this.at === this.records.length) {
+      const page = await this.pages.next()
+      if (page.done) return done
+      this.records = page.value.records
+      this.at = 0
+    }
+    return this.take()
+  }
+
+  async return(): Promise<IteratorResult<R, void>> {
+    this.records = []
+    this.at = 0
+    await this.pages.return()
+    return done
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return()
+  }
+}
