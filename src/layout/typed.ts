@@ -6,9 +6,9 @@ import type { Block } from './block.ts'
 /** Under this, the records of a block that were kept. */
 const RECORDS = Symbol('records')
 /** The records of a block are kept once each was read so often, as far as one can tell by their number. */
-const KEPT_AFTER = 2
-/** About what a record takes as an object: its characters, and as much again for what holds them. */
-const weight = (json: string): number => 2 * json.length + 200
+const KEPT_AFTER = 6
+/** About what a record takes as an object, as measured: a byte a character, and what holds them. */
+const weight = (json: string): number => json.length + 100
 
 /** @param exact where the text holds numbers that `JSON.parse` would change */
 export const parseRecord = (json: string, exact: boolean): OpenRecord => (exact ? parseForReading(json) : JSON.parse(json)) as OpenRecord
