@@ -37,7 +37,7 @@ export async function checkValues(context: Context): Promise<{ values: number; b
       }
     }
   }
-  checkAllMet(context)
+  if (checks) checkAllMet(context)
   return { values, bytes }
 }
 

@@ -67,6 +67,8 @@ function forms(collect) {
 }
 
 let finished = []
+/** In the place of a test's id, while what comes before all tests of a suite is carried out. */
+const BEFORE = 'before '
 const api = {
   test: forms(collectTest),
   describe: forms(collectSuite),
@@ -186,7 +188,6 @@ class Runner {
     const { state } = this
     state.hitCount = 0
     state.hitLimit = hitLimit
-    state.activeMutant = mutantActivation === 'static' ? activeMutant.id : undefined
     const wanted = testFilter && new Set(testFilter)
     // Those that were quick in the dry run come first: most faults are seen by one of them.
     const cost = new Map()
@@ -199,15 +200,29 @@ class Runner {
       files,
       (id) => !wanted || wanted.has(id),
       !disableBail,
-      () => (state.activeMutant = activeMutant.id),
+      (when) => {
+        state.activeMutant = when === 'run' || mutantActivation === 'static' ? activeMutant.id : undefined
+      },
     )
     if (late) return toMutantRunResult({ status: DryRunStatus.Timeout, reason: late })
     return toMutantRunResult(determineHitLimitReached(state.hitCount, hitLimit) ?? { status: DryRunStatus.Complete, tests: results })
   }
 
-  async run(files, wanted, bail, loaded = () => {}) {
+  /** What was done before all tests of a suite counts for each of them. */
+  credit(from, to) {
+    const { perTest } = this.state.mutantCoverage ?? {}
+    if (!perTest?.[from]) return
+    for (const { id } of to) {
+      perTest[id] ??= {}
+      for (const [mutant, count] of Object.entries(perTest[from])) perTest[id][mutant] = (perTest[id][mutant] ?? 0) + count
+    }
+    delete perTest[from]
+  }
+
+  async run(files, wanted, bail, activate = () => {}) {
     const results = []
     for (const path of files) {
+      activate('load')
       file = { tests: [] }
       suite = newSuite('')
       try {
@@ -216,7 +231,7 @@ class Runner {
         results.push({ id: `${path}#load`, name: 'load', status: TestStatus.Failed, failureMessage: String(error), timeSpentMs: 0 })
         return { results }
       }
-      loaded()
+      activate('run')
       const tests = file.tests
       const counts = new Map()
       for (const test of tests) {
@@ -239,7 +254,12 @@ class Runner {
           for (const one of suites)
             if (!begun.has(one)) {
               begun.add(one)
+              this.state.currentTestId = BEFORE + begun.size
               for (const run of one.before) await within(run, patience)
+              this.credit(
+                BEFORE + begun.size,
+                chosen.filter((other) => chain(other.suite).includes(one)),
+              )
             }
           this.state.currentTestId = test.id
           finished = []

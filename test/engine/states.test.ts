@@ -1,0 +1,116 @@
+/** A store is a function of its history: however it was grown, taken back, pruned or opened again, it holds the same bytes, and an audit finds nothing. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { errorOf } from './support.ts'
+
+const FIRST = 40
+const closes = [
+  ...generate({
+    ledgers: 12,
+    seed: 4,
+    accounts: 16,
+    transactionsPerLedger: 3,
+    operationsPerTransaction: 2,
+    firstLedger: FIRST,
+    envelopeBytes: 30,
+    tradeShare: 0.4,
+  }),
+] as readonly LedgerClose[]
+const LAST = FIRST + closes.length - 1
+const upTo = (sequence: number): readonly LedgerClose[] => closes.slice(0, sequence - FIRST + 1)
+
+const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
+async function dump(store: Store): Promise<string[]> {
+  const { entries } = await store.scan(all, { limit: 1e6 })
+  return entries.map(([key, value]) => `${Buffer.from(key).toString('hex')}=${Buffer.from(value).toString('hex')}`)
+}
+
+/** The bytes of a disk, once an audit of them has found nothing. */
+async function whole(disk: MemoryDisk): Promise<string[]> {
+  const ledger = await openLedger(memory(disk))
+  const { ok, faults } = await ledger.verify()
+  expect([ok, faults]).toEqual([true, []])
+  await ledger.close()
+  return dump(memory(disk))
+}
+
+async function grown(given: readonly LedgerClose[], options: LedgerOptions, batch = 1): Promise<string[]> {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), options)
+  await ledger.ingest(given, { batch, durable: false })
+  await ledger.close()
+  return dump(memory(disk))
+}
+
+const everies = [1, 60, 32_768]
+
+describe.each(everies)('filed every %i records', (fileEvery) => {
+  const options = { fileEvery }
+
+  test('a store is the same in any batches, at once or late', async () => {
+    const wanted = await grown(closes, options)
+    for (const batch of [5]) expect(await grown(closes, options, batch)).toEqual(wanted)
+    const disk = memoryDisk()
+    const ledger = await openLedger(slow(memory(disk)), { ...options, cacheBytes: 0 })
+    await ledger.ingest(closes, { batch: 4 })
+    await ledger.close()
+    expect(await whole(disk)).toEqual(wanted)
+  })
+
+  test.each([LAST, LAST - 5, FIRST, 0])('taken back to ledger %i it is as it was then, and grows again', async (target) => {
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk), options)
+    await ledger.ingest(closes, { batch: 5 })
+    expect(await ledger.rollback(target)).toBe(LAST - Math.max(target, FIRST - 1))
+    expect(ledger.head?.last).toBe(target < FIRST ? undefined : target)
+    const short = await dump(memory(disk))
+    if (target >= FIRST) expect(short).toEqual(await grown(upTo(target), options))
+    else expect(short.length).toBe(1)
+    await ledger.ingest(closes, { batch: 2 })
+    await ledger.close()
+    expect(await whole(disk)).toEqual(await grown(closes, options))
+  })
+
+  test('pruned at once or by steps it is the same, and goes on', async () => {
+    const disks = [memoryDisk(), memoryDisk()]
+    const [once, steps] = (await Promise.all(disks.map((disk) => openLedger(memory(disk), options)))) as [Ledger, Ledger]
+    await once.ingest(closes)
+    await steps.ingest(upTo(LAST - 4))
+    expect(await once.prune(LAST - 5)).toBe(LAST - 5 - FIRST)
+    for (const before of [FIRST, FIRST + 1, FIRST + 2, LAST - 9, LAST - 5, LAST - 7]) await steps.prune(before)
+    await steps.ingest(closes.slice(-4))
+    for (const ledger of [once, steps]) {
+      expect(ledger.head).toMatchObject({ oldest: LAST - 5, last: LAST })
+      expect((await errorOf(() => ledger.prune(LAST + 1))).fields).toMatchObject({ field: 'before' })
+      expect((await errorOf(() => ledger.rollback(LAST - 8))).code).toBe('GONE_BEFORE_HISTORY')
+      expect((await errorOf(() => ledger.get(catalogue.ledger, { ledger: LAST - 6 }))).code).toBe('GONE_BEFORE_HISTORY')
+      await ledger.rollback(LAST - 3)
+      await ledger.ingest(closes.slice(-3))
+      await ledger.close()
+    }
+    const [a, b] = [await whole(disks[0]!), await whole(disks[1]!)]
+    // Lists are filed at other ledgers; all the rest is the same.
+    const rest = (lines: string[]) => lines.filter((line) => !/^(?:00|1001|20)/.test(line))
+    expect(rest(a)).toEqual(rest(b))
+  })
+
+  test('its ledgers come out as they went in, with one digest', async () => {
+    const ledger = await openLedger(memory(), options)
+    await ledger.ingest(closes)
+    const again = await openLedger(memory(), { fileEvery: 7 })
+    await again.ingest(ledger.closes())
+    expect(await again.digest()).toBe(await ledger.digest())
+    const lines = async (from: Ledger) => {
+      const found: string[] = []
+      for await (const line of from.lines({ from: FIRST + 2, to: LAST - 1 })) found.push(line)
+      return found
+    }
+    expect(await lines(again)).toEqual(await lines(ledger))
+    expect((await lines(ledger)).length).toBe(closes.length - 3)
+    expect(await again.digest({ from: FIRST + 1 })).toBe(await ledger.digest({ from: FIRST + 1 }))
+    expect(await again.digest({ to: LAST - 1 })).not.toBe(await ledger.digest())
+  })
+})

@@ -1,0 +1,372 @@
+/** What an audit says of each kind of value that is damaged, missing, out of place or not asked for: the key, and why. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { type Chunk, type Entry, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
+import { Block } from '../../src/layout/block.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
+import { encodeBlock } from '../../src/layout/encode-block.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { decodeHead, encodeHead, encodePruned, encodeText, type Head } from '../../src/layout/head.ts'
+import {
+  baseKey,
+  blockKey,
+  bookKey,
+  bookSellerKey,
+  digestKey,
+  HEAD,
+  hashKey,
+  PRUNED,
+  postingKey,
+  postingPageKey,
+} from '../../src/layout/keys.ts'
+import { decodeEdge, encodeEdge, encodePage, FANOUT, PostingEdge } from '../../src/layout/posting.ts'
+import { seal, unseal } from '../../src/layout/seal.ts'
+import { offerChanges, offers } from '../../src/resources/offer.ts'
+import { payments } from '../../src/resources/operation.ts'
+import { transactions } from '../../src/resources/transaction.ts'
+import { dump, everything } from './support.ts'
+
+const FIRST = 50
+const closes = [
+  ...generate({
+    ledgers: 7,
+    seed: 12,
+    accounts: 16,
+    transactionsPerLedger: 6,
+    operationsPerTransaction: 2.5,
+    firstLedger: FIRST,
+    envelopeBytes: 30,
+    tradeShare: 0.4,
+  }),
+] as readonly LedgerClose[]
+const LAST = FIRST + closes.length - 1
+
+const made = new Map<number, Promise<readonly Entry[]>>()
+
+/** A store that holds the closes, but for the oldest ones. */
+async function stored(pruned = 0): Promise<MemoryDisk> {
+  const make = async (): Promise<readonly Entry[]> => {
+    const store = memory()
+    const ledger = await openLedger(store, { fileEvery: 1 })
+    await ledger.ingest(closes)
+    if (pruned > 0) await ledger.prune(FIRST + pruned)
+    expect((await verifyStore(store)).faults).toEqual([])
+    return (await store.scan(everything, { limit: 1e6 })).entries
+  }
+  if (!made.has(pruned)) made.set(pruned, make())
+  const disk = memoryDisk()
+  disk.write(await made.get(pruned)!)
+  return disk
+}
+
+type Store = ReturnType<typeof memory>
+const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key) as Uint8Array
+const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex')
+const keysOf = (store: Store, prefix: number): Uint8Array[] =>
+  (store.scan({ gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }, { limit: 1e6 }) as Chunk).entries.map(([key]) => key)
+const flipped = (value: Uint8Array): Uint8Array => {
+  const copy = Uint8Array.from(value)
+  copy[0]! ^= 1
+  return copy
+}
+const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
+const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
+const headWith = (store: Store, change: Partial<Head>): Write => [HEAD, encodeHead({ ...headOf(store), ...change })]
+
+/** What an audit says once `plant` has changed a store: keys and reasons. The repair of what follows from other values leaves what was there. */
+async function audited(plant: (store: Store) => readonly Write[], pruned = 0, mends = false): Promise<Record<string, string>> {
+  const disk = await stored(pruned)
+  const store = memory(disk)
+  const before = await dump(store)
+  const writes = plant(store)
+  expect(writes.length).toBeGreaterThan(0)
+  await store.write(writes, { durable: true })
+  const { ok, faults, faultCount } = await verifyStore(store)
+  expect([ok, faultCount]).toEqual([false, faults.length])
+  if (mends) {
+    const { lost, after } = await repairStore(store)
+    expect([lost, after.ok]).toEqual([[], true])
+    expect(await dump(store)).toEqual(before)
+  }
+  return Object.fromEntries(faults.map(({ key, reason }) => [key, reason]))
+}
+
+const damaged = 'the checksum does not match'
+
+describe('a value that follows from others', () => {
+  test.each([
+    ['an entry of a hash', 0x30],
+    ['an offer of the book', 0x40],
+    ['the seller of an offer', 0x41],
+    ['the edge of a list', 0x20],
+    ['a digest', 0x50],
+  ])('that is damaged, or gone, is named: %s', async (_, prefix) => {
+    let key = new Uint8Array(0)
+    const pick = (store: Store) => {
+      const all = keysOf(store, prefix)
+      key = all[all.length >> 1]! as typeof key
+      return key
+    }
+    expect(await audited((store) => [[pick(store), flipped(held(store, pick(store)))]])).toEqual({ [hex(key)]: damaged })
+    const gone = await audited((store) => [[pick(store), undefined]], 0, true)
+    expect(Object.keys(gone)).toEqual([hex(key)])
+    expect(gone[hex(key)]).toMatch(/missing/)
+  })
+
+  test.each([
+    ['an entry of a hash', 0x30],
+    ['an offer of the book', 0x40],
+    ['the seller of an offer', 0x41],
+    ['the edge of a list', 0x20],
+    ['a digest', 0x50],
+    ['a block', 0x10],
+    ['a page of a list', 0x21],
+    ['what is of no kind', 0x77],
+    ['a head', 0x00],
+    ['an era', 0x05],
+  ])('that nothing asks for is named, and goes: %s', async (_, prefix) => {
+    const key = Uint8Array.of(prefix, 0xee, 1, 2)
+    const found = await audited(() => [sealed(key, encodeText('what is this?'))], 0, true)
+    expect(Object.keys(found)).toEqual([hex(key)])
+  })
+})
+
+describe('an entry of a hash', () => {
+  const last = hashKey('f'.repeat(64))
+  test('that names no transaction, or one of another hash', async () => {
+    expect(
+      await audited((store) => [sealed(last, encodeHash({ ordinal: headOf(store).counts[transactions.tag]!, failed: false }))]),
+    ).toEqual({
+      [hex(last)]: 'no transaction that is held has this hash',
+    })
+    let keys: Uint8Array[] = []
+    const found = await audited((store) => {
+      keys = keysOf(store, 0x30).slice(0, 1)
+      return [sealed(keys[0]!, encodeHash({ ordinal: 1e6, failed: false }))]
+    })
+    expect(found).toEqual({ [hex(keys[0]!)]: 'no transaction that is held has this hash' })
+    const swapped = await audited((store) => {
+      const of = (sequence: number) =>
+        closes.flatMap(({ transactions: all = [] }) => all.filter(({ successful }) => successful !== false))[sequence]!.hash
+      keys = [hashKey(of(0)), hashKey(of(1))]
+      void store
+      return [sealed(keys[0]!, encodeHash({ ordinal: 1, failed: false })), sealed(keys[1]!, encodeHash({ ordinal: 0, failed: false }))]
+    })
+    expect(swapped).toEqual({
+      [hex(keys[0]!)]: 'the entry of a transaction names another one',
+      [hex(keys[1]!)]: 'the entry of a transaction names another one',
+    })
+  })
+})
+
+describe('a posting list', () => {
+  const key = postingKey(payments.tag, [])
+  const edgeOf = (store: Store): PostingEdge => decodeEdge(unseal(key, held(store, key)), key)
+  const withLevel = (edge: PostingEdge, change: (entries: number[]) => void): PostingEdge => {
+    const entries = edge.levels[0]!.slice()
+    change(entries)
+    return new PostingEdge(Math.floor(edge.count / FANOUT) * FANOUT + entries.length, [entries, ...edge.levels.slice(1)])
+  }
+
+  test('that lacks a record, names one too many, or one that is not there', async () => {
+    const less = await audited((store) => [sealed(key, encodeEdge(withLevel(edgeOf(store), (entries) => entries.pop())))])
+    expect(less).toEqual({ [hex(key)]: 'a posting list lacks 1 records, and names 0 that are not of it' })
+    const other = await audited((store) => {
+      const operations = headOf(store).counts[3]!
+      return [
+        sealed(
+          key,
+          encodeEdge(
+            withLevel(edgeOf(store), (entries) => {
+              const free = Array.from({ length: operations }, (_, n) => n).findLast((n) => !entries.includes(n) && n > entries[0]!)!
+              entries.push(free)
+              entries.sort((a, b) => a - b)
+            }),
+          ),
+        ),
+      ]
+    })
+    expect(other).toEqual({ [hex(key)]: 'a posting list lacks 0 records, and names 1 that are not of it' })
+    const beyond = await audited((store) => [
+      sealed(key, encodeEdge(withLevel(edgeOf(store), (entries) => entries.push(headOf(store).counts[3]!)))),
+    ])
+    expect(beyond).toEqual({ [hex(key)]: 'a posting list names a record that is not there, or not filed' })
+  })
+
+  test('that is empty, or whose key is none', async () => {
+    const none = postingKey(payments.tag, ['x'])
+    expect(await audited(() => [sealed(none, encodeEdge(PostingEdge.empty))])).toEqual({ [hex(none)]: 'a posting list is empty' })
+    const more = postingKey(payments.tag, ['x'])
+    expect(await audited(() => [sealed(more, encodeEdge(new PostingEdge(1, [[0]])))])).toEqual({
+      [hex(more)]: 'a posting list lacks 0 records, and names 1 that are not of it',
+    })
+    const odd = Uint8Array.of(0x20, 77)
+    expect(await audited(() => [sealed(odd, encodeEdge(new PostingEdge(1, [[0]])))])).toEqual({
+      [hex(odd)]: 'it is not known what this is',
+    })
+  })
+
+  test('whose pages do not fit it', async () => {
+    const foreign = postingPageKey(payments.tag, ['x'], 0, 0)
+    const lonely = await audited(() => [sealed(foreign, encodePage(Array.from({ length: FANOUT }, (_, n) => n)))])
+    expect(lonely[hex(postingKey(payments.tag, ['x']))]).toBe('the edge of a posting list is missing')
+  })
+})
+
+describe('the book', () => {
+  test('of an offer that is not as its last change left it, or is of another seller', async () => {
+    let key = new Uint8Array(0)
+    const first = (store: Store) => {
+      key = keysOf(store, 0x40)[0]! as typeof key
+      return new Block(offers, unseal(key, held(store, key)), key)
+    }
+    const changed = await audited((store) => {
+      const row = first(store).row(0)
+      return [sealed(key, encodeBlock(offers, [{ ...row, texts: [{ frame: '"amount":"9"', values: [] }] }]))]
+    })
+    expect(changed).toEqual({ [hex(key)]: 'the offer is not as its last change left it' })
+    const moved = await audited((store) => {
+      const row = first(store).row(0)
+      return [sealed(key, encodeBlock(offers, [{ ...row, sides: ['X', ...row.sides.slice(1)] }]))]
+    })
+    expect(moved[hex(key)]).toBe('an offer of the book lies under the key of another')
+    const two = await audited((store) => {
+      const row = first(store).row(0)
+      return [sealed(key, encodeBlock(offers, [row, row]))]
+    })
+    expect(two[hex(key)]).toBe('it holds another number of records')
+  })
+
+  test('of an offer that was never made', async () => {
+    const [key, back] = [bookKey('GA', 3n), bookSellerKey(3n)]
+    const found = await audited((store) => {
+      const source = keysOf(store, 0x40)[0]!
+      const row = new Block(offers, unseal(source, held(store, source)), source).row(0)
+      return [
+        sealed(key, encodeBlock(offers, [{ ...row, hi: 0, lo: 3, sides: ['GA', '3', ...row.sides.slice(2)] }])),
+        sealed(back, encodeText('GA')),
+      ]
+    })
+    expect(found).toEqual({
+      [hex(key)]: 'the changes of the offer have removed it, or given it another seller',
+      [hex(back)]: 'no offer of the book has this seller',
+    })
+  })
+
+  test('whose seller is said to be another', async () => {
+    let key = new Uint8Array(0)
+    const found = await audited((store) => {
+      key = keysOf(store, 0x41)[0]! as typeof key
+      return [sealed(key, encodeText('X'))]
+    })
+    expect(found).toEqual({ [hex(key)]: 'the offer has another seller' })
+  })
+})
+
+describe('a head', () => {
+  test.each([
+    ['of another hash', { hash: 'ab' }, 'the head does not fit the newest ledger'],
+    ['of another time', { closedAt: '2020-01-01T00:00:00Z' }, 'the head does not fit the newest ledger'],
+    ['of another offer', { topOffer: '1' }, 'the head does not fit the newest ledger'],
+  ])('%s is named', async (_, change, reason) => {
+    expect(await audited((store) => [headWith(store, change)])).toEqual({ '00': reason })
+  })
+
+  test('of older ledgers, or damaged, is named', async () => {
+    const older = await audited((store) => {
+      const head = headOf(store)
+      return [headWith(store, { last: head.last - 1 })]
+    })
+    expect(older['00']).toBeDefined()
+    expect(await audited((store) => [[HEAD, flipped(held(store, HEAD))]])).toEqual({ '00': damaged })
+    expect((await audited(() => [[HEAD, undefined]]))['00']).toBeDefined()
+  })
+})
+
+describe('records', () => {
+  const key = blockKey(transactions.tag, 1)
+
+  test('that are damaged, missing, or fewer than they should be cannot be built again', async () => {
+    expect((await audited((store) => [[key, flipped(held(store, key))]]))[hex(key)]).toBe(damaged)
+    expect((await audited(() => [[key, undefined]]))[hex(key)]).toBe('a block of the transaction log is missing')
+    const fewer = await audited((store) => {
+      const block = new Block(transactions, unseal(key, held(store, key)), key)
+      return [
+        sealed(
+          key,
+          encodeBlock(
+            transactions,
+            [0, 1].map((at) => block.row(at)),
+          ),
+        ),
+      ]
+    })
+    expect(fewer[hex(key)]).toBe('a block of the transaction log lacks records')
+  })
+
+  test('that are others than were digested are named by the digest', async () => {
+    const found = await audited((store) => {
+      const block = new Block(transactions, unseal(key, held(store, key)), key)
+      const rows = Array.from({ length: block.count }, (_, at) => block.row(at))
+      const { frame, values } = rows[0]!.texts[0]!
+      rows[0] = { ...rows[0]!, texts: [{ frame: `${frame},"more":true`, values }] }
+      return [sealed(key, encodeBlock(transactions, rows))]
+    })
+    expect(Object.entries(found)).toEqual([[expect.stringMatching(/^50/), 'the records of the ledger are not those that were digested']])
+    const digest = digestKey(LAST - 2)
+    expect(await audited(() => [[digest, encodeDigest(LAST - 2, new Uint8Array(32))]])).toEqual({
+      [hex(digest)]: 'the records of the ledger are not those that were digested',
+    })
+  })
+})
+
+describe('a pruned store', () => {
+  test('names what is left too much or too little', async () => {
+    const digest = digestKey(FIRST)
+    expect(await audited(() => [[digest, encodeDigest(FIRST, new Uint8Array(32))]], 4)).toEqual({
+      [hex(digest)]: 'it is not known what this is',
+    })
+    expect(await audited(() => [[PRUNED, undefined]], 4)).toEqual({
+      '03': 'the numbers of lists that name pruned records are missing',
+    })
+    const more = await audited(
+      (store) => {
+        void store
+        return [[PRUNED, encodePruned({})]]
+      },
+      4,
+      false,
+    )
+    expect(Object.keys(more).length).toBeGreaterThan(3)
+    expect(new Set(Object.values(more)).size).toBe(1)
+  })
+
+  test('names a last change that is missing, of another offer, or not the last', async () => {
+    let key = new Uint8Array(0)
+    const pick = (store: Store) => (key = keysOf(store, 0x42)[0]! as typeof key)
+    expect(await audited((store) => [[pick(store), undefined]], 4)).toMatchObject({
+      [hex(key)]: 'the last change of an offer that was pruned is missing',
+    })
+    const stray = baseKey(5n)
+    const found = await audited((store) => {
+      const from = pick(store)
+      const row = new Block(offerChanges, unseal(from, held(store, from)), from).row(0)
+      return [sealed(stray, encodeBlock(offerChanges, [{ ...row, sides: [row.sides[0]!, '5', ...row.sides.slice(2)] }]))]
+    }, 4)
+    expect(found).toEqual({ [hex(stray)]: 'it is not the last change of the offer that was pruned' })
+  })
+})
+
+test('an audit tells how far it is, names no more faults than it is asked for, and can be stopped', async () => {
+  const store = memory(await stored())
+  await store.write(
+    keysOf(store, 0x30).map((key): Write => [key, undefined]),
+    { durable: true },
+  )
+  const said: string[] = []
+  const { faults, faultCount } = await verifyStore(store, { maxFaults: 2, onFault: ({ key }) => said.push(key) })
+  expect([faults.length, faultCount, said.length]).toEqual([2, keysCount(), keysCount()])
+  await expect(verifyStore(store, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+})
+const keysCount = (): number => closes.reduce((sum, { transactions: all = [] }) => sum + all.length, 0)
