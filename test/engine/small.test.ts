@@ -143,8 +143,9 @@ const states: readonly (readonly [string, () => State])[] = [
   ],
 ]
 
+const model = naiveLedger(closes)
+
 describe.each(states)('%s', (_, state) => {
-  const model = naiveLedger(closes)
   let ledger: Ledger
   beforeAll(async () => {
     const { store, options, grow } = state()

@@ -1,0 +1,374 @@
+/** The reader: what a read asks of a store, what it keeps, what it refuses; and what a page is told wrong. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type Entry, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { decodeHead, type Head } from '../../src/layout/head.ts'
+import { blockKey, bookKey, HEAD, hashKey, postingPageKey } from '../../src/layout/keys.ts'
+import { FANOUT } from '../../src/layout/posting.ts'
+import { seal } from '../../src/layout/seal.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { operations, operationsByAccount } from '../../src/resources/operation.ts'
+import { transactions } from '../../src/resources/transaction.ts'
+import { common, posting, wholeLog } from '../../src/scan/list.ts'
+import { seek, spanOfLedger } from '../../src/scan/locate.ts'
+import { readPage } from '../../src/scan/page.ts'
+import { Reader } from '../../src/scan/reader.ts'
+import { Unfiled } from '../../src/scan/unfiled.ts'
+import { codeOf, errorOf, ledgerOf } from './support.ts'
+
+const FIRST = 5
+/** Ledgers of 60 operations and more each, so that lists have pages, and logs blocks. */
+const closes = Array.from({ length: 6 }, (_, n): LedgerClose => {
+  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
+  const [first, failed] = close.transactions!
+  const many = Array.from({ length: 60 }, () => ({ type: 'inflation' }))
+  return { ...close, transactions: [first!, { ...first!, hash: hashOf(FIRST + n, 3), operations: many }, failed!] }
+})
+const LAST = FIRST + closes.length - 1
+const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
+
+let entries: readonly Entry[]
+let head: Head
+/** A store of the closes of its own, all of it filed. */
+async function holding(): Promise<Store> {
+  const store = memory()
+  await store.write(entries, { durable: false })
+  return store
+}
+const readerOf = (store: Store, cache = new Cache(1e9)): Reader => new Reader(store, cache, head, new Unfiled())
+
+beforeEach(async () => {
+  const store = memory()
+  const ledger = await openLedger(store, { fileEvery: 1 })
+  await ledger.ingest(closes, { durable: false })
+  entries = (await store.scan(all, { limit: 1e6 })).entries
+  head = decodeHead((await store.get(HEAD))!)
+})
+
+describe('a read', () => {
+  test('counts what it asks for, and asks for nothing twice', async () => {
+    const store = await holding()
+    const cache = new Cache(1e9)
+    const first = readerOf(store, cache)
+    expect(first.stats).toEqual({ gets: 0, scans: 0, bytes: 0, blocks: 0, hits: 0 })
+    const bytes = (await store.get(blockKey(operations.tag, 2)))!.length
+    const block = first.block(operations, 2)
+    expect([block.count, first.stats]).toEqual([16, { gets: 1, scans: 0, bytes, blocks: 1, hits: 0 }])
+    expect(first.block(operations, 2)).toBe(block)
+    expect(first.stats).toEqual({ gets: 1, scans: 0, bytes, blocks: 2, hits: 1 })
+    const second = readerOf(store, cache)
+    const edge = second.edge(operationsByAccount, ['GALICE'])
+    expect([second.edge(operationsByAccount, ['GALICE']), second.stats.gets, second.stats.hits]).toEqual([edge, 1, 1])
+    const page = second.pages(operationsByAccount, ['GALICE'])(0, 1)
+    expect(second.pages(operationsByAccount, ['GALICE'])(0, 1)).toBe(page)
+    expect([page.length, second.pages(operationsByAccount, ['GALICE'])(0, 0)[0], second.stats.gets, second.stats.hits]).toEqual([
+      FANOUT,
+      0,
+      3,
+      2,
+    ])
+    const entry = second.hashed(hashOf(FIRST + 1, 1))
+    expect([entry, second.hashed(hashOf(FIRST + 1, 1)), second.hashed(hashOf(FIRST + 1, 2))?.failed]).toEqual([
+      { ordinal: 2, failed: false },
+      entry,
+      true,
+    ])
+    expect([second.stats.gets, second.stats.hits]).toEqual([5, 3])
+    expect(second.hashed('f'.repeat(64))).toBeUndefined()
+    expect(second.edge(operationsByAccount, ['nobody']).count).toBe(0)
+    expect(second.offer(7n)?.side(0, 0)).toBe('GALICE')
+    expect([second.offer(8n), second.base(7n), second.pruned()]).toEqual([undefined, undefined, {}])
+    expect(second.book('GALICE', 0n, 100n, 10, false).map((one) => one.id(0))).toEqual([7n])
+    expect([second.book('GALICE', 8n, 8n, 10, false), second.stats.scans]).toEqual([[], 1])
+    // What was read weighs in the cache, and so does what is hung on it.
+    const small = new Cache(4 * (bytes + 400))
+    const third = readerOf(store, small)
+    third.block(operations, 2)
+    third.block(operations, 2).attach(
+      'page',
+      () => 'x',
+      () => 4 * bytes,
+    )
+    third.block(operations, 3)
+    third.block(operations, 4)
+    third.block(operations, 5)
+    expect(small.get(2 * 64 + operations.tag)).toBeUndefined()
+  })
+
+  test('of records takes each block once, and of a late store all in one call', async () => {
+    const ordinals = [0, 1, 17, 18, 40, 3]
+    const early = readerOf(await holding())
+    const wanted = early.places(operations, ordinals).map(({ block, at }) => block.token(at))
+    expect([early.stats.gets, early.stats.blocks]).toEqual([3, 4])
+    const late = readerOf(slow(await holding()))
+    const places = await late.run((read) => read.places(operations, ordinals))
+    expect(places.map(({ block, at }) => block.token(at))).toEqual(wanted)
+    expect(late.stats.gets).toBe(1)
+    expect((await late.run((read) => read.places(operations, [17, 18]))).map(({ block, at }) => block.token(at))).toEqual(
+      wanted.slice(2, 4),
+    )
+    expect([late.stats.gets, late.places(operations, []), late.at(operations, 17).at]).toEqual([1, [], 1])
+    const none = readerOf(slow(await holding()), new Cache(0))
+    expect(
+      (await none.run((read) => [read.hashed(hashOf(FIRST, 1)), read.hashed(hashOf(FIRST + 1, 1))])).map((entry) => entry?.ordinal),
+    ).toEqual([0, 2])
+    expect(await none.run((read) => [read.offer(7n)?.id(0), read.offer(9n)])).toEqual([7n, undefined])
+    const scans = await none.run((read) => [read.book('GALICE', 0n, 100n, 10, false).length, read.book('GBOB', 0n, 100n, 10, true).length])
+    expect([scans, none.stats.scans]).toEqual([[1, 0], 2])
+  })
+
+  test('refuses what is missing, or holds less than the head says, by its key', async () => {
+    const damage = (reason: string, key: Uint8Array) =>
+      expect.objectContaining({ code: 'CORRUPT', fields: { key: Buffer.from(key).toString('hex'), reason } })
+    const without = async (key: Uint8Array, value?: Uint8Array): Promise<Reader> => {
+      const store = await holding()
+      await store.write([[key, value]], { durable: false })
+      return readerOf(store)
+    }
+    const block = blockKey(operations.tag, 1)
+    const gone = await without(block)
+    expect(() => gone.block(operations, 1)).toThrow(damage('a block of the operation log is missing', block))
+    const empty = await without(block, seal(block, Uint8Array.of(0, 0, 0, 0, 0, 0, 0, operations.sides.length, 0, 0, 0, 0, 0)))
+    expect(() => empty.block(operations, 1)).toThrow(damage('a block of the operation log lacks records', block))
+    const page = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 1)
+    const torn = await without(page)
+    expect(() => torn.pages(operationsByAccount, ['GALICE'])(0, 1)).toThrow(damage('a page of a posting list is missing', page))
+    const offer = bookKey('GALICE', 7n)
+    const lost = await without(offer)
+    expect(() => lost.offer(7n)).toThrow(damage('an offer of the book is missing', offer))
+    expect(lost.stats.gets).toBe(8)
+    const short = Object.assign(Object.create(await holding()) as Store, { scan: () => ({ entries: [], more: true }) })
+    expect((await errorOf(() => readerOf(short).book('GALICE', 0n, 9n, 5, false))).fields).toEqual({
+      reason: 'a scan ended before its limit',
+    })
+    expect(await codeOf(() => readerOf(short).book('GALICE', 0n, 9n, 5, false))).toBe('STORE_FAILED')
+  })
+
+  test('that began before a commit leaves the cache alone', async () => {
+    const cache = new Cache(1e9)
+    const reader = readerOf(await holding(), cache)
+    cache.edition++
+    reader.block(operations, 1)
+    expect(cache.get(64 + operations.tag)).toBeUndefined()
+    const next = readerOf(await holding(), cache)
+    next.block(operations, 1)
+    expect(cache.get(64 + operations.tag)).toBeDefined()
+  })
+
+  test('of a store that others write to keeps what it read once that is known to stand', async () => {
+    const inner = await holding()
+    const shared: Store = Object.assign(Object.create(inner) as Store, { capabilities: { ...inner.capabilities, shared: true } })
+    const cache = new Cache(1e9)
+    const id = 64 + operations.tag
+    const reader = readerOf(shared, cache)
+    const block = reader.block(operations, 1)
+    expect(cache.get(id)).toBeUndefined()
+    reader.confirm()
+    expect(cache.get(id)).toBe(block)
+    const unsure = readerOf(shared, cache)
+    unsure.block(operations, 2)
+    cache.edition++
+    unsure.confirm()
+    expect(cache.get(2 * 64 + operations.tag)).toBeUndefined()
+    // A list read under an older head may lack what was filed since; a block is whole or it is read again.
+    const edge = readerOf(shared, cache)
+    edge.edge(operationsByAccount, ['GALICE'])
+    edge.confirm()
+    const later = new Reader(shared, cache, { ...head, last: head.last + 1 }, new Unfiled())
+    const same = readerOf(shared, cache)
+    for (const one of [later, same]) one.edge(operationsByAccount, ['GALICE'])
+    expect([later.stats.gets, same.stats.gets]).toEqual([1, 0])
+    const shorter = { ...head, counts: head.counts.map((count, tag) => (tag === operations.tag ? 20 : count)) }
+    const early = new Reader(inner, cache, shorter, new Unfiled())
+    expect(early.block(operations, 1)).toBe(block)
+  })
+})
+
+describe('ordinals', () => {
+  test('of a log and of a list are the first or the last of a span', async () => {
+    const reader = readerOf(await holding())
+    const list = posting(reader, operationsByAccount, ['GALICE'])
+    const every = list.take({ from: 0, to: 1e9 }, 1e9, false)
+    expect(every.length).toBeGreaterThan(2 * FANOUT)
+    for (const one of [list, common([list]), common([list, wholeLog]), common([list, list, list])])
+      for (const [from, to] of [
+        [0, 1e3],
+        [1, 200],
+        [10, 10],
+        [11, 10],
+        [130, 300],
+      ] as const)
+        for (const limit of [0, 1, 5, 1000]) {
+          const within = every.filter((ordinal) => ordinal >= from && ordinal < to)
+          expect(one.take({ from, to }, limit, false)).toEqual(within.slice(0, limit))
+          expect(one.take({ from, to }, limit, true)).toEqual(within.toReversed().slice(0, limit))
+        }
+    expect(reader.stats.gets).toBeLessThanOrEqual(4)
+  })
+
+  test('of ledgers and positions are found, by few blocks', async () => {
+    const store = await holding()
+    const reader = readerOf(store)
+    expect([FIRST - 1, FIRST, LAST, LAST + 1].map((sequence) => spanOfLedger(reader, ledgers, sequence))).toEqual([
+      { from: 0, to: 0 },
+      { from: 0, to: 1 },
+      { from: 5, to: 6 },
+      { from: 6, to: 6 },
+    ])
+    expect(spanOfLedger(reader, operations, FIRST + 1)).toEqual({ from: 64, to: 128 })
+    for (let transaction = 0; transaction < 5; transaction++)
+      for (const operation of [0, 1, 4, 30, 60, 61]) {
+        const fresh = readerOf(store)
+        const position = { hi: FIRST + 2, lo: transaction * 4096 + operation, index: 0 }
+        const below = (inclusive: boolean) => {
+          let count = 0
+          for (let ordinal = 0; ordinal < head.counts[operations.tag]!; ordinal++) {
+            const { block, at } = reader.at(operations, ordinal)
+            const order = block.hi(at) - position.hi || block.lo(at) - position.lo
+            if (order < 0 || (order === 0 && !inclusive)) count++
+          }
+          return count
+        }
+        expect([seek(fresh, operations, position, true), seek(fresh, operations, position, false)]).toEqual([below(true), below(false)])
+        expect(fresh.stats.blocks).toBeLessThanOrEqual(14)
+      }
+  })
+})
+
+describe('a page', () => {
+  test.each([
+    [{ limit: 0 }, 'limit', 'a whole number from 1 to 200'],
+    [{ limit: -1 }, 'limit', 'a whole number from 1 to 200'],
+    [{ limit: 201 }, 'limit', 'a whole number from 1 to 200'],
+    [{ limit: 1.5 }, 'limit', 'a whole number from 1 to 200'],
+    [{ limit: '5' }, 'limit', 'a whole number from 1 to 200'],
+    [{ order: 'up' }, 'order', 'asc or desc'],
+    [{ cursor: 5 }, 'cursor', 'a paging token, as text'],
+  ])('asked for by %j is refused', async (options, field, reason) => {
+    const reader = readerOf(await holding())
+    expect((await errorOf(() => readPage(reader, catalogue.operations, {}, options as never))).fields).toEqual({ field, reason })
+    expect(readPage(reader, catalogue.ledgers, {}, { limit: 1 }).records.length).toBe(1)
+    expect(readPage(reader, catalogue.operations, {}, { limit: 200 }).records.length).toBe(200)
+  })
+
+  test('is final where it is full, rises, and ends before the newest ledger', async () => {
+    const reader = readerOf(await holding())
+    const final = (query: any, values: object, options: object): boolean => readPage(reader, query, values, options).final
+    expect([
+      final(catalogue.ledgers, {}, { limit: 5 }),
+      final(catalogue.ledgers, {}, { limit: 6 }),
+      final(catalogue.ledgers, {}, { limit: 7 }),
+      final(catalogue.ledgers, {}, { limit: 2, order: 'desc', cursor: String(BigInt(FIRST + 3) << 32n) }),
+      final(catalogue.operations, {}, { limit: 200 }),
+      final(catalogue.offersOfAccount, { account: 'GALICE' }, { limit: 1 }),
+    ]).toEqual([true, false, false, false, true, false])
+  })
+
+  test('of what does not exist says what that is', async () => {
+    const ledger = await ledgerOf(closes)
+    const fieldsOf = async (query: any, values: object) => (await errorOf(() => ledger.page(query, values as never))).fields
+    expect(await fieldsOf(catalogue.operationsOfAccount, { account: 'nobody' })).toEqual({ what: 'account', value: 'nobody' })
+    expect(await fieldsOf(catalogue.operationsOfLedger, { ledger: LAST + 1 })).toEqual({ what: 'ledger', value: String(LAST + 1) })
+    expect(await fieldsOf(catalogue.effectsOfOperation, { operation: 5n })).toEqual({ what: 'effects of operation', value: '5' })
+    expect(await fieldsOf(catalogue.operationsOfLedger, { ledger: FIRST - 1 })).toEqual({ ledger: FIRST - 1, oldest: FIRST })
+    expect(await codeOf(() => ledger.page(catalogue.operations, {}, { order: 'desc', cursor: String(4n << 32n) }))).toBe(
+      'GONE_BEFORE_HISTORY',
+    )
+    expect((await errorOf(() => ledger.page(catalogue.operations, {}, { order: 'desc', cursor: String(4n << 32n) }))).fields).toEqual({
+      cursor: String(4n << 32n),
+      oldest: FIRST,
+    })
+    const fresh = await ledgerOf([richClose(1, '')])
+    expect(await codeOf(() => fresh.page(catalogue.operationsOfLedger, { ledger: 0 }))).toBe('NOT_FOUND')
+    expect((await fresh.page(catalogue.operations, {}, { order: 'desc', cursor: '0' })).records).toEqual([])
+    const none = await ledgerOf([])
+    expect(await codeOf(() => none.page(catalogue.operationsOfLedger, { ledger: 7 }))).toBe('NOT_FOUND')
+    expect(await none.page(catalogue.operations, {}, { cursor: 'now' })).toMatchObject({ records: [], next: '0', prev: '0' })
+  })
+
+  test('of the newest and of the largest offer id reaches them', async () => {
+    const top = 2n ** 63n - 1n
+    const close = richClose(5, '')
+    const [offer] = close.offers!.changed!
+    const ledger = await ledgerOf([{ ...close, offers: { changed: [offer!, { ...offer!, id: top }] } }])
+    for (const order of ['asc', 'desc'] as const)
+      expect((await ledger.page(catalogue.offersOfAccount, { account: 'GALICE' }, { order })).records.map(({ id }) => id).sort()).toEqual(
+        [7n, top].sort(),
+      )
+    expect(
+      (await ledger.page(catalogue.offersOfAccount, { account: 'GALICE' }, { cursor: 'now', order: 'desc' })).records.map(({ id }) => id),
+    ).toEqual([7n])
+  })
+})
+
+describe('a hash entry', () => {
+  test('that names a transaction above the head, or below the oldest ledger, finds none', async () => {
+    const store = await holding()
+    const hash = 'e'.repeat(64)
+    for (const [ordinal, found] of [
+      [head.counts[transactions.tag]!, false],
+      [head.counts[transactions.tag]! + 5, false],
+      [head.counts[transactions.tag]! - 1, true],
+    ] as const) {
+      await store.write([[hashKey(hash), seal(hashKey(hash), encodeHash({ ordinal, failed: false }))]], { durable: false })
+      const ledger = await openLedger(Object.assign(Object.create(store) as Store, { close() {} }))
+      expect((await ledger.get(catalogue.transaction, { hash })) !== undefined).toBe(found)
+    }
+  })
+})
+
+describe('of a pruned ledger', () => {
+  test('accounts, offers and the book stay known; records and hashes are gone', async () => {
+    const first = richClose(5, hashOf(4, 99))
+    const early = {
+      ...first,
+      transactions: first.transactions!.map((one) => ({
+        ...one,
+        account: 'GEARLY',
+        operations: [{ type: 'inflation', source_account: 'GEARLY' }],
+      })),
+      offers: {
+        changed: [
+          { ...first.offers!.changed![0]!, id: 6n },
+          { ...first.offers!.changed![0]!, id: 9n, seller: 'GELSE' },
+        ],
+      },
+    }
+    const rest = [6, 7, 8].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
+    const ledger = await ledgerOf([early, ...rest], { fileEvery: 2 })
+    await ledger.prune(7)
+    for (const account of ['GEARLY', 'GALICE', 'GELSE']) expect(await ledger.get(catalogue.account, { account })).toEqual({ id: account })
+    expect(await ledger.get(catalogue.account, { account: 'nobody' })).toBeUndefined()
+    expect((await ledger.page(catalogue.operationsOfAccount, { account: 'GEARLY' })).records).toEqual([])
+    expect((await ledger.page(catalogue.tradesOfOffer, { offer: 6n })).records).toEqual([])
+    expect(await codeOf(() => ledger.page(catalogue.tradesOfOffer, { offer: 66n }))).toBe('NOT_FOUND')
+    expect((await ledger.get(catalogue.offer, { offer: 9n }))?.seller).toBe('GELSE')
+    expect(await ledger.get(catalogue.transaction, { hash: hashOf(5, 1) })).toBeUndefined()
+    expect((await errorOf(() => ledger.get(catalogue.ledger, { ledger: 6 }))).fields).toEqual({ ledger: 6, oldest: 7 })
+    expect((await ledger.page(catalogue.operationsOfLedger, { ledger: 7 })).records.length).toBe(4)
+    expect((await ledger.page(catalogue.operations, {}, { order: 'desc', cursor: String(7n << 32n) })).records).toEqual([])
+    expect((await ledger.page(catalogue.operations, {}, { cursor: '0', limit: 1 })).records[0]?.id).toBe((7n << 32n) + 4097n)
+    expect((await ledger.page(catalogue.effects, {}, { order: 'desc', limit: 200 })).records.length).toBe(4)
+  })
+})
+
+test('what an unfiled list is copied from is left as it was', () => {
+  const unfiled = new Unfiled()
+  unfiled.add(operationsByAccount, ['G'], 5)
+  const copy = unfiled.copy()
+  copy.add(operationsByAccount, ['G'], 7)
+  copy.add(operationsByAccount, ['H'], 8)
+  expect([...unfiled.lists.values()].map(({ ordinals }) => ordinals)).toEqual([[5]])
+  const id = [...copy.lists.keys()][0]!
+  expect([
+    copy.take(id, { from: 0, to: 9 }, 9, false),
+    copy.take(id, { from: 6, to: 6 }, 9, false),
+    copy.take(id, { from: 9, to: 2 }, 9, true),
+  ]).toEqual([[5, 7], [], []])
+  expect(copy.take(id, { from: 0, to: 9 }, 1, true)).toEqual([7])
+})
