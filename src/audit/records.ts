@@ -83,9 +83,9 @@ async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly
     from = to
     sure = true
   }
-  if (!sure) leaveOut(head.counts)
-  else if (logs.some(({ tag }) => from[tag] !== head.counts[tag]))
+  if (sure && logs.some(({ tag }) => from[tag] !== head.counts[tag]))
     findings.add(HEAD, 'the counts of the head are not those of the newest ledger')
+  leaveOut(head.counts)
 }
 
 /** Reads every row at once, while what they need is at hand. */
