@@ -10,6 +10,7 @@ export class Walk<R> implements Stream<R> {
   private at = 0
   /** Pulls that wait, for a page or for those before them. */
   private waiting = 0
+  private left = false
   private queue: Promise<unknown> = Promise.resolve()
 
   constructor(pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>) {
@@ -32,7 +33,7 @@ export class Walk<R> implements Stream<R> {
   private async pull(): Promise<IteratorResult<R, void>> {
     while (this.at === this.records.length) {
       const page = await this.pages.next()
-      if (page.done) return done
+      if (page.done || this.left) return done
       this.records = page.value.records
       this.at = 0
     }
@@ -40,6 +41,7 @@ export class Walk<R> implements Stream<R> {
   }
 
   async return(): Promise<IteratorResult<R, void>> {
+    this.left = true
     this.records = []
     this.at = 0
     await this.pages.return()

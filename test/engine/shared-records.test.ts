@@ -74,6 +74,10 @@ test('a walk that is left reads no further, and one that is refused says why and
   for await (const { sequence } of walk) if (seen.push(sequence) === 4) break
   expect(seen).toHaveLength(4)
   expect(await walk.next()).toEqual({ done: true, value: undefined })
+  const left = ledger.records(catalogue.ledgers, {}, { limit: 3 })
+  const [pulled] = await Promise.all([left.next(), left.return()])
+  expect(pulled.value === undefined || pulled.value.sequence === seen[0]).toBe(true)
+  expect(await left.next()).toEqual({ done: true, value: undefined })
   await using disposed = ledger.records(catalogue.ledgers, {})
   expect((await disposed.next()).done).toBe(false)
   const refused = ledger.records(catalogue.operationsOfAccount, { account: 'nobody' })
