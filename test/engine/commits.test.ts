@@ -1,0 +1,247 @@
+/** What a writer writes, in what order and how durable; what it leaves where a write fails; and what an open finishes or refuses. */
+import { describe, expect, test } from 'vitest'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { catalogue, FolioError, type KeyRange, openLedger, type Store, type Write, type WriteOptions } from '../../src/index.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
+import { digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
+import { seal } from '../../src/layout/seal.ts'
+import { codeOf, errorOf } from './support.ts'
+
+const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
+const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
+const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex')
+
+async function dump(disk: MemoryDisk): Promise<string[]> {
+  const { entries } = await memory(disk).scan(all, { limit: 1e6 })
+  return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
+}
+
+/** A store that tells of its writes, and fails the one it is told to, before or after it took effect. */
+function watched(disk: MemoryDisk) {
+  const inner = memory(disk)
+  const it = {
+    writes: [] as { readonly batch: readonly Write[]; readonly options: WriteOptions }[],
+    compacted: [] as KeyRange[],
+    failAt: -1,
+    after: false,
+    store: undefined as unknown as Store,
+  }
+  const fail = (): never => {
+    throw new FolioError('STORE_FAILED', { reason: 'no answer' })
+  }
+  it.store = Object.assign(Object.create(inner) as Store, {
+    async write(batch: readonly Write[], options: WriteOptions) {
+      const failing = it.writes.length === it.failAt
+      it.writes.push({ batch: [...batch], options })
+      if (failing && !it.after) fail()
+      await inner.write(batch, options)
+      if (failing) fail()
+    },
+    compact(range: KeyRange) {
+      it.compacted.push(range)
+    },
+  })
+  return it
+}
+
+const filled = async (fileEvery: number, count = 6): Promise<MemoryDisk> => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery })
+  await ledger.ingest(closes.slice(0, count), { durable: false })
+  await ledger.close()
+  return disk
+}
+
+describe('a batch', () => {
+  test('ends in the head, holds against the one before, and is durable unless told otherwise', async () => {
+    const disk = memoryDisk()
+    const on = watched(disk)
+    const ledger = await openLedger(on.store)
+    on.writes.length = 0
+    await ledger.append(closes[0]!)
+    await ledger.append(closes[1]!, { durable: false })
+    await ledger.ingest(closes.slice(2), { batch: 2 })
+    expect(on.writes.map(({ options }) => options.durable)).toEqual([true, false, true, true])
+    const heads = on.writes.map(({ batch }) => batch.at(-1)!)
+    expect(heads.map(([key]) => hex(key))).toEqual(['00', '00', '00', '00'])
+    expect(heads.map(([, value]) => decodeHead(value!).last)).toEqual([5, 6, 8, 10])
+    expect(on.writes.map(({ options: { expect: held } }) => held && decodeOr(held.value))).toEqual([undefined, 5, 6, 8])
+    expect((await ledger.append(closes[5]!)).appended).toBe(false)
+    expect(on.writes.length).toBe(4)
+    expect(await memory(disk).get(ERA)).toBeUndefined()
+  })
+  const decodeOr = (value: Uint8Array | undefined): number | undefined => value && decodeHead(value).last
+
+  test.each([
+    [13, [5, 6, 7, 8, 9, 10]],
+    [14, [0, 6, 6, 8, 8, 10]],
+    [26, [0, 6, 6, 8, 8, 10]],
+    [27, [0, 0, 7, 7, 7, 10]],
+    [1000, [0, 0, 0, 0, 0, 0]],
+  ])('files its lists when %i records wait', async (fileEvery, filed) => {
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk), { fileEvery })
+    const found: number[] = []
+    for (const close of closes) {
+      await ledger.append(close)
+      const head = decodeHead((await memory(disk).get(HEAD))!)
+      found.push(head.filed)
+      if (head.filed === head.last) expect(head.filedCounts).toEqual(head.counts)
+    }
+    expect(found).toEqual(filed)
+  })
+
+  test('of which lists could not be read is not written, and can be tried again', async () => {
+    const inner = memory()
+    let broken = false
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      getMany(keys: readonly Uint8Array[]) {
+        if (broken && keys.some((key) => key[0] === 0x20)) throw new FolioError('STORE_FAILED', { reason: 'torn' })
+        return inner.getMany(keys)
+      },
+    })
+    const ledger = await openLedger(store, { fileEvery: 26, cacheBytes: 0 })
+    await ledger.append(closes[0]!)
+    broken = true
+    expect(await codeOf(() => ledger.append(closes[1]!))).toBe('STORE_FAILED')
+    expect(ledger.head?.last).toBe(5)
+    broken = false
+    expect((await ledger.ingest(closes)).appended).toBe(5)
+    expect(await ledger.verify()).toMatchObject({ ok: true, last: 10 })
+  })
+
+  test('whose transactions are known above the head only is taken', async () => {
+    const disk = await filled(1, 2)
+    const store = memory(disk)
+    const { counts } = decodeHead((await store.get(HEAD))!)
+    const stale = (sequence: number, n: number, failed: boolean, tag: number): Write => {
+      const key = hashKey(hashOf(sequence, n))
+      return [key, seal(key, encodeHash({ ordinal: counts[tag]!, failed }))]
+    }
+    await store.write([stale(7, 1, false, 2), stale(7, 2, true, 6)], { durable: true })
+    const ledger = await openLedger(store)
+    expect((await ledger.append(closes[2]!)).appended).toBe(true)
+    const [first, failed] = [0, 1].map((n) => closes[2]!.transactions![n]!.hash)
+    expect((await ledger.get(catalogue.transaction, { hash: first! }))?.hash).toBe(first)
+    const twice = { ...closes[3]!, transactions: [closes[3]!.transactions![0]!, { ...closes[3]!.transactions![1]!, hash: failed! }] }
+    expect((await errorOf(() => ledger.append(twice))).code).toBe('DUPLICATE_TRANSACTION')
+    const same = { ...closes[3]!, transactions: [closes[3]!.transactions![0]!, closes[3]!.transactions![0]!] }
+    expect((await errorOf(() => ledger.append(same))).fields['expected']).toBe('a hash that no other transaction of the ledger has')
+    const both = {
+      ...closes[3]!,
+      transactions: [1, 2, 3].map((n) => ({ ...closes[3]!.transactions![1]!, hash: hashOf(8, n), max_fee: n })),
+    }
+    await ledger.append(both)
+    for (const n of [1, 2, 3]) expect((await ledger.get(catalogue.transaction, { hash: hashOf(8, n) }))?.max_fee).toBe(n)
+  })
+})
+
+describe('a change of several batches', () => {
+  const rollback = { rollback: 6 } as const
+  const prune = { prune: 9 } as const
+
+  test.each([
+    ['a rollback', 1, rollback],
+    ['a rollback of lists never filed', 1000, rollback],
+    ['pruning', 1, prune],
+    ['pruning of lists never filed', 1000, prune],
+  ] as const)('that fails anywhere is finished by the next open: %s', async (_, fileEvery, intent: Intent) => {
+    const change = (ledger: Awaited<ReturnType<typeof openLedger>>) =>
+      'prune' in intent ? ledger.prune(intent.prune) : ledger.rollback((intent as { rollback: number }).rollback)
+    const whole = await filled(fileEvery)
+    const whole2 = watched(whole)
+    const ledger = await openLedger(whole2.store, { fileEvery })
+    whole2.writes.length = 0
+    expect(await change(ledger)).toBe(4)
+    await ledger.close()
+    const wanted = await dump(whole)
+    const steps = whole2.writes.length
+    for (const [at, { batch, options }] of whole2.writes.entries()) {
+      expect(options.durable).toBe(true)
+      const [key, value] = batch[0]!
+      expect(hex(key)).toBe('02')
+      expect(value && decodeIntent(value)).toEqual(at === steps - 1 ? undefined : intent)
+      expect(batch.some(([one]) => hex(one) === hex(ERA))).toBe(false)
+    }
+    for (let failAt = 0; failAt < steps; failAt++)
+      for (const after of [false, true]) {
+        const disk = await filled(fileEvery)
+        const on = watched(disk)
+        const broken = await openLedger(on.store, { fileEvery })
+        on.writes.length = 0
+        Object.assign(on, { failAt, after })
+        expect(await codeOf(() => change(broken))).toBe('STORE_FAILED')
+        expect(await codeOf(() => broken.append(closes[0]!))).toBe('POISONED')
+        expect(await codeOf(() => broken.rollback(9))).toBe('POISONED')
+        await broken.close()
+        const again = await openLedger(memory(disk), { fileEvery })
+        if (failAt === 0 && !after) await change(again)
+        expect(await again.verify()).toMatchObject({ ok: true })
+        await again.close()
+        expect(await dump(disk)).toEqual(wanted)
+      }
+  })
+
+  test('that was finished but for its word is left as it is', async () => {
+    for (const intent of [{ rollback: 99 }, { prune: 5 }] as const) {
+      const disk = await filled(1)
+      const before = await dump(disk)
+      await memory(disk).write([[INTENT, encodeIntent(intent)]], { durable: true })
+      const on = watched(disk)
+      await (await openLedger(on.store)).close()
+      expect(await dump(disk)).toEqual(before)
+      expect(on.writes.map(({ options }) => options.durable)).toEqual([true])
+    }
+    const disk = await filled(1)
+    await memory(disk).write([[INTENT, encodeIntent({ repair: true })]], { durable: true })
+    expect(await codeOf(() => openLedger(memory(disk)))).toBe('STORE_UNREPAIRED')
+  })
+
+  test('gives back the space of what was pruned, once', async () => {
+    const on = watched(await filled(1))
+    const ledger = await openLedger(on.store, { fileEvery: 1 })
+    expect([await ledger.prune(5), on.compacted.length]).toEqual([0, 0])
+    on.writes.length = 0
+    expect([await ledger.prune(10), on.compacted.length, on.writes.length]).toEqual([5, 10, 1])
+    const ranges = on.compacted.map(({ gte, lt }) => `${hex(gte)} ${hex(lt)}`)
+    expect(ranges.slice(-3)).toEqual(['21 22', '30 31', '5000000000 500000000a'])
+    expect(ranges.slice(0, 3)).toEqual([
+      '1001000000000000 1001000000000000',
+      '1002000000000000 1002000000000001',
+      '1003000000000000 1003000000000001',
+    ])
+    expect((await errorOf(() => ledger.prune(11))).fields).toEqual({
+      field: 'before',
+      reason: 'at most 10, the newest ledger, which stays',
+    })
+    expect((await errorOf(() => ledger.rollback(8))).fields).toEqual({ ledger: 8, oldest: 10 })
+    expect(await ledger.prune(10)).toBe(0)
+    expect(await codeOf(() => ledger.rollback(9))).toBe('GONE_BEFORE_HISTORY')
+    expect([await ledger.rollback(10), on.compacted.length]).toEqual([0, 10])
+  })
+})
+
+describe('the newest ledger is checked when a store is opened', () => {
+  const opened = async (...writes: Write[]) => {
+    const disk = await filled(1)
+    await memory(disk).write(writes, { durable: true })
+    return errorOf(() => openLedger(memory(disk)))
+  }
+
+  test('against its digest, its head, and the one before', async () => {
+    expect((await opened([digestKey(10), encodeDigest(10, new Uint8Array(32))])).fields).toEqual({
+      key: '500000000a',
+      reason: 'the newest ledger, 10, is not as it was appended',
+    })
+    expect((await opened([digestKey(10), undefined])).fields['reason']).toBe('the digest of ledger 10 is missing')
+    const head = decodeHead((await memory(await filled(1)).get(HEAD))!)
+    expect((await opened([HEAD, encodeHead({ ...head, hash: 'ab' })])).fields).toEqual({
+      key: '00',
+      reason: 'the head names another ledger as the newest',
+    })
+  })
+})
