@@ -115,7 +115,8 @@ class Runner {
   async init() {
     // Shrinking would find nicer counterexamples, which nobody reads.
     fc.configureGlobal({ seed: Number(FC_SEED), endOnFailure: true })
-    process.on('unhandledRejection', () => {})
+    // What a fault breaks outside of a test is seen by a test, or not at all.
+    for (const event of ['unhandledRejection', 'uncaughtException']) process.on(event, () => {})
     this.files = MUTATE_TESTS.split(' ').filter(Boolean)
     if (this.files.length === 0) throw new Error('MUTATE_TESTS names the test files to try, with blanks between them')
     this.out = join(process.cwd(), '.mutants')

@@ -1,0 +1,189 @@
+/** The door: opening for a network, what an ingest says, ranges of ledgers, walks by pages, and following a store that others write to. */
+import { describe, expect, test, vi } from 'vitest'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { catalogue, type LedgerClose, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
+import { FORMAT, HEAD } from '../../src/layout/keys.ts'
+import { codeOf, errorOf, ledgerOf } from './support.ts'
+
+const closes = [5, 6, 7, 8].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
+const collect = async <T>(source: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = []
+  for await (const one of source) found.push(one)
+  return found
+}
+
+describe('a store is opened', () => {
+  test('for the network that it was made for, or for any where none was named', async () => {
+    const disk = memoryDisk()
+    const writes: WriteOptions[] = []
+    let closed = 0
+    const open = (network?: string) => {
+      const inner = memory(disk)
+      const store: Store = Object.assign(Object.create(inner) as Store, {
+        write(...args: Parameters<Store['write']>) {
+          writes.push(args[1])
+          return inner.write(...args)
+        },
+        close() {
+          closed++
+        },
+      })
+      return openLedger(store, network === undefined ? {} : { network })
+    }
+    await open()
+    await open()
+    expect(writes).toEqual([{ durable: true }])
+    await open('one')
+    await open('one')
+    await open()
+    expect([writes.length, writes[1], closed]).toEqual([2, { durable: true }, 0])
+    expect((await errorOf(() => open('two'))).fields).toEqual({ found: 'one', expected: 'two' })
+    expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 2])
+  })
+
+  test('only with its format', async () => {
+    const disk = memoryDisk()
+    await (await openLedger(memory(disk))).append(closes[0]!)
+    await memory(disk).write([[FORMAT, undefined]], { durable: true })
+    expect((await errorOf(() => openLedger(memory(disk)))).fields).toEqual({ key: '01', reason: 'the format of the store is missing' })
+    await memory(disk).write([[HEAD, undefined]], { durable: true })
+    expect((await openLedger(memory(disk))).head).toBeUndefined()
+  })
+})
+
+describe('an ingest', () => {
+  test('says what was new, what was known, and each batch', async () => {
+    const ledger = await ledgerOf([])
+    const told: string[] = []
+    const onBatch = (results: readonly { sequence: number; appended: boolean }[]) =>
+      told.push(results.map(({ sequence, appended }) => `${sequence}${appended ? '+' : '='}`).join())
+    expect(await ledger.ingest([], { onBatch })).toEqual({ appended: 0, known: 0, last: undefined })
+    expect(await ledger.ingest(closes.slice(0, 3), { batch: 2, onBatch })).toEqual({ appended: 3, known: 0, last: 7 })
+    expect(await ledger.ingest(closes, { onBatch })).toEqual({ appended: 1, known: 3, last: 8 })
+    expect(told).toEqual(['5+,6+', '7+', '5=', '6=', '7=', '8+'])
+    told.length = 0
+    const bad = { ledger: {} } as unknown as LedgerClose
+    expect(await codeOf(() => ledger.ingest([bad, closes[0]!], { batch: 5, onBatch }))).toBe('INVALID_INPUT')
+    expect(told).toEqual([])
+    const other = await ledgerOf([])
+    expect(await codeOf(() => other.ingest([closes[0]!, bad, closes[1]!], { onBatch }))).toBe('INVALID_INPUT')
+    expect([told, other.head?.last]).toEqual([['5+'], 5])
+    expect(await codeOf(() => other.append(bad))).toBe('INVALID_INPUT')
+    expect((await errorOf(() => other.rollback(-1))).fields['field']).toBe('sequence')
+    expect((await errorOf(() => other.prune(1.5))).fields['field']).toBe('before')
+  })
+})
+
+describe('a range of ledgers', () => {
+  test('comes out as lines and closes, and has a digest', async () => {
+    const ledger = await ledgerOf(closes)
+    const numbers = async (range?: object) => (await collect(ledger.closes(range))).map((close) => close.ledger.sequence)
+    expect([await numbers(), await numbers({ from: 6, to: 7 }), await numbers({ to: 5 }), await numbers({ from: 8 })]).toEqual([
+      [5, 6, 7, 8],
+      [6, 7],
+      [5],
+      [8],
+    ])
+    expect((await collect(ledger.lines({ from: 6, to: 7 }))).map((line) => JSON.parse(line).ledger.sequence)).toEqual([6, 7])
+    const none = await ledgerOf([])
+    expect([await collect(none.lines()), await none.digest()]).toEqual([
+      [],
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    ])
+    const digests = [await ledger.digest(), await ledger.digest({ from: 6 }), await ledger.digest({ to: 7 }), await none.digest()]
+    expect(new Set(digests).size).toBe(4)
+    expect(await (await ledgerOf(closes.slice(0, 3))).digest()).toBe(digests[2])
+    expect((await errorOf(() => ledger.digest({ to: 9 }))).fields).toEqual({ field: 'to', reason: 'at most 8, the newest ledger' })
+    expect((await errorOf(() => ledger.digest({ from: 4 }))).fields).toEqual({ ledger: 4, oldest: 5 })
+    await ledger.append(richClose(9, hashOf(8, 99)))
+  })
+
+  test('of more than a thousand is digested a thousand at a time', async () => {
+    const { ledger: shape } = closes[0]!
+    const many = Array.from(
+      { length: 1003 },
+      (_, n): LedgerClose => ({ ledger: { ...shape, sequence: n + 1, hash: hashOf(n + 1, 99), prev_hash: hashOf(n, 99) } }),
+    )
+    const ledger = await ledgerOf([])
+    await ledger.ingest(many, { batch: 500, durable: false })
+    const other = await ledgerOf([])
+    await other.ingest(many.slice(0, 1000), { batch: 500, durable: false })
+    expect([(await ledger.digest({ to: 1000 })) === (await other.digest()), (await ledger.digest()) === (await other.digest())]).toEqual([
+      true,
+      false,
+    ])
+    await other.ingest(many.slice(1000), { batch: 500 })
+    expect(await other.digest()).toBe(await ledger.digest())
+  })
+})
+
+describe('a walk', () => {
+  test('goes page by page from where it is told, and asks no more than it must', async () => {
+    const ledger = await ledgerOf(closes)
+    const page = vi.spyOn(ledger, 'page')
+    const sizes = async (options?: object) =>
+      (await collect(ledger.pages(catalogue.operations, {}, options))).map(({ records }) => records.length)
+    expect([await sizes({ limit: 6 }), await sizes({ limit: 8 }), await sizes()]).toEqual([[6, 6, 4], [8, 8], [16]])
+    page.mockClear()
+    expect(await sizes()).toEqual([16])
+    expect(page).toHaveBeenCalledTimes(1)
+    const sequences = async (options?: object) =>
+      (await collect(ledger.records(catalogue.ledgers, {}, options))).map(({ sequence }) => sequence)
+    expect([
+      await sequences(),
+      await sequences({ order: 'desc', limit: 3 }),
+      await sequences({ cursor: String(6n << 32n), limit: 1 }),
+    ]).toEqual([
+      [5, 6, 7, 8],
+      [8, 7, 6, 5],
+      [7, 8],
+    ])
+    expect(await codeOf(() => ledger.stream(catalogue.ledgers, {}, { cursor: 'x' }))).toBe('BAD_REQUEST cursor')
+    let left: unknown
+    {
+      await using other = await ledgerOf(closes)
+      left = other
+    }
+    expect((left as { closed: boolean }).closed).toBe(true)
+  })
+})
+
+test('a store that others write to is looked at when it says so, and every so often, until it is closed', async () => {
+  const disk = memoryDisk()
+  const writer = await openLedger(memory(disk))
+  await writer.append(closes[0]!)
+  let ring: (() => void) | undefined
+  let watching = 0
+  const open = (pollMs: number, watch: boolean) => {
+    const inner = memory(disk)
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      capabilities: { ...inner.capabilities, shared: true },
+      ...(watch && {
+        watch(look: () => void) {
+          ring = look
+          watching++
+          return () => watching--
+        },
+      }),
+    })
+    return openLedger(store, { pollMs })
+  }
+  const until = async (done: () => boolean): Promise<void> => {
+    for (let turn = 0; turn < 200 && !done(); turn++) await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  const [told, polling] = [await open(1e6, true), await open(3, false)]
+  expect([told.head?.last, watching]).toEqual([5, 1])
+  await writer.append(closes[1]!)
+  await until(() => polling.head?.last === 6)
+  expect([told.head?.last, polling.head?.last]).toEqual([5, 6])
+  ring!()
+  await until(() => told.head?.last === 6)
+  expect(told.head?.last).toBe(6)
+  for (const ledger of [told, polling]) await ledger.close()
+  expect(watching).toBe(0)
+  await writer.append(closes[2]!)
+  await new Promise((resolve) => setTimeout(resolve, 12))
+  expect(polling.head?.last).toBe(6)
+})
