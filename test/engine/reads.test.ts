@@ -1,0 +1,159 @@
+/** When a read is run again: what was removed meanwhile, and what another process did, is told from damage and from what is not there. */
+import { describe, expect, test } from 'vitest'
+import { FolioError } from '../../src/index.ts'
+import { ask } from '../../src/ingest/reads.ts'
+import type { LedgerWriter } from '../../src/ingest/writer.ts'
+import { codeOf } from './support.ts'
+
+/** A writer that does what it is told, and notes what it is asked. */
+function writer(
+  told: { removals?: number; stands?: readonly boolean[]; refreshed?: (it: any) => void; idle?: (it: any) => void; late?: boolean } = {},
+) {
+  const stands = [...(told.stands ?? [])]
+  const it = {
+    removals: told.removals ?? 0,
+    head: {},
+    notes: [] as string[],
+    reader() {
+      const { head } = it
+      const reader = {
+        head,
+        run: (read: (one: unknown) => unknown) => (told.late ? Promise.resolve().then(() => read(reader)) : read(reader)),
+        confirm: () => it.notes.push('confirm'),
+      }
+      it.notes.push('read')
+      return reader
+    },
+    async idle() {
+      it.notes.push('idle')
+      told.idle?.(it)
+    },
+    stands() {
+      it.notes.push('stands?')
+      return stands.shift() ?? true
+    },
+    async refresh() {
+      it.notes.push('refresh')
+      told.refreshed?.(it)
+      return true
+    },
+  }
+  return it as typeof it & LedgerWriter
+}
+const corrupt = (): never => {
+  throw new FolioError('CORRUPT', { key: '00' })
+}
+const missing = (): never => {
+  throw new FolioError('NOT_FOUND')
+}
+/** Gives what each attempt says, the last of them from then on. */
+const attempts = (...each: (() => unknown)[]): (() => unknown) => {
+  let at = 0
+  return () => each[Math.min(at++, each.length - 1)]!()
+}
+
+describe('over a store of its own', () => {
+  test('an answer is given as it is, at once or when it comes', async () => {
+    const one = writer()
+    expect(ask(one, false, () => 5)).toBe(5)
+    expect(one.notes).toEqual(['read'])
+    const answer = ask(writer({ late: true }), false, () => 6)
+    expect([answer instanceof Promise, await answer]).toEqual([true, 6])
+  })
+
+  test('an error that is no sign of removal is thrown, at once or when it comes', async () => {
+    const broken = new TypeError('bug')
+    const bug = () => {
+      throw broken
+    }
+    for (const shared of [false, true]) expect(() => ask(writer({ removals: 1 }), shared, bug)).toThrow(broken)
+    await expect(ask(writer({ late: true, removals: 1 }), false, bug)).rejects.toBe(broken)
+    expect(() => ask(writer(), false, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
+    expect(() => ask(writer({ removals: 2 }), false, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
+    expect(() => ask(writer({ removals: 1 }), false, missing)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
+    expect(await codeOf(() => ask(writer({ late: true }), false, corrupt))).toBe('CORRUPT')
+  })
+
+  test('what looks like damage while something is removed is read again when that is done', async () => {
+    const begun = writer({ removals: 1, idle: (it) => it.removals++ })
+    expect(
+      await ask(
+        begun,
+        false,
+        attempts(corrupt, () => 7),
+      ),
+    ).toBe(7)
+    expect(begun.notes).toEqual(['read', 'idle', 'read'])
+    const during = writer()
+    const moved = () => {
+      during.removals += 2
+      return corrupt()
+    }
+    expect(
+      await ask(
+        during,
+        false,
+        attempts(moved, () => 8),
+      ),
+    ).toBe(8)
+    expect(await codeOf(() => ask(writer({ removals: 1, idle: (it) => it.removals++ }), false, corrupt))).toBe('CORRUPT')
+  })
+})
+
+describe('over a store that others write to', () => {
+  test('an answer counts once the head is known to stand, and is kept only under that head', async () => {
+    const one = writer()
+    expect(ask(one, true, () => 5)).toBe(5)
+    expect(one.notes).toEqual(['read', 'stands?', 'confirm'])
+    const grown = writer()
+    const answer = () => {
+      Object.assign(grown, { head: {} })
+      return 6
+    }
+    expect([ask(grown, true, answer), grown.notes]).toEqual([6, ['read', 'stands?']])
+  })
+
+  test('where history has only grown, the answer is still right; where it was taken back, it is asked again', async () => {
+    const grew = writer({ stands: [false] })
+    expect(
+      await ask(
+        grew,
+        true,
+        attempts(
+          () => 1,
+          () => 2,
+        ),
+      ),
+    ).toBe(1)
+    expect(grew.notes).toEqual(['read', 'stands?', 'refresh'])
+    const back = writer({ stands: [false, true], refreshed: (it) => (it.removals += 2) })
+    expect(
+      await ask(
+        back,
+        true,
+        attempts(
+          () => 1,
+          () => 2,
+        ),
+      ),
+    ).toBe(2)
+    expect(back.notes).toEqual(['read', 'stands?', 'refresh', 'read', 'stands?', 'confirm'])
+  })
+
+  test('what is not there, or damaged, may be so only under another head', async () => {
+    for (const failure of [missing, corrupt]) {
+      expect(await codeOf(() => ask(writer(), true, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
+      const same = writer({ stands: [false] })
+      expect(await codeOf(() => ask(same, true, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
+      const moved = writer({ stands: [false], refreshed: (it) => (it.head = {}) })
+      expect(
+        await ask(
+          moved,
+          true,
+          attempts(failure, () => 9),
+        ),
+      ).toBe(9)
+      expect(moved.notes).toEqual(['read', 'stands?', 'refresh', 'read', 'stands?', 'confirm'])
+    }
+  })
+})
