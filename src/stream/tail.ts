@@ -49,7 +49,7 @@ export class Tail implements Waiting {
     if (isPromise(start)) void this.await(start)
     else this.begin(start)
     if (signal?.aborted) this.over = true
-    else signal?.addEventListener('abort', this.stop, { once: true })
+    else signal?.addEventListener('abort', this.stop)
   }
 
   get ended(): boolean {
@@ -132,7 +132,7 @@ export class Tail implements Waiting {
     const { taker } = this
     this.over = true
     this.taker = undefined
-    if (taker) this.crowd?.leave(this)
+    this.crowd?.leave(this)
     this.crowd = undefined
     this.signal?.removeEventListener('abort', this.stop)
     return taker
