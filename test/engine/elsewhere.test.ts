@@ -1,0 +1,255 @@
+/** What one process sees of what another has written to their store since it last looked, and how it goes on from there. */
+import { describe, expect, test, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { hex } from '../../src/bytes.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { lookFor, stateOf, tailsOf } from '../../src/ingest/follow.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import { decodeHead, emptyHead, type Head } from '../../src/layout/head.ts'
+import { blockKey, HEAD } from '../../src/layout/keys.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { errorOf } from './support.ts'
+
+const FIRST = 40
+const traits = {
+  accounts: 16,
+  transactionsPerLedger: 3,
+  operationsPerTransaction: 2,
+  firstLedger: FIRST,
+  envelopeBytes: 30,
+  tradeShare: 0.4,
+}
+const closes = [...generate({ ...traits, ledgers: 18, seed: 4 })] as readonly LedgerClose[]
+const others = [...generate({ ...traits, ledgers: 18, seed: 5 })] as readonly LedgerClose[]
+const shared = (disk: MemoryDisk): Store => ({
+  ...memory(disk),
+  capabilities: { name: 'memory', sync: true, persistent: false, shared: true },
+})
+const open = (disk: MemoryDisk, fileEvery = 32_768): Promise<Ledger> => openLedger(shared(disk), { fileEvery, pollMs: 2 ** 30 })
+
+async function dump(disk: MemoryDisk): Promise<string[]> {
+  const { entries } = await memory(disk).scan({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }, { limit: 1e6 })
+  return entries.map(([key, value]) => `${Buffer.from(key).toString('hex')}=${Buffer.from(value).toString('hex')}`)
+}
+async function tokensOf(ledger: Ledger): Promise<string[]> {
+  const all: string[] = []
+  for (const query of [catalogue.ledgers, catalogue.transactions, catalogue.operations, catalogue.effects, catalogue.trades])
+    for await (const record of ledger.records(query as typeof catalogue.effects, {}))
+      all.push(`${query.path} ${JSON.stringify(record, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`)
+  for (const { account } of closes.slice(0, 2).flatMap(({ transactions = [] }) => transactions))
+    try {
+      for await (const { paging_token } of ledger.records(catalogue.operationsOfAccount, { account }))
+        all.push(`${account} ${paging_token}`)
+    } catch (error) {
+      all.push(`${account} ${(error as { code?: string }).code}`)
+    }
+  return all
+}
+
+describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
+  test('two processes that append in turn leave what one would, and each reads it', async () => {
+    const [alone, disk] = [memoryDisk(), memoryDisk()]
+    const only = await open(alone, fileEvery)
+    const [one, other] = [await open(disk, fileEvery), await open(disk, fileEvery)]
+    for (const [at, close] of closes.entries()) {
+      await only.append(close)
+      const [writer, reader] = at % 3 === 1 ? [other, one] : [one, other]
+      await writer.append(close)
+      expect(await reader.refresh()).toBe(true)
+      expect(await reader.refresh()).toBe(false)
+      expect(reader.head).toEqual(writer.head)
+    }
+    expect(await tokensOf(other)).toEqual(await tokensOf(one))
+    for (const ledger of [only, one, other]) await ledger.close()
+    expect(await dump(disk)).toEqual(await dump(alone))
+  })
+
+  test('another branch is read as if there had never been one before', async () => {
+    const [alone, disk] = [memoryDisk(), memoryDisk()]
+    const only = await open(alone, fileEvery)
+    await only.ingest(others)
+    const [writer, reader] = [await open(disk, fileEvery), await open(disk, fileEvery)]
+    await writer.ingest(closes)
+    await reader.refresh()
+    expect(await tokensOf(reader)).not.toEqual(await tokensOf(only))
+    await writer.rollback(FIRST - 1)
+    await writer.ingest(others)
+    expect(await reader.refresh()).toBe(true)
+    expect(await tokensOf(reader)).toEqual(await tokensOf(only))
+    await writer.rollback(FIRST + 12)
+    expect(await reader.refresh()).toBe(true)
+    await reader.ingest(others.slice(13))
+    await writer.refresh()
+    expect(await tokensOf(writer)).toEqual(await tokensOf(only))
+    expect((await writer.verify()).ok).toBe(true)
+    // Emptied, there is nothing to go on from, and it is begun anew.
+    await reader.rollback(FIRST - 1)
+    expect([await writer.refresh(), writer.head]).toEqual([true, undefined])
+    await writer.ingest(closes)
+    expect([await reader.refresh(), reader.head?.hash]).toEqual([true, closes.at(-1)!.ledger.hash])
+  })
+})
+
+describe('a look', () => {
+  /** A store that holds so many ledgers, as it is known, and what a look finds after something was done to it. */
+  async function known(count: number, { prune = 0, rollback = 0 } = {}) {
+    const disk = memoryDisk()
+    const writer = await open(disk)
+    await writer.ingest(closes.slice(0, count))
+    if (prune) await writer.prune(prune)
+    if (rollback) await writer.rollback(rollback)
+    const store = shared(disk)
+    const state = await stateOf(store)
+    const before = state.head ? decodeHead(state.head) : emptyHead
+    const cache = new Cache(2 ** 20)
+    return { disk, writer, store, state, before, cache, look: (at: Store = store) => lookFor(at, cache, before, state) }
+  }
+
+  test('finds nothing where nothing was done', async () => {
+    for (const count of [0, 5]) expect(await (await known(count)).look()).toBeUndefined()
+  })
+
+  test.each([
+    ['the first ledgers', 0, (writer: Ledger) => writer.ingest(closes.slice(0, 5)), true, false],
+    ['more ledgers', 5, (writer: Ledger) => writer.ingest(closes.slice(5, 7)), true, true],
+    ['older ledgers given up', 9, (writer: Ledger) => writer.prune(FIRST + 5), true, false],
+    ['all ledgers but the newest given up', 9, (writer: Ledger) => writer.prune(FIRST + 8), true, false],
+    ['ledgers taken back', 9, (writer: Ledger) => writer.rollback(FIRST + 5), false, false],
+    ['everything taken back', 9, (writer: Ledger) => writer.rollback(FIRST - 1), false, false],
+    [
+      'as many other ledgers',
+      9,
+      async (writer: Ledger) => {
+        await writer.rollback(FIRST - 1)
+        await writer.ingest(others.slice(0, 9))
+      },
+      false,
+      false,
+    ],
+    [
+      'more other ledgers',
+      9,
+      async (writer: Ledger) => {
+        await writer.rollback(FIRST - 1)
+        await writer.ingest(others.slice(0, 12))
+      },
+      false,
+      false,
+    ],
+    [
+      'the same ledgers, taken back and appended again',
+      9,
+      async (writer: Ledger) => {
+        await writer.rollback(FIRST + 5)
+        await writer.ingest(closes.slice(6, 9))
+      },
+      true,
+      true,
+    ],
+    [
+      'the newest ledger known given up, after more',
+      5,
+      async (writer: Ledger) => {
+        await writer.ingest(closes.slice(5, 9))
+        await writer.prune(FIRST + 5)
+      },
+      false,
+      false,
+    ],
+  ] as const)('finds %s', async (_, count, change, grown, kept) => {
+    const { writer, look, store, state } = await known(count)
+    await change(writer)
+    const found = (await look())!
+    const now = await stateOf(store)
+    expect([found.grown, found.kept, found.state]).toEqual([grown, kept, now])
+    expect([found.head.last, found.head.hash]).toEqual([writer.head?.last ?? 0, writer.head?.hash ?? ''])
+    expect(now).not.toEqual(state)
+    expect(found.tails).toEqual(await tailsOf(store, found.head))
+  })
+
+  test('keeps to what was read before only where that holds still', async () => {
+    const { writer, look, cache } = await known(5)
+    const asked = vi.spyOn(cache, 'get')
+    await writer.ingest(closes.slice(5, 7))
+    await look()
+    const kept = asked.mock.calls.length
+    await writer.rollback(FIRST + 2)
+    await look()
+    expect([kept > 0, asked.mock.calls.length]).toEqual([true, kept])
+  })
+
+  test.each([0, 1])('that falls into a rollback is taken again (%i)', async (when) => {
+    const { disk, writer, store, before, cache, state } = await known(8)
+    await writer.ingest(closes.slice(8, 12))
+    let looks = 0
+    const disturbed: Store = {
+      ...store,
+      async getMany(keys) {
+        // As soon as the state is known, or all that hangs on it, it is another one.
+        const isLook = keys[0]?.[0] === HEAD[0] && keys.length === 2
+        if (isLook && looks === 1 && when === 1) await writer.rollback(FIRST + 9)
+        const answer = await store.getMany(keys)
+        if (isLook && looks++ === 0 && when === 0) await writer.rollback(FIRST + 9)
+        return answer
+      },
+    }
+    const found = (await lookFor(disturbed, cache, before, state))!
+    expect([found.head.last, found.grown, found.state]).toEqual([FIRST + 9, true, await stateOf(shared(disk))])
+    expect(looks).toBeGreaterThan(2)
+  })
+
+  test('that finds damage where the head stands says so, and where it does not, looks again', async () => {
+    const { writer, store, look, before } = await known(5)
+    await writer.ingest(closes.slice(5, 7))
+    const head = decodeHead((await store.get(HEAD))!)
+    const failing = (then: () => Promise<unknown>): Store => {
+      let broken = true
+      return {
+        ...store,
+        async get(key) {
+          if (!broken) return store.get(key)
+          broken = false
+          await then()
+          return undefined
+        },
+      }
+    }
+    const error = await errorOf(() => look(failing(async () => {})))
+    expect(error.code).toBe('CORRUPT')
+    const found = (await look(failing(() => writer.append(closes[7]!))))!
+    expect([found.head.last, before.last, head.last]).toEqual([FIRST + 7, FIRST + 4, FIRST + 6])
+  })
+})
+
+test('the rows that the next blocks start with are those after the last full block; a block that lacks them is damage', async () => {
+  const disk = memoryDisk()
+  const writer = await open(disk)
+  const store = shared(disk)
+  const headOf = async (): Promise<Head> => decodeHead((await store.get(HEAD))!)
+  const damage = async (): Promise<unknown> => (await errorOf(async () => tailsOf(store, await headOf()))).fields
+  const put = (key: Uint8Array, value: Uint8Array | undefined) => store.write([[key, value]], { durable: true })
+  const rows: number[] = []
+  for (const [at, close] of closes.entries()) {
+    const key = blockKey(ledgers.tag, Math.floor(at / 8))
+    const earlier = await store.get(key)
+    await writer.append(close)
+    const tails = await tailsOf(store, await headOf())
+    rows.push(tails.get(ledgers.tag)?.rows.length ?? 0)
+    for (const [tag, tail] of tails) {
+      expect(tail.resource.tag).toBe(tag)
+      expect(tail.rows.every((row) => row !== undefined)).toBe(true)
+    }
+    if (tails.has(ledgers.tag)) {
+      const whole = await store.get(key)
+      await put(key, undefined)
+      expect(await damage()).toEqual({ key: hex(key), reason: 'the last block of the ledger log is missing' })
+      await put(key, earlier)
+      const reason = earlier ? 'the last block of the ledger log lacks records' : 'the last block of the ledger log is missing'
+      expect(await damage()).toEqual({ key: hex(key), reason })
+      await put(key, whole)
+    }
+  }
+  // A block holds eight ledgers.
+  expect(rows).toEqual(closes.map((_, at) => (at + 1) % 8))
+})

@@ -1,0 +1,225 @@
+/** What a ledger is after its store failed it in the middle of a change, what its readers are told, and what changes of nothing leave alone. */
+import { describe, expect, test, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { ERA, INTENT } from '../../src/layout/keys.ts'
+import { codeOf } from './support.ts'
+
+const FIRST = 40
+const closes = [
+  ...generate({ ledgers: 12, seed: 4, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30, tradeShare: 0.4 }),
+] as readonly LedgerClose[]
+const LAST = FIRST + closes.length - 1
+const gone = new FolioError('STORE_FAILED', { reason: 'gone' })
+const settle = async (): Promise<void> => {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A store that fails when it is asked to, in what it is asked for by then. */
+function frail(disk: MemoryDisk, shared = false) {
+  const inner = memory(disk)
+  const fails = { writes: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY, readsAfterWrites: Number.POSITIVE_INFINITY }
+  let writes = 0
+  const read = <T>(answer: () => T): T => {
+    if (fails.reads-- <= 0 || writes >= fails.readsAfterWrites) throw gone
+    return answer()
+  }
+  const store: Store = {
+    ...inner,
+    capabilities: { ...inner.capabilities, shared },
+    get: (key) => read(() => inner.get(key)),
+    getMany: (keys) => read(() => inner.getMany(keys)),
+    write(batch, options) {
+      if (fails.writes-- <= 0) throw gone
+      writes++
+      return inner.write(batch, options)
+    },
+  }
+  const begin = (): void => {
+    writes = 0
+  }
+  return { store, fails, begin }
+}
+
+async function holding(options = {}) {
+  const disk = memoryDisk()
+  const { store, fails, begin } = frail(disk)
+  const ledger = await openLedger(store, { cacheBytes: 0, ...options })
+  await ledger.ingest(closes)
+  begin()
+  return { disk, ledger, fails }
+}
+const said = async (ledger: Ledger): Promise<string[]> => [
+  await codeOf(() => ledger.append(closes[0]!)),
+  await codeOf(() => ledger.rollback(LAST - 1)),
+  await codeOf(() => ledger.prune(FIRST + 1)),
+]
+const poisoned = ['POISONED', 'POISONED', 'POISONED']
+
+describe('a rollback', () => {
+  test.each([0, 1, 3])(
+    'whose store fails after %i batches poisons, tells streams how far it came, and is finished by the next open',
+    async (batches) => {
+      const { disk, ledger, fails } = await holding({ fileEvery: 1 })
+      const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
+      const pulled = stream.next()
+      pulled.catch(() => {})
+      await settle()
+      fails.writes = batches
+      await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
+      fails.writes = Number.POSITIVE_INFINITY
+      const last = ledger.head!.last
+      expect(last).toBeLessThan(LAST)
+      await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last, reached: LAST } })
+      expect(await said(ledger)).toEqual(poisoned)
+      await expect(ledger.append(closes[0]!)).rejects.toMatchObject({ cause: gone })
+      await ledger.close()
+      const again = await openLedger(memory(disk))
+      expect(again.head!.last).toBe(batches === 0 ? LAST : FIRST + 2)
+      expect((await again.verify()).ok).toBe(true)
+      await again.ingest(closes.slice(again.head!.last - FIRST + 1))
+      expect([again.head!.last, (await again.verify()).ok]).toEqual([LAST, true])
+      await again.close()
+    },
+  )
+
+  test('that cannot be read for leaves everything as it was', async () => {
+    const { ledger, fails } = await holding()
+    const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
+    const pulled = stream.next()
+    await settle()
+    fails.reads = 0
+    await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
+    fails.reads = Number.POSITIVE_INFINITY
+    expect([ledger.head!.last, ledger.waitingStreams]).toEqual([LAST, 1])
+    pulled.catch(() => {})
+    expect(await ledger.rollback(LAST - 1)).toBe(1)
+    await expect(pulled).rejects.toMatchObject({ fields: { last: LAST - 1, reached: LAST } })
+    await ledger.append(closes.at(-1)!)
+    expect((await ledger.verify()).ok).toBe(true)
+    await ledger.close()
+  })
+
+  test('after which the newest rows cannot be read appends nothing to older ones', async () => {
+    const { disk, ledger, fails } = await holding()
+    fails.readsAfterWrites = 1
+    await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
+    fails.readsAfterWrites = Number.POSITIVE_INFINITY
+    expect(ledger.head!.last).toBe(FIRST + 2)
+    expect(await said(ledger)).toEqual(poisoned)
+    await ledger.close()
+    const again = await openLedger(memory(disk))
+    await again.ingest(closes.slice(3))
+    expect((await again.verify()).ok).toBe(true)
+    await again.close()
+  })
+
+  test('of nothing wakes nobody and writes nothing', async () => {
+    const { ledger, fails } = await holding()
+    const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
+    void stream.next()
+    await settle()
+    const read = vi.spyOn(ledger, 'read')
+    fails.writes = 0
+    expect([await ledger.rollback(LAST), await ledger.rollback(LAST + 5), await ledger.prune(FIRST), await ledger.prune(1)]).toEqual([
+      0, 0, 0, 0,
+    ])
+    await settle()
+    expect([read.mock.calls.length, ledger.waitingStreams]).toEqual([0, 1])
+    await ledger.close()
+    const empty = await openLedger(memory())
+    expect([await empty.rollback(5), await codeOf(() => empty.prune(5))]).toEqual([0, 'BAD_REQUEST before'])
+    await empty.close()
+  })
+
+  test.each([1, 32_768])('says how many ledgers it took, all of them too (lists filed every %i records)', async (fileEvery) => {
+    const { disk, ledger } = await holding({ fileEvery })
+    expect([await ledger.rollback(LAST - 2), await ledger.rollback(FIRST - 1), ledger.head]).toEqual([2, 10, undefined])
+    expect(await memory(disk).get(INTENT)).toBeUndefined()
+    // Where nobody else has the store open, nothing is kept to tell others.
+    expect(await memory(disk).get(ERA)).toBeUndefined()
+    await ledger.close()
+  })
+})
+
+describe('giving up old ledgers', () => {
+  test.each([0, 1])('poisons where the store fails after %i batches, and is finished by the next open', async (batches) => {
+    const { disk, ledger, fails } = await holding({ fileEvery: 1 })
+    fails.writes = batches
+    const code = await codeOf(() => ledger.prune(FIRST + 9))
+    fails.writes = Number.POSITIVE_INFINITY
+    if (code !== 'no error') expect(await said(ledger)).toEqual(poisoned)
+    await ledger.close()
+    const again = await openLedger(memory(disk))
+    expect([again.head!.oldest, (await again.verify()).ok]).toEqual([batches === 0 ? FIRST : FIRST + 9, true])
+    await again.close()
+  })
+
+  test('gives back their space once, and says how many they were', async () => {
+    const disk = memoryDisk()
+    const compact = vi.fn()
+    const ledger = await openLedger({ ...memory(disk), compact })
+    await ledger.ingest(closes)
+    expect([await ledger.prune(FIRST), compact.mock.calls.length]).toEqual([0, 0])
+    expect(await ledger.prune(FIRST + 4)).toBe(4)
+    const calls = compact.mock.calls.length
+    expect(calls).toBeGreaterThan(0)
+    expect([await ledger.prune(FIRST + 4), await ledger.prune(FIRST + 2), compact.mock.calls.length]).toEqual([0, 0, calls])
+    expect([await codeOf(() => ledger.rollback(FIRST)), await ledger.rollback(FIRST + 4)]).toEqual(['GONE_BEFORE_HISTORY', 7])
+    await ledger.close()
+  })
+})
+
+describe('over a store that others write to', () => {
+  const open = (disk: MemoryDisk): Promise<Ledger> => openLedger(frail(disk, true).store, { pollMs: 2 ** 30 })
+
+  test('who opens it after a rollback knows of it, and finds nothing to take on', async () => {
+    const disk = memoryDisk()
+    const writer = await open(disk)
+    await writer.ingest(closes)
+    await writer.rollback(LAST - 1)
+    await writer.rollback(LAST - 2)
+    expect(await memory(disk).get(ERA)).toBeDefined()
+    const other = await open(disk)
+    expect(await other.refresh()).toBe(false)
+    await writer.rollback(LAST - 3)
+    await writer.append(closes.at(-4)!)
+    expect(await other.refresh()).toBe(true)
+    expect([await other.refresh(), await writer.refresh()]).toEqual([false, false])
+  })
+
+  test('looks that have not begun are one; one asked for later is another', async () => {
+    const disk = memoryDisk()
+    const [writer, other] = [await open(disk), await open(disk)]
+    const looks = [other.refresh(), other.refresh()]
+    expect(looks[0]).toBe(looks[1])
+    await Promise.all(looks)
+    const later = other.refresh()
+    expect(later).not.toBe(looks[0])
+    expect(await later).toBe(false)
+    await writer.append(closes[0]!)
+    expect(await other.refresh()).toBe(true)
+  })
+
+  test('a stream is told of another branch, also where it waits; one that has given nothing goes on', async () => {
+    const disk = memoryDisk()
+    const [writer, other] = [await open(disk), await open(disk)]
+    await writer.ingest(closes)
+    await other.refresh()
+    const [passed, fresh] = [other.stream(catalogue.ledgers, {}, { cursor: 'now' }), other.stream(catalogue.ledgers, {})]
+    const pulled = passed.next()
+    pulled.catch(() => {})
+    await settle()
+    await writer.rollback(FIRST + 2)
+    await other.refresh()
+    await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST - 1, reached: LAST } })
+    expect((await fresh.next()).value?.sequence).toBe(FIRST)
+    const waiting = other.stream(catalogue.ledgers, {}, { cursor: 'now' })
+    const next = waiting.next()
+    await settle()
+    await writer.append(closes[3]!)
+    await other.refresh()
+    expect((await next).value?.sequence).toBe(FIRST + 3)
+  })
+})
