@@ -60,7 +60,8 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
     for (const fault of report.faults) named.set(fault.key, fault)
     let changed = await mend(
       context,
-      report.faults.filter(({ key }) => key !== hex(MARK)),
+      // A note says what is beside the store; a stray under its key lies within.
+      report.faults.filter(({ key, reason }) => key !== hex(MARK) || reason === STRAY),
       gone,
     )
     if (!changed && cut && cutAfter === undefined) {
