@@ -205,6 +205,10 @@ export class Writer {
   }
 }
 
+/** Four bytes as a signed number, little-endian. */
+export const i32 = (bytes: Uint8Array, at: number): number =>
+  bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+
 /** Bytes to copy from or to: the same memory seen byte by byte and through a view. */
 export class Region {
   bytes: Uint8Array

@@ -16,7 +16,7 @@
  * Strings are distinct: those of side columns, and values that come more than once.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
-import { copy, crc32, Region, SLACK, text } from '../bytes.ts'
+import { copy, crc32, i32, Region, SLACK, text } from '../bytes.ts'
 import { idOf, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { decodeFrame, type Frame } from './frame.ts'
@@ -323,5 +323,4 @@ export class Block<R = any> extends Holder {
 }
 
 const u16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8)
-const u32 = (bytes: Uint8Array, at: number): number =>
-  (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0
+const u32 = (bytes: Uint8Array, at: number): number => i32(bytes, at) >>> 0

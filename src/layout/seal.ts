@@ -5,7 +5,7 @@
  *
  * So a value that was damaged, cut, or is read under another key than it was written under is never mistaken for data.
  */
-import { crc32, hex, portableCrc32, type Writer } from '../bytes.ts'
+import { crc32, hex, i32, portableCrc32, type Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 
 /** The version of every byte layout in this folder. A change of any of them raises it. */
@@ -33,10 +33,7 @@ export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
 /** The checksum that a sealed value carries, as a signed number: those are kept in the objects that hold them, larger ones in objects of their own. */
-export function sumOf(value: Uint8Array): number {
-  const end = value.length - 4
-  return value[end]! | (value[end + 1]! << 8) | (value[end + 2]! << 16) | (value[end + 3]! << 24)
-}
+export const sumOf = (value: Uint8Array): number => i32(value, value.length - 4)
 
 const keySum = (key: Uint8Array): number => (key.length <= 16 ? portableCrc32(key) : crc32(key))
 

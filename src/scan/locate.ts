@@ -46,19 +46,25 @@ export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: 
   const { from, to } = everything(reader, resource)
   if (!held(reader, sequence)) return sequence < reader.head.oldest ? { from, to: from } : { from: to, to }
   if (resource === ledgers) return { from: sequence - reader.head.first, to: sequence - reader.head.first + 1 }
-  return { from: countsAfter(reader, sequence - 1)[resource.tag]!, to: countsAfter(reader, sequence)[resource.tag]! }
+  return spanOf(countsAround(reader, sequence), resource)
 }
+
+/** The counts of every log before and after a ledger that is held. */
+const countsAround = (reader: Reader, sequence: number): Around => [countsAfter(reader, sequence - 1), countsAfter(reader, sequence)]
+type Around = readonly [before: readonly number[], after: readonly number[]]
+
+const spanOf = ([before, after]: Around, { tag }: Resource<any>): Span => ({ from: before[tag]!, to: after[tag]! })
 
 /**
  * The first ordinal whose record lies after `position`, or at it where `inclusive`. Looks where the record should be if the ledger's records were
  * spread evenly over its transactions, which is nearly always in the right block; a block that was read is searched whole.
  */
 export function seek(reader: Reader, resource: Resource<any>, position: Position, inclusive: boolean): number {
-  const span = spanOfLedger(reader, resource, position.hi)
-  let { from, to } = span
+  const around = resource !== ledgers && held(reader, position.hi) ? countsAround(reader, position.hi) : undefined
+  let { from, to } = around ? spanOf(around, resource) : spanOfLedger(reader, resource, position.hi)
   if (from >= to) return from
   const size = 1 << resource.shift
-  let guess = to - from > size ? from + Math.floor((to - from) * share(reader, position)) : from
+  let guess = around && to - from > size ? from + Math.floor((to - from) * share(around, position.lo)) : from
   while (from < to) {
     guess = Math.min(Math.max(guess, from), to - 1)
     const number = Math.floor(guess / size)
@@ -87,8 +93,7 @@ function isBehind(block: Block, at: number, position: Position, inclusive: boole
 }
 
 /** The share of its ledger's transactions that a position has behind it. */
-function share(reader: Reader, { hi, lo }: Position): number {
-  const [before, after] = [countsAfter(reader, hi - 1), countsAfter(reader, hi)]
+function share([before, after]: Around, lo: number): number {
   const transactionsOf = (counts: readonly number[]): number => counts[transactions.tag]! + counts[failedTransactions.tag]!
   return Math.min(1, Math.max(0, (Math.floor(lo / 4096) - 0.5) / (transactionsOf(after) - transactionsOf(before))))
 }

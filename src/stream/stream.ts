@@ -21,7 +21,8 @@ interface Asked<T> {
   reject(error: unknown): void
 }
 
-const done = { done: true, value: undefined } as const
+/** What an iterator gives after its end. */
+export const done = { done: true, value: undefined } as const
 const nothing: readonly never[] = []
 
 /** What `split` makes of each page, as `give` shows it, one a pull. Pulls that overlap are answered in order. */

@@ -1,7 +1,5 @@
 /** A walk through a listing to its end: pages that follow each other, as an async iterator of what is in them. */
-import type { Stream } from './stream.ts'
-
-const done = { done: true, value: undefined } as const
+import { done, type Stream } from './stream.ts'
 
 /** Records of pages, one a pull: those at hand without a wait. Pulls that overlap are answered in order. */
 export class Walk<R> implements Stream<R> {
