@@ -2,12 +2,8 @@
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'
-import { openLedger, type Store } from '../src/index.ts'
-
-const dump = async (store: Store): Promise<string[]> => {
-  const { entries } = await store.scan({ gte: new Uint8Array(0), lt: Uint8Array.of(255) }, { limit: 1e6 })
-  return entries.map(([key, value]) => `${Buffer.from(key).toString('hex')}=${Buffer.from(value).toString('base64')}`)
-}
+import { openLedger } from '../src/index.ts'
+import { dump } from './dump.ts'
 
 test.each([300, 2000, 32768])(
   'a store rolled back to any ledger holds the same bytes as one that stopped there (lists filed every %i records)',

@@ -1,15 +1,12 @@
 /** A store that two processes have open: the head that one writes wakes the readers of the other. */
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
-import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
+import { memory, memoryDisk } from '../adapters/memory/index.ts'
 import { slow } from '../adapters/testing/slow-store.ts'
-import { catalogue, openLedger, type Store } from '../src/index.ts'
+import { catalogue, openLedger } from '../src/index.ts'
+import { shared } from './dump.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
-const shared = (disk: MemoryDisk): Store => ({
-  ...memory(disk),
-  capabilities: { name: 'memory', sync: true, persistent: false, shared: true },
-})
 const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<number[]> => {
   const all: number[] = []
   for await (const { sequence } of records) all.push(sequence)
@@ -18,9 +15,9 @@ const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<
 
 test.each([100, 32768])('streams follow what another writer appends, also where lists are filed every %i records', async (fileEvery) => {
   const disk = memoryDisk()
-  const writer = await openLedger(shared(disk), { fileEvery })
+  const writer = await openLedger(shared(memory(disk)), { fileEvery })
   await writer.ingest(closes.slice(0, 5))
-  const reader = await openLedger(shared(disk), { pollMs: 5 })
+  const reader = await openLedger(shared(memory(disk)), { pollMs: 5 })
   const seen: string[] = []
   const { account } = closes[0]!.transactions[0]!
   const stream = reader.stream(catalogue.operationsOfAccount, { account })
@@ -42,9 +39,9 @@ test.each([100, 32768])('streams follow what another writer appends, also where 
 
 test('a rollback and another branch, written elsewhere, replace what was read', async () => {
   const disk = memoryDisk()
-  const writer = await openLedger(shared(disk), { pollMs: 100_000 })
+  const writer = await openLedger(shared(memory(disk)), { pollMs: 100_000 })
   await writer.ingest(closes.slice(0, 10))
-  const reader = await openLedger(shared(disk), { pollMs: 100_000 })
+  const reader = await openLedger(shared(memory(disk)), { pollMs: 100_000 })
   expect(await sequences(reader.records(catalogue.ledgers, {}))).toHaveLength(10)
   const stream = reader.stream(catalogue.ledgers, {})
   await stream.next()
@@ -70,10 +67,10 @@ test('history that is taken back and appended again during a read ends in the sa
   /** The page, where the other process goes back after `at` answers, and forward again after as many as `wait` more. */
   const disturbed = async (at: number, wait: number): Promise<{ tokens: string[]; disturbed: boolean }> => {
     const disk = memoryDisk()
-    const writer = await openLedger(shared(disk), { fileEvery: 50, pollMs: 2 ** 30 })
+    const writer = await openLedger(shared(memory(disk)), { fileEvery: 50, pollMs: 2 ** 30 })
     await writer.ingest(closes.slice(0, 25))
     let answers = Number.NEGATIVE_INFINITY
-    const store = slow(shared(disk), async () => {
+    const store = slow(shared(memory(disk)), async () => {
       answers++
       if (answers === at) await writer.rollback(back)
       if (answers === at + wait) await writer.ingest(closes.slice(3, 25))

@@ -9,16 +9,10 @@ import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
 import { digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
 import { seal } from '../../src/layout/seal.ts'
+import { dump, hex } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
-const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
-const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex')
-
-async function dump(disk: MemoryDisk): Promise<string[]> {
-  const { entries } = await memory(disk).scan(all, { limit: 1e6 })
-  return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
-}
 
 /** A store that tells of its writes, and fails the one it is told to, before or after it took effect. */
 function watched(disk: MemoryDisk) {
@@ -158,7 +152,7 @@ describe('a change of several batches', () => {
     whole2.writes.length = 0
     expect(await change(ledger)).toBe(4)
     await ledger.close()
-    const wanted = await dump(whole)
+    const wanted = await dump(memory(whole))
     const steps = whole2.writes.length
     for (const [at, { batch, options }] of whole2.writes.entries()) {
       expect(options.durable).toBe(true)
@@ -182,18 +176,18 @@ describe('a change of several batches', () => {
         if (failAt === 0 && !after) await change(again)
         expect(await again.verify()).toMatchObject({ ok: true })
         await again.close()
-        expect(await dump(disk)).toEqual(wanted)
+        expect(await dump(memory(disk))).toEqual(wanted)
       }
   })
 
   test('that was finished but for its word is left as it is', async () => {
     for (const intent of [{ rollback: 99 }, { prune: 5 }] as const) {
       const disk = await filled(1)
-      const before = await dump(disk)
+      const before = await dump(memory(disk))
       await memory(disk).write([[INTENT, encodeIntent(intent)]], { durable: true })
       const on = watched(disk)
       await (await openLedger(on.store)).close()
-      expect(await dump(disk)).toEqual(before)
+      expect(await dump(memory(disk))).toEqual(before)
       expect(on.writes.map(({ options }) => options.durable)).toEqual([true])
     }
     const disk = await filled(1)

@@ -1,37 +1,21 @@
 /** What one process sees of what another has written to their store since it last looked, and how it goes on from there. */
 import { describe, expect, test, vi } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hex } from '../../src/bytes.ts'
-import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { lookFor, stateOf, tailsOf } from '../../src/ingest/follow.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { decodeHead, emptyHead, type Head } from '../../src/layout/head.ts'
 import { blockKey, HEAD } from '../../src/layout/keys.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
+import { smallCloses } from '../closes.ts'
+import { dump, shared } from '../dump.ts'
 import { errorOf } from './support.ts'
 
 const FIRST = 40
-const traits = {
-  accounts: 16,
-  transactionsPerLedger: 3,
-  operationsPerTransaction: 2,
-  firstLedger: FIRST,
-  envelopeBytes: 30,
-  tradeShare: 0.4,
-}
-const closes = [...generate({ ...traits, ledgers: 18, seed: 4 })] as readonly LedgerClose[]
-const others = [...generate({ ...traits, ledgers: 18, seed: 5 })] as readonly LedgerClose[]
-const shared = (disk: MemoryDisk): Store => ({
-  ...memory(disk),
-  capabilities: { name: 'memory', sync: true, persistent: false, shared: true },
-})
-const open = (disk: MemoryDisk, fileEvery = 32_768): Promise<Ledger> => openLedger(shared(disk), { fileEvery, pollMs: 2 ** 30 })
+const [closes, others] = [smallCloses(FIRST, 18, 4), smallCloses(FIRST, 18, 5)]
+const open = (disk: MemoryDisk, fileEvery = 32_768): Promise<Ledger> => openLedger(shared(memory(disk)), { fileEvery, pollMs: 2 ** 30 })
 
-async function dump(disk: MemoryDisk): Promise<string[]> {
-  const { entries } = await memory(disk).scan({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }, { limit: 1e6 })
-  return entries.map(([key, value]) => `${Buffer.from(key).toString('hex')}=${Buffer.from(value).toString('hex')}`)
-}
 async function tokensOf(ledger: Ledger): Promise<string[]> {
   const all: string[] = []
   for (const query of [catalogue.ledgers, catalogue.transactions, catalogue.operations, catalogue.effects, catalogue.trades])
@@ -62,7 +46,7 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
     }
     expect(await tokensOf(other)).toEqual(await tokensOf(one))
     for (const ledger of [only, one, other]) await ledger.close()
-    expect(await dump(disk)).toEqual(await dump(alone))
+    expect(await dump(memory(disk))).toEqual(await dump(memory(alone)))
   })
 
   test('another branch is read as if there had never been one before', async () => {
@@ -99,7 +83,7 @@ describe('a look', () => {
     await writer.ingest(closes.slice(0, count))
     if (prune) await writer.prune(prune)
     if (rollback) await writer.rollback(rollback)
-    const store = shared(disk)
+    const store = shared(memory(disk))
     const state = await stateOf(store)
     const before = state.head ? decodeHead(state.head) : emptyHead
     const cache = new Cache(2 ** 20)
@@ -183,9 +167,8 @@ describe('a look', () => {
     const { disk, writer, store, before, cache, state } = await known(8)
     await writer.ingest(closes.slice(8, 12))
     let looks = 0
-    const disturbed: Store = {
-      ...store,
-      async getMany(keys) {
+    const disturbed: Store = Object.assign(Object.create(store) as Store, {
+      async getMany(keys: Uint8Array[]) {
         // As soon as the state is known, or all that hangs on it, it is another one.
         const isLook = keys[0]?.[0] === HEAD[0] && keys.length === 2
         if (isLook && looks === 1 && when === 1) await writer.rollback(FIRST + 9)
@@ -193,9 +176,9 @@ describe('a look', () => {
         if (isLook && looks++ === 0 && when === 0) await writer.rollback(FIRST + 9)
         return answer
       },
-    }
+    })
     const found = (await lookFor(disturbed, cache, before, state))!
-    expect([found.head.last, found.grown, found.state]).toEqual([FIRST + 9, true, await stateOf(shared(disk))])
+    expect([found.head.last, found.grown, found.state]).toEqual([FIRST + 9, true, await stateOf(shared(memory(disk)))])
     expect(looks).toBeGreaterThan(2)
   })
 
@@ -205,15 +188,14 @@ describe('a look', () => {
     const head = decodeHead((await store.get(HEAD))!)
     const failing = (then: () => Promise<unknown>): Store => {
       let broken = true
-      return {
-        ...store,
-        async get(key) {
+      return Object.assign(Object.create(store) as Store, {
+        async get(key: Uint8Array) {
           if (!broken) return store.get(key)
           broken = false
           await then()
           return undefined
         },
-      }
+      })
     }
     const error = await errorOf(() => look(failing(async () => {})))
     expect(error.code).toBe('CORRUPT')
@@ -225,7 +207,7 @@ describe('a look', () => {
 test('the rows that the next blocks start with are those after the last full block; a block that lacks them is damage', async () => {
   const disk = memoryDisk()
   const writer = await open(disk)
-  const store = shared(disk)
+  const store = shared(memory(disk))
   const headOf = async (): Promise<Head> => decodeHead((await store.get(HEAD))!)
   const damage = async (): Promise<unknown> => (await errorOf(async () => tailsOf(store, await headOf()))).fields
   const put = (key: Uint8Array, value: Uint8Array | undefined) => store.write([[key, value]], { durable: true })

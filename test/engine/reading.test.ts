@@ -4,7 +4,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Entry, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, type Entry, openLedger, type Store } from '../../src/index.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, type Head } from '../../src/layout/head.ts'
@@ -19,18 +19,13 @@ import { seek, spanOfLedger } from '../../src/scan/locate.ts'
 import { readPage } from '../../src/scan/page.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
+import { longCloses } from '../closes.ts'
+import { everything, shared } from '../dump.ts'
 import { codeOf, errorOf, ledgerOf } from './support.ts'
 
 const FIRST = 5
-/** Ledgers of 60 operations and more each, so that lists have pages, and logs blocks. */
-const closes = Array.from({ length: 6 }, (_, n): LedgerClose => {
-  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
-  const [first, failed] = close.transactions!
-  const many = Array.from({ length: 60 }, () => ({ type: 'inflation' }))
-  return { ...close, transactions: [first!, { ...first!, hash: hashOf(FIRST + n, 3), operations: many }, failed!] }
-})
+const closes = longCloses(FIRST, 6)
 const LAST = FIRST + closes.length - 1
-const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
 
 let entries: readonly Entry[]
 let head: Head
@@ -46,7 +41,7 @@ beforeEach(async () => {
   const store = memory()
   const ledger = await openLedger(store, { fileEvery: 1 })
   await ledger.ingest(closes, { durable: false })
-  entries = (await store.scan(all, { limit: 1e6 })).entries
+  entries = (await store.scan(everything, { limit: 1e6 })).entries
   head = decodeHead((await store.get(HEAD))!)
 })
 
@@ -162,25 +157,24 @@ describe('a read', () => {
 
   test('of a store that others write to keeps what it read once that is known to stand', async () => {
     const inner = await holding()
-    const shared: Store = Object.assign(Object.create(inner) as Store, { capabilities: { ...inner.capabilities, shared: true } })
     const cache = new Cache(1e9)
     const id = 64 + operations.tag
-    const reader = readerOf(shared, cache)
+    const reader = readerOf(shared(inner), cache)
     const block = reader.block(operations, 1)
     expect(cache.get(id)).toBeUndefined()
     reader.confirm()
     expect(cache.get(id)).toBe(block)
-    const unsure = readerOf(shared, cache)
+    const unsure = readerOf(shared(inner), cache)
     unsure.block(operations, 2)
     cache.edition++
     unsure.confirm()
     expect(cache.get(2 * 64 + operations.tag)).toBeUndefined()
     // A list read under an older head may lack what was filed since; a block is whole or it is read again.
-    const edge = readerOf(shared, cache)
+    const edge = readerOf(shared(inner), cache)
     edge.edge(operationsByAccount, ['GALICE'])
     edge.confirm()
-    const later = new Reader(shared, cache, { ...head, last: head.last + 1 }, new Unfiled())
-    const same = readerOf(shared, cache)
+    const later = new Reader(shared(inner), cache, { ...head, last: head.last + 1 }, new Unfiled())
+    const same = readerOf(shared(inner), cache)
     for (const one of [later, same]) one.edge(operationsByAccount, ['GALICE'])
     expect([later.stats.gets, same.stats.gets]).toEqual([1, 0])
     const shorter = { ...head, counts: head.counts.map((count, tag) => (tag === operations.tag ? 20 : count)) }

@@ -1,32 +1,16 @@
 /** A store is a function of its history: however it was grown, taken back, pruned or opened again, it holds the same bytes, and an audit finds nothing. */
 import { describe, expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger } from '../../src/index.ts'
+import { smallCloses } from '../closes.ts'
+import { dump } from '../dump.ts'
 import { errorOf } from './support.ts'
 
 const FIRST = 40
-const closes = [
-  ...generate({
-    ledgers: 12,
-    seed: 4,
-    accounts: 16,
-    transactionsPerLedger: 3,
-    operationsPerTransaction: 2,
-    firstLedger: FIRST,
-    envelopeBytes: 30,
-    tradeShare: 0.4,
-  }),
-] as readonly LedgerClose[]
+const closes = smallCloses(FIRST, 12, 4)
 const LAST = FIRST + closes.length - 1
 const upTo = (sequence: number): readonly LedgerClose[] => closes.slice(0, sequence - FIRST + 1)
-
-const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
-async function dump(store: Store): Promise<string[]> {
-  const { entries } = await store.scan(all, { limit: 1e6 })
-  return entries.map(([key, value]) => `${Buffer.from(key).toString('hex')}=${Buffer.from(value).toString('hex')}`)
-}
 
 /** The bytes of a disk, once an audit of them has found nothing. */
 async function whole(disk: MemoryDisk): Promise<string[]> {

@@ -7,6 +7,7 @@ import { slow } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { Mark, readMark } from '../../src/ingest/mark.ts'
 import { decodeMark, emptyHead, encodeMark } from '../../src/layout/head.ts'
+import { shared } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
@@ -127,11 +128,7 @@ describe.each([
 ])('of a store that processes share, and that answers %s', (_, wrap) => {
   const world = async (count: number, fileEvery = 7) => {
     const disk = memoryDisk()
-    const open = (): Promise<Ledger> => {
-      const store = wrap(memory(disk))
-      const shared: Store = Object.assign(Object.create(store) as Store, { capabilities: { ...store.capabilities, shared: true } })
-      return openLedger(shared, { fileEvery, pollMs: 1e6 })
-    }
+    const open = (): Promise<Ledger> => openLedger(shared(wrap(memory(disk))), { fileEvery, pollMs: 1e6 })
     const one = await open()
     await one.ingest(closes.slice(0, count))
     return { one, other: await open() }

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
-import type { Store } from '../../src/index.ts'
+import { shared } from '../dump.ts'
 import { plan, play, type Stage } from './scenario.ts'
 
 const { FC_SEED, FC_RUNS } = process.env
@@ -34,8 +34,6 @@ test(
 )
 
 test('on a store whose every answer is scheduled', () => obeys(() => ({ store: (later) => slow(memory(), later) }), 1000), 300_000)
-
-const shared = (store: Store): Store => ({ ...store, capabilities: { ...store.capabilities, shared: true } })
 
 test(
   'on a store that another process writes to, where only looking at the head tells',

@@ -1,9 +1,7 @@
 /** What an audit counts, what it says of the values that describe a store and of chains of ledgers, and what a repair brings back. */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { type Entry, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { type Entry, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { Block } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
@@ -15,18 +13,12 @@ import { seal, unseal } from '../../src/layout/seal.ts'
 import { takeApart } from '../../src/layout/text.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
-import { dump } from './support.ts'
+import { longCloses } from '../closes.ts'
+import { dump, everything, hex } from '../dump.ts'
 
 const FIRST = 5
-/** Ledgers of 60 operations and more each, so that lists have pages. */
-const closes = Array.from({ length: 6 }, (_, n): LedgerClose => {
-  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
-  const [first, failed] = close.transactions!
-  const many = Array.from({ length: 60 }, () => ({ type: 'inflation' }))
-  return { ...close, transactions: [first!, { ...first!, hash: hashOf(FIRST + n, 3), operations: many }, failed!] }
-})
+const closes = longCloses(FIRST, 6)
 const LAST = FIRST + closes.length - 1
-const all = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }
 
 const made = new Map<number, Promise<readonly Entry[]>>()
 /** A store that holds the closes, but for those before `oldest`. */
@@ -36,7 +28,7 @@ async function stored(oldest = FIRST): Promise<Store> {
     const ledger = await openLedger(store, { fileEvery: 1 })
     await ledger.ingest(closes, { durable: false })
     if (oldest > FIRST) await ledger.prune(oldest)
-    return (await store.scan(all, { limit: 1e6 })).entries
+    return (await store.scan(everything, { limit: 1e6 })).entries
   }
   if (!made.has(oldest)) made.set(oldest, make())
   const store = memory()
@@ -44,7 +36,6 @@ async function stored(oldest = FIRST): Promise<Store> {
   return store
 }
 
-const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex')
 const held = async (store: Store, key: Uint8Array): Promise<Uint8Array> => (await store.get(key))!
 const headOf = async (store: Store): Promise<Head> => decodeHead(await held(store, HEAD))
 const faultsOf = async (store: Store): Promise<Record<string, string>> =>
@@ -69,7 +60,7 @@ const withSide =
 describe('a whole store', () => {
   test.each([FIRST, FIRST + 2])('from ledger %i on is counted', async (oldest) => {
     const store = await stored(oldest)
-    const { entries } = await store.scan(all, { limit: 1e6 })
+    const { entries } = await store.scan(everything, { limit: 1e6 })
     const count = LAST - oldest + 1
     // A ledger: itself, 3 transactions, 64 operations, 2 effects, 2 trades, 2 changes of offers.
     expect(await verifyStore(store)).toEqual({

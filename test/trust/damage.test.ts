@@ -33,7 +33,7 @@ import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades } from '../../src/resources/trade.ts'
 import { failedTransactions } from '../../src/resources/transaction.ts'
-import { dump, everything, hex } from './support.ts'
+import { dump, everything, hex } from '../dump.ts'
 
 const FIRST = 5
 /** Ledgers with every kind of record; trades in the first two only. */

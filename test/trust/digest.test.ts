@@ -9,8 +9,8 @@ import { network } from '../../adapters/testing/arbitraries.ts'
 import { type LedgerClose, openLedger, parseJson, type Store } from '../../src/index.ts'
 import { hasher, portableHasher } from '../../src/sha256.ts'
 import { directory } from '../cli/support.ts'
+import { dump } from '../dump.ts'
 import { errorOf, holds, ledgerOf } from '../engine/support.ts'
-import { dump } from './support.ts'
 
 async function linesOf(store: Store): Promise<string[]> {
   const lines: string[] = []

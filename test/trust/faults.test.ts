@@ -25,7 +25,7 @@ import { seal, unseal } from '../../src/layout/seal.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { payments } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
-import { dump, everything } from './support.ts'
+import { dump, everything, hex } from '../dump.ts'
 
 const FIRST = 50
 const closes = [
@@ -62,7 +62,6 @@ async function stored(pruned = 0): Promise<MemoryDisk> {
 
 type Store = ReturnType<typeof memory>
 const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key) as Uint8Array
-const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex')
 const keysOf = (store: Store, prefix: number): Uint8Array[] =>
   (store.scan({ gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }, { limit: 1e6 }) as Chunk).entries.map(([key]) => key)
 const flipped = (value: Uint8Array): Uint8Array => {

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { dump, everything } from '../dump.ts'
 import { errorOf } from '../engine/support.ts'
 import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
 import { kinds } from '../stress/verify.ts'
-import { dump, everything } from './support.ts'
 
 const copyOf = async (disk: MemoryDisk, writes: readonly Write[] = []): Promise<MemoryDisk> => {
   const { entries } = await memory(disk).scan(everything, { limit: 1e6 })

@@ -1,5 +1,5 @@
-/** What the tests of trust share: whole stores as text, and stores to put them in. */
-import type { Store } from '../../src/index.ts'
+/** Stores as text, for tests that compare them whole; and a store as one that processes share. */
+import type { Store } from '../src/index.ts'
 
 /** Every key of a store. */
 export const everything = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff) }
@@ -11,3 +11,7 @@ export async function dump(store: Store): Promise<string[]> {
   const { entries } = await store.scan(everything, { limit: 1e6 })
   return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
 }
+
+/** The same store, said to be written to by other processes too. */
+export const shared = (store: Store): Store =>
+  Object.assign(Object.create(store) as Store, { capabilities: { ...store.capabilities, shared: true } })
