@@ -3,13 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { type Entry, type Fault, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
+import { type Fault, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
 import { baseWrite, offerWrites } from '../../src/ingest/book.ts'
-import { Block } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
-import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
-import { decodeHead, encodeEra, encodePruned, encodeText, type Head } from '../../src/layout/head.ts'
+import { encodeEra, encodePruned, encodeText } from '../../src/layout/head.ts'
 import {
   baseKey,
   blockKey,
@@ -23,17 +21,33 @@ import {
   postingKey,
   postingPageKey,
 } from '../../src/layout/keys.ts'
-import { decodeEdge, decodePage, encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
+import { decodePage, encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
-import { seal, unseal } from '../../src/layout/seal.ts'
+import { unseal } from '../../src/layout/seal.ts'
 import { logs } from '../../src/logs.ts'
-import type { Resource } from '../../src/query.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades } from '../../src/resources/trade.ts'
 import { failedTransactions } from '../../src/resources/transaction.ts'
-import { dump, everything, hex } from '../dump.ts'
+import { dump, hex } from '../dump.ts'
+import {
+  broken,
+  CHECKSUM,
+  edgeOf,
+  fault,
+  gone,
+  headOf,
+  held,
+  keysOf,
+  type Plant,
+  rowsOf,
+  STRAY,
+  type Store,
+  sealed,
+  storesOf,
+  withRows,
+} from './support.ts'
 
 const FIRST = 5
 /** Ledgers with every kind of record; trades in the first two only. */
@@ -50,84 +64,17 @@ const long = Array.from({ length: 150 }, (_, n): LedgerClose => {
   return { ledger, offers: { changed: all!.changed! } }
 })
 const LAST = FIRST + rich.length - 1
-const kinds = {
-  whole: { closes: rich, oldest: FIRST, fileEvery: 1 },
+const { names, stored, spoiled, mends, loses } = storesOf({
+  whole: { closes: rich, fileEvery: 1 },
   pruned: { closes: rich, oldest: FIRST + 2, fileEvery: 1 },
-  unfiled: { closes: rich, oldest: FIRST, fileEvery: 1e6 },
-  'half filed': { closes: rich, oldest: FIRST, fileEvery: 120 },
+  unfiled: { closes: rich, fileEvery: 1e6 },
+  'half filed': { closes: rich, fileEvery: 120 },
   'pruned and unfiled': { closes: rich, oldest: FIRST + 2, fileEvery: 1e6 },
-  'long and half filed': { closes: long, oldest: FIRST, fileEvery: 100 },
+  'long and half filed': { closes: long, fileEvery: 100 },
   'long and pruned': { closes: long, oldest: FIRST + 140, fileEvery: 1 },
-} as const
-type Kind = keyof typeof kinds
-
-const made: Partial<Record<Kind, Promise<readonly Entry[]>>> = {}
-type Store = ReturnType<typeof memory>
-async function stored(kind: Kind): Promise<Store> {
-  const make = async () => {
-    const { closes, oldest, fileEvery } = kinds[kind]
-    const store = memory()
-    const ledger = await openLedger(store, { fileEvery })
-    await ledger.ingest(closes, { durable: false })
-    if (oldest > FIRST) await ledger.prune(oldest)
-    return (await store.scan(everything, { limit: 1e6 })).entries
-  }
-  made[kind] ??= make()
-  const store = memory()
-  await store.write(await made[kind]!, { durable: false })
-  return store
-}
-
-const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key) as Uint8Array
-const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
-const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
-const broken = (store: Store, key: Uint8Array): Write => {
-  const value = Uint8Array.from(held(store, key))
-  value[0]! ^= 1
-  return [key, value]
-}
-const gone = (key: Uint8Array): Write => [key, undefined]
-const keysOf = async (store: Store, first: number): Promise<Uint8Array[]> =>
-  (await store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 })).entries.map(([key]) => key)
-const rowsOf = (store: Store, resource: Resource<any>, key: Uint8Array): Row[] => {
-  const block = new Block(resource, unseal(key, held(store, key)), key)
-  return Array.from({ length: block.count }, (_, at) => block.row(at))
-}
-const withRows = (resource: Resource<any>, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock(resource, rows))
-const edgeOf = (store: Store, key: Uint8Array): PostingEdge => decodeEdge(unseal(key, held(store, key)), key)
-
-type Plant = (store: Store) => readonly Write[] | Promise<readonly Write[]>
-async function spoiled(kind: Kind, plant: Plant): Promise<{ store: Store; before: string[]; faults: readonly Fault[] }> {
-  const store = await stored(kind)
-  const before = await dump(store)
-  await store.write(await plant(store), { durable: true })
-  const { faults } = await verifyStore(store)
-  return { store, before, faults }
-}
-const fault = (key: Uint8Array, reason: string, ledger?: number): Fault => ({
-  key: hex(key),
-  reason,
-  ...(ledger !== undefined && { ledger }),
 })
+type Kind = (typeof names)[number]
 
-/** What is wrong is named, and nothing else; a repair loses nothing, and gives the bytes back. */
-async function mends(kind: Kind, plant: Plant, ...expected: Fault[]): Promise<void> {
-  const { store, before, faults } = await spoiled(kind, plant)
-  expect(faults).toEqual(expected)
-  expect(await repairStore(store)).toMatchObject({ lost: [], mended: expected.length, after: { ok: true, faults: [] } })
-  expect(await dump(store)).toEqual(before)
-}
-/** What is wrong is named, and nothing else; a repair says that it is lost, and changes nothing. */
-async function loses(kind: Kind, plant: Plant, ...expected: Fault[]): Promise<void> {
-  const { store, faults } = await spoiled(kind, plant)
-  const damaged = await dump(store)
-  expect(faults).toEqual(expected)
-  expect(await repairStore(store)).toMatchObject({ lost: expected, mended: 0, after: { ok: false, faults: expected } })
-  expect(await dump(store)).toEqual(damaged)
-}
-
-const STRAY = 'it is not known what this is'
-const CHECKSUM = 'the checksum does not match'
 const NO_BLOCK = 'no ledger that is held has this block'
 const NO_HASH = 'no transaction that is held has this hash'
 const alice = postingKey(operationsByAccount.tag, ['GALICE'])
@@ -262,7 +209,7 @@ describe('records', () => {
 })
 
 describe('a head', () => {
-  test.each(Object.keys(kinds) as Kind[])('of a store that is %s is built again', async (kind) => {
+  test.each(names)('of a store that is %s is built again', async (kind) => {
     for (const plant of [(store: Store) => [broken(store, HEAD)], () => [gone(HEAD)]]) {
       const { store, before, faults } = await spoiled(kind, plant)
       expect(faults[0]!.key).toBe('00')
