@@ -1,0 +1,400 @@
+/** From records to each kind of value that follows from them, kind by kind: the very bytes that were there, and nothing where nothing tells them. */
+import { describe, expect, test } from 'vitest'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import type { Context } from '../../src/audit/context.ts'
+import {
+  rebuildBase,
+  rebuildBlock,
+  rebuildBook,
+  rebuildDigest,
+  rebuildHashes,
+  rebuildHead,
+  rebuildLists,
+  rebuildPruned,
+} from '../../src/audit/rebuild.ts'
+import { audit } from '../../src/audit/verify.ts'
+import type { LedgerClose, Write } from '../../src/index.ts'
+import { baseWrite } from '../../src/ingest/book.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { encodeText } from '../../src/layout/head.ts'
+import {
+  baseKey,
+  blockKey,
+  bookKey,
+  bookSellerKey,
+  digestKey,
+  HEAD,
+  hashKey,
+  PRUNED,
+  postingKey,
+  postingPageKey,
+} from '../../src/layout/keys.ts'
+import { decodePage, encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
+import { unseal } from '../../src/layout/seal.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { changesByOffer, changesBySeller, offerChanges } from '../../src/resources/offer.ts'
+import { operations, operationsByAccount } from '../../src/resources/operation.ts'
+import { trades } from '../../src/resources/trade.ts'
+import { transactions } from '../../src/resources/transaction.ts'
+import { longCloses } from '../closes.ts'
+import { hex } from '../dump.ts'
+import { broken, edgeOf, gone, headOf, held, keysOf, type Plant, rowsOf, type Store, sealed, storesOf, withRows } from './support.ts'
+
+const FIRST = 5
+const COUNT = 20
+const LAST = FIRST + COUNT - 1
+/** Of each ledger one transaction, one that failed, four operations, of the first one more; offer 40 is made in the third and never changes. */
+const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
+  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
+  const [one] = close.offers!.changed!
+  const [first, failed] = close.transactions!
+  const operations = [...first!.operations!, ...(n === 0 ? [{ type: 'inflation' }] : [])]
+  const changed = n === 3 ? [one!, { ...one!, id: 40n, seller: 'GBOB' }] : [one!]
+  return { ...close, transactions: [{ ...first!, operations }, failed!], offers: { changed, removed: n % 2 === 0 ? [8n] : [] } }
+})
+/** Offers that change in the first ledgers only, and trades too: of those logs no block is left where all of them are pruned. */
+const early = closes.map((close, n): LedgerClose => {
+  const [first, failed] = close.transactions!
+  const operations = first!.operations!.filter(({ type }) => n < 4 || type !== 'manage_offer')
+  const { offers: _, ...rest } = close
+  return { ...(n < 8 ? close : rest), transactions: [{ ...first!, operations }, failed!] }
+})
+const long = longCloses(FIRST, 4)
+
+const { names, stored, planted } = storesOf({
+  whole: { closes, fileEvery: 1 },
+  unfiled: { closes, fileEvery: 1e6 },
+  'half filed': { closes, fileEvery: 120 },
+  pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
+  'pruned by blocks': { closes, oldest: FIRST + 8, fileEvery: 1 },
+  'pruned and unfiled': { closes, oldest: FIRST + 9, fileEvery: 1e6 },
+  'pruned and half filed': { closes, oldest: FIRST + 2, fileEvery: 120 },
+  'pruned to the last': { closes, oldest: LAST, fileEvery: 1 },
+  single: { closes: closes.slice(0, 1), fileEvery: 1 },
+  shorter: { closes: closes.slice(0, 16), fileEvery: 1 },
+  early: { closes: early, oldest: FIRST + 10, fileEvery: 1 },
+  long: { closes: long, fileEvery: 1 },
+  'long and half filed': { closes: long, fileEvery: 100 },
+  'long and pruned': { closes: long, oldest: FIRST + 1, fileEvery: 1 },
+  'long, pruned by pages': { closes: long, oldest: FIRST + 3, fileEvery: 1 },
+})
+type Name = (typeof names)[number]
+
+/** What an audit has learnt of a store. */
+const contextOf = async (store: Store): Promise<Context> => (await audit(store, {})).context
+const contextIn = async (kind: Name, plant: Plant = () => []): Promise<Context> => contextOf(await planted(kind, plant))
+/** Writes by key, the last one of a key: what they leave. */
+const left = (writes: readonly Write[]): Record<string, string | undefined> =>
+  Object.fromEntries(writes.map(([key, value]) => [hex(key), value && hex(value)]))
+const kept = (store: Store, keys: readonly Uint8Array[]): Record<string, string> =>
+  Object.fromEntries(keys.map((key) => [hex(key), hex(held(store, key))]))
+const longer = (key: Uint8Array, ...more: number[]): Uint8Array => Uint8Array.of(...key, ...more)
+
+describe('a block', () => {
+  const junk = encodeText('x')
+
+  test.each<[string, Name, Uint8Array]>([
+    ['of no log', 'whole', blockKey(99, 0)],
+    ['under a longer key', 'whole', longer(blockKey(operations.tag, 0), 0)],
+    ['under a shorter key', 'whole', Uint8Array.of(0x10, operations.tag, 0, 0, 0, 0, 0)],
+    ['behind a last one that is full', 'whole', blockKey(transactions.tag, 5)],
+    ['behind a last one that is not', 'whole', blockKey(operations.tag, 6)],
+    ['far behind the last', 'whole', blockKey(operations.tag, 2 ** 32)],
+    ['that was pruned', 'pruned', blockKey(transactions.tag, 0)],
+    ['that was pruned as the last', 'pruned by blocks', blockKey(transactions.tag, 1)],
+  ])('%s goes', async (_, kind, key) => {
+    const context = await contextIn(kind, () => [sealed(key, junk)])
+    expect(await rebuildBlock(context, key)).toEqual([[key, undefined]])
+  })
+
+  test('with more records than are counted is cut to those, and is left as it is with as many, with fewer, damaged or gone', async () => {
+    for (const [kind, number] of [
+      ['whole', 5],
+      ['whole', 2],
+      ['pruned', 2],
+    ] as const) {
+      const key = blockKey(operations.tag, number)
+      const rows = rowsOf(await stored(kind), operations, key)
+      const more = [...rows, { ...rows.at(-1)!, lo: rows.at(-1)!.lo + 1 }]
+      expect(left(await rebuildBlock(await contextIn(kind, () => [withRows(operations, key, more)]), key))).toEqual(
+        kept(await stored(kind), [key]),
+      )
+      for (const plant of [
+        () => [],
+        () => [withRows(operations, key, rows.slice(1))],
+        (store: Store) => [broken(store, key)],
+        () => [gone(key)],
+      ])
+        expect(await rebuildBlock(await contextIn(kind, plant), key)).toEqual([])
+    }
+  })
+
+  test('of which the first record is the last that is pruned stays', async () => {
+    const key = blockKey(trades.tag, 1)
+    expect(await rebuildBlock(await contextIn('pruned', (store) => [broken(store, key)]), key)).toEqual([])
+  })
+})
+
+describe('posting lists', () => {
+  const alice = postingKey(operationsByAccount.tag, ['GALICE'])
+  const page = (number: number, level = 0): Uint8Array => postingPageKey(operationsByAccount.tag, ['GALICE'], level, number)
+  const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
+
+  test.each(['whole', 'unfiled', 'half filed', 'long', 'long and half filed'] as const)(
+    'of a store that is %s are as they were, from the records that are filed',
+    async (kind) => {
+      const store = await stored(kind)
+      const keys = [...(await keysOf(store, 0x20)), ...(await keysOf(store, 0x21))]
+      const context = await contextIn(kind, () => keys.map(gone))
+      expect(left(await rebuildLists(context, keys))).toEqual(kept(store, keys))
+    },
+  )
+
+  test('are built once each, whether the key is that of an edge or of a page', async () => {
+    const store = await stored('long')
+    const pages = (await keysOf(store, 0x21)).filter((key) => hex(key).startsWith(hex(page(0)).slice(0, -14)))
+    expect(pages.length).toBe(1)
+    const context = await contextIn('long')
+    expect(left(await rebuildLists(context, [page(0)]))).toEqual(kept(store, [alice, page(0)]))
+    const writes = await rebuildLists(context, [page(0), alice, page(3)])
+    expect(writes.map(([key]) => hex(key))).toEqual([page(0), page(0), alice].map(hex))
+  })
+
+  test('lose what is no list, what holds nothing, and pages that are none of theirs', async () => {
+    const [none, odd] = [postingKey(operationsByAccount.tag, ['GNOBODY']), postingKey(250, ['x'])]
+    const strays = [page(1), page(0, 1), page(9, 3)]
+    const context = await contextIn('long', () => [sealed(none, encodeText('x')), ...strays.map((key) => sealed(key, full))])
+    expect(await rebuildLists(context, [odd, none])).toEqual([
+      [odd, undefined],
+      [none, undefined],
+    ])
+    const store = await stored('long')
+    expect(left(await rebuildLists(context, [alice]))).toEqual({
+      ...kept(store, [alice, page(0)]),
+      ...Object.fromEntries(strays.map((key) => [hex(key), undefined])),
+    })
+  })
+
+  test('name what was pruned as far as they still did', async () => {
+    for (const kind of ['pruned', 'pruned and half filed', 'long and pruned'] as const) {
+      const store = await stored(kind)
+      const edge = edgeOf(store, alice)
+      const short = new PostingEdge(edge.count - 1, [edge.levels[0]!.slice(0, -1), ...edge.levels.slice(1)])
+      const context = await contextIn(kind, () => [sealed(alice, encodeEdge(short))])
+      const writes = left(await rebuildLists(context, [alice]))
+      expect(writes[hex(alice)]).toBe(hex(held(store, alice)))
+    }
+  })
+
+  test('that are gone name what is left, and of an offer its last change that was pruned', async () => {
+    const store = await stored('pruned')
+    const seven = postingKey(changesByOffer.tag, [7n])
+    const context = await contextIn('pruned', () => [gone(alice), gone(seven)])
+    const writes = left(await rebuildLists(context, [alice, seven]))
+    const { since } = headOf(store)
+    const least = (key: Uint8Array, from: number): PostingEdge => {
+      const entries = edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= from)
+      return new PostingEdge(entries.length, [entries])
+    }
+    const passed = edgeOf(store, seven).levels[0]!.filter((ordinal) => ordinal < since[offerChanges.tag]!)
+    expect(writes).toEqual(
+      left([sealed(alice, encodeEdge(least(alice, since[operations.tag]!))), sealed(seven, encodeEdge(least(seven, passed.at(-1)!)))]),
+    )
+  })
+
+  test('of an offer of which also the last pruned change is damaged name what is left', async () => {
+    const store = await stored('pruned')
+    const [seven, seller] = [postingKey(changesByOffer.tag, [7n]), postingKey(changesBySeller.tag, ['GALICE'])]
+    const context = await contextIn('pruned', (spoilt) => [gone(seven), gone(seller), broken(spoilt, baseKey(7n))])
+    const since = headOf(store).since[offerChanges.tag]!
+    const writes = left(await rebuildLists(context, [seven, seller]))
+    const entries = (key: Uint8Array): number[] => edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= since)
+    expect(writes).toEqual(
+      left([seven, seller].map((key) => sealed(key, encodeEdge(new PostingEdge(entries(key).length, [entries(key)]))))),
+    )
+  })
+
+  test('of which a page is damaged name no pruned records of it, and of which pages were pruned those of the pages that are left', async () => {
+    const rebuilt = async (kind: Name, entries: readonly number[], plant: Plant): Promise<void> => {
+      const edge = PostingEdge.empty.append(entries, () => {})
+      const writes = left(await rebuildLists(await contextIn(kind, plant), [alice]))
+      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge(edge))])[hex(alice)])
+    }
+    const whole = await stored('long')
+    const all = [...decodePage(unseal(page(0), held(whole, page(0))), page(0)), ...edgeOf(whole, alice).levels[0]!]
+    const since = headOf(await stored('long and pruned')).since[operations.tag]!
+    expect([all.length > 128, all[0]! < since, since < all[127]!]).toEqual([true, true, true])
+    await rebuilt(
+      'long and pruned',
+      all.filter((ordinal) => ordinal >= since),
+      (store) => [broken(store, page(0))],
+    )
+    await rebuilt('long, pruned by pages', all.slice(128), () => [])
+  })
+})
+
+test('the numbers of lists that name pruned records are as they were', async () => {
+  for (const kind of ['pruned', 'pruned and unfiled', 'early', 'long and pruned'] as const) {
+    const context = await contextIn(kind, () => [gone(PRUNED)])
+    expect(left(rebuildPruned(context))).toEqual(kept(await stored(kind), [PRUNED]))
+  }
+})
+
+describe('entries of hashes', () => {
+  test.each(['whole', 'unfiled', 'pruned'] as const)('of a store that is %s are as they were; those of no transaction go', async (kind) => {
+    const store = await stored(kind)
+    const [keys, stray] = [await keysOf(store, 0x30), hashKey('ab'.repeat(32))]
+    const context = await contextIn(kind, () => keys.map(gone))
+    const writes = await rebuildHashes(context, [stray, ...keys])
+    expect(left(writes)).toEqual({ ...kept(store, keys), [hex(stray)]: undefined })
+    expect(writes.length).toBe(keys.length + 1)
+    const asked = [hashKey(hashOf(LAST, 1)), hashKey(hashOf(LAST, 2))]
+    expect(left(await rebuildHashes(context, asked))).toEqual(kept(store, asked))
+  })
+
+  test('say whether the transaction failed', async () => {
+    const context = await contextIn('whole')
+    const [one, failed] = [hashKey(hashOf(FIRST + 3, 1)), hashKey(hashOf(FIRST + 3, 2))]
+    expect(await rebuildHashes(context, [one])).toEqual([sealed(one, encodeHash({ ordinal: 3, failed: false }))])
+    expect(await rebuildHashes(context, [failed])).toEqual([sealed(failed, encodeHash({ ordinal: 3, failed: true }))])
+  })
+})
+
+describe('the book', () => {
+  const keysOfBook = async (store: Store): Promise<Uint8Array[]> => [...(await keysOf(store, 0x40)), ...(await keysOf(store, 0x41))]
+  const [stray, back] = [bookKey('GBOB', 6n), bookSellerKey(6n)]
+
+  test.each(['whole', 'unfiled', 'pruned', 'pruned to the last', 'early'] as const)('of a store that is %s is as it was', async (kind) => {
+    const store = await stored(kind)
+    const keys = await keysOfBook(store)
+    expect(keys.length).toBe(4)
+    const context = await contextIn(kind, () => [...keys.map(gone), sealed(stray, encodeText('x')), sealed(back, encodeText('GBOB'))])
+    expect(left(await rebuildBook(context))).toEqual({ ...kept(store, keys), [hex(stray)]: undefined, [hex(back)]: undefined })
+  })
+
+  test('does not hold what was removed', async () => {
+    const context = await contextIn('whole', () => [sealed(bookSellerKey(8n), encodeText('GALICE'))])
+    expect(left(await rebuildBook(context))).toEqual({
+      ...kept(await stored('whole'), await keysOfBook(await stored('whole'))),
+      [hex(bookSellerKey(8n))]: undefined,
+    })
+  })
+
+  test('is left as it is where changes are lost, and an offer where that is all that is known of it', async () => {
+    const context = await contextIn('whole', () => [gone(blockKey(offerChanges.tag, 1)), gone(bookKey('GALICE', 7n))])
+    expect(await rebuildBook(context)).toEqual([])
+    const store = await stored('pruned')
+    const unsure = await contextIn('pruned', (spoilt) => [broken(spoilt, baseKey(40n)), gone(bookKey('GALICE', 7n))])
+    expect(left(await rebuildBook(unsure))).toEqual(kept(store, [bookKey('GALICE', 7n), bookSellerKey(7n)]))
+    const missed = await contextIn('pruned', () => [gone(baseKey(40n)), gone(bookKey('GALICE', 7n))])
+    expect(left(await rebuildBook(missed))).toEqual(kept(store, [bookKey('GALICE', 7n), bookSellerKey(7n)]))
+  })
+})
+
+describe('the last change of an offer that was pruned', () => {
+  const [seven, forty] = [baseKey(7n), baseKey(40n)]
+
+  test('is the offer of the book, where it did not change since', async () => {
+    const store = await stored('pruned')
+    for (const plant of [() => [gone(forty)], (spoilt: Store) => [broken(spoilt, forty)]])
+      expect(left(await rebuildBase(await contextIn('pruned', plant), forty))).toEqual(kept(store, [forty]))
+    expect(await rebuildBase(await contextIn('pruned', () => [gone(seven)]), seven)).toEqual([])
+  })
+
+  test('is a removal, where it did not change since and the book does not have it', async () => {
+    const eight = baseKey(8n)
+    const store = await stored('early')
+    const [row] = rowsOf(store, offerChanges, eight)
+    const [expected] = [baseWrite(8n, { ...row!, sides: ['', '8', '', ''] }, row!.hi * 2 ** 32 + row!.lo)]
+    expect(await rebuildBase(await contextIn('early', () => [gone(eight)]), eight)).toEqual([expected])
+    expect(row!.lo).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['an offer that did not change before', 'pruned', baseKey(9n)],
+    ['an offer of a store that is whole', 'whole', seven],
+    ['no offer', 'pruned', Uint8Array.of(0x42, 1)],
+    ['more than an offer', 'pruned', Uint8Array.of(0x42, ...bookKey('GBOB', 40n).subarray(1))],
+  ] as const)('of %s goes', async (_, kind, key) => {
+    const context = await contextIn(kind, () => [sealed(key, encodeText('x'))])
+    expect(await rebuildBase(context, key)).toEqual([[key, undefined]])
+  })
+})
+
+describe('a digest', () => {
+  test.each<[string, Name, Uint8Array]>([
+    ['before the first ledger', 'whole', digestKey(FIRST - 1)],
+    ['after the last one', 'whole', digestKey(LAST + 1)],
+    ['that was pruned', 'pruned', digestKey(FIRST + 5)],
+    ['under a longer key', 'whole', longer(digestKey(FIRST + 2), 0)],
+    ['under a shorter key', 'whole', Uint8Array.of(0x50, 0, 0)],
+  ])('%s goes', async (_, kind, key) => {
+    const context = await contextIn(kind)
+    expect(await rebuildDigest(context, key)).toEqual([[key, undefined]])
+  })
+
+  test('that is damaged or gone is as it was; one that is whole stays, whatever it says', async () => {
+    for (const [kind, sequence] of [
+      ['whole', FIRST],
+      ['whole', FIRST + 9],
+      ['whole', LAST],
+      ['pruned', FIRST + 6],
+    ] as const) {
+      const key = digestKey(sequence)
+      for (const plant of [() => [gone(key)], (store: Store) => [broken(store, key)], () => [sealed(key, encodeText('short'))]])
+        expect(left(await rebuildDigest(await contextIn(kind, plant), key))).toEqual(kept(await stored(kind), [key]))
+      const other = encodeDigest(sequence, new Uint8Array(32))
+      for (const plant of [() => [], () => [[key, other]] as const])
+        expect(await rebuildDigest(await contextIn(kind, plant), key)).toEqual([])
+    }
+  })
+
+  test('of a ledger that cannot be read stays lost, and that of its neighbour does not', async () => {
+    const [one, next] = [digestKey(FIRST + 9), digestKey(FIRST + 12)]
+    const context = await contextIn('whole', () => [gone(one), gone(next), gone(blockKey(trades.tag, 2))])
+    expect(await rebuildDigest(context, one)).toEqual([])
+    expect(left(await rebuildDigest(context, next))).toEqual(kept(await stored('whole'), [next]))
+  })
+})
+
+describe('a head', () => {
+  test.each(names)('of a store that is %s is as it was', async (kind) => {
+    const context = await contextIn(kind, () => [gone(HEAD)])
+    expect(left(await rebuildHead(context))).toEqual(kept(await stored(kind), [HEAD]))
+  })
+
+  test('is that of the newest ledgers that are there', async () => {
+    for (const plant of [() => [gone(blockKey(ledgers.tag, 2))], (store: Store) => [broken(store, blockKey(ledgers.tag, 2))]]) {
+      const context = await contextIn('whole', async (store) => [...(await plant(store)), gone(HEAD)])
+      expect(left(await rebuildHead(context))).toEqual(kept(await stored('shorter'), [HEAD]))
+    }
+    const context = await contextIn('whole', () => [0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))))
+    expect(await rebuildHead(context)).toEqual([])
+  })
+
+  test('says that all is there where no digest says otherwise', async () => {
+    const store = await stored('pruned')
+    const digests = await keysOf(store, 0x50)
+    const [write] = await rebuildHead(await contextIn('pruned', () => digests.map(gone)))
+    const whole = await planted('whole', () => [write!])
+    expect(headOf(whole)).toEqual({ ...headOf(await stored('whole')), since: headOf(await stored('whole')).since })
+  })
+
+  test('takes a damaged first block for one whose records are all held', async () => {
+    const key = blockKey(operations.tag, 1)
+    const [write] = await rebuildHead(await contextIn('pruned', (store) => [broken(store, key), gone(HEAD)]))
+    const head = headOf(await stored('pruned'))
+    expect(headOf(await planted('pruned', () => [write!]))).toEqual({
+      ...head,
+      since: head.since.map((since, tag) => (tag === operations.tag ? 16 : since)),
+    })
+  })
+
+  test('has lists filed up to where nothing is known of them', async () => {
+    const [write] = await rebuildHead(await contextIn('half filed', () => [gone(blockKey(ledgers.tag, 0)), gone(HEAD)]))
+    const head = headOf(await planted('half filed', () => [write!]))
+    expect([head.first, head.oldest, head.last]).toEqual([FIRST, FIRST, LAST])
+  })
+})
