@@ -12,6 +12,7 @@ import type { Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
 import { putTogether } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
+import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -160,8 +161,12 @@ function compareRows({ findings }: Context, stored: Stored, resource: Resource<a
 
 /** The highest offer id after a ledger; -1 where that before it is not known. */
 function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bigint): bigint {
-  const top = of(offerChanges).reduce((most, { sides }) => (BigInt(sides[1]!) > most ? BigInt(sides[1]!) : most), before)
-  const said = BigInt(ledger.sides[1]!)
+  let top = before
+  for (const { sides } of of(offerChanges)) {
+    const id = parseId(sides[1]!)
+    if (id !== undefined && id > top) top = id
+  }
+  const said = parseId(ledger.sides[1]!) ?? -1n
   const { head, findings } = context
   const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
   if (known ? said !== top : said < top)

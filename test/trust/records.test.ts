@@ -493,6 +493,25 @@ describe('the highest offer id', () => {
       if (kind === 'whole' || n === 10) expect((await saidOf(kind, ledgerWith(FIRST + n, top(id))))[0]).toEqual(said(FIRST + n)[0])
   })
 
+  test('that is no number is named, and so is an offer whose id is none', async () => {
+    const sequence = FIRST + 9
+    expect(
+      await saidOf(
+        'whole',
+        ledgerWith(
+          sequence,
+          side(1, () => 'x'),
+        ),
+      ),
+    ).toEqual(said(sequence))
+    const plant = changed(
+      offerChanges,
+      22,
+      side(1, () => 'x'),
+    )
+    expect(await saidOf('whole', plant)).toEqual([fault(blockKey(offerChanges.tag, 1), askew('offer change'), sequence + 1)])
+  })
+
   test('of the first ledger is that of its offers, unless it is the first that is left', async () => {
     for (const id of [0n, 8n, 9n]) {
       const plant = both(ledgerWith(FIRST, top(id)), (store) => [headWith(store, { topOffer: String(id) })])
