@@ -8,7 +8,7 @@ import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
 import { emptyHead, encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import { baseKey, blockKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
+import { baseKey, blockKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
@@ -16,7 +16,7 @@ import { takeApart } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges } from '../resources/offer.ts'
+import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
@@ -142,18 +142,34 @@ const offerOf = (key: Uint8Array): unknown => readTuple(key.subarray(1))?.at(-1)
 
 /** The last pruned change of an offer, from the book, where that shows it still; behind a later change it is lost. */
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
-  const { head, reader } = context
+  const { head, reader, store, unread } = context
   const id = offerOf(key)
   if (typeof id !== 'bigint' || !equal(key, baseKey(id))) return [[key, undefined]]
   const ordinal = await lastPruned(context, id)
   if (ordinal === undefined) return [[key, undefined]]
+  if (unread.any(offerChanges.tag)) return []
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
     const place = await reader.run((read) => read.at(offerChanges, later))
     if (place.block.side(place.at, 1) === String(id)) return []
   }
-  const block = await reader.run((read) => read.offer(id))
-  const row = block?.row(0) ?? { hi: 0, lo: 0, index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
+  const held = await inBook(store, id)
+  if (held === undefined) return []
+  const row = held ?? { hi: 0, lo: 0, index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
   return [baseWrite(id, row, ordinal)]
+}
+
+/** An offer of the book, whether or not its seller is told; null where there is none, undefined where it is damaged, or only its seller is there. */
+async function inBook(store: Store, id: bigint): Promise<Row | null | undefined> {
+  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x40), lt: Uint8Array.of(0x41) }))
+    for (const [key, value] of entries) {
+      if (offerOf(key) !== id) continue
+      try {
+        return new Block(offers, unseal(key, value), key).row(0)
+      } catch {
+        return undefined
+      }
+    }
+  return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
 }
 
 /** A digest that is damaged is taken again from the records; one that says otherwise than they do is evidence, and stays. */
@@ -179,8 +195,9 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
       const block = await readBlock(store, ledgers, number)
       if (block) blocks.set(number, block)
     }
-  const [newest, block] = [...blocks].at(-1) ?? []
-  if (newest === undefined || block === undefined) return []
+  const newest = [...blocks.keys()].at(-1) ?? -1
+  const block = blocks.get(newest)
+  if (block === undefined) return []
   const at = block.count - 1
   const last = block.hi(at)
   const first = last - (newest * (1 << ledgers.shift) + at)
@@ -191,13 +208,12 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const filed = Math.max(Number(block.side(at, 2)), oldest === first ? 0 : oldest - 1)
   const row = filed - first
   const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
-  const filedCounts =
-    filed < oldest || !filing
-      ? since
-      : filing
-          .side(row % (1 << ledgers.shift), 0)
-          .split(',')
-          .map(Number)
+  const filedCounts = filing
+    ? filing
+        .side(row % (1 << ledgers.shift), 0)
+        .split(',')
+        .map(Number)
+    : since
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer: block.side(at, 1), filed, filedCounts }
   return [[HEAD, encodeHead(head)]]
 }
