@@ -4,7 +4,7 @@
  * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
  * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on.
  */
-import { equal, hex, unhex } from '../bytes.ts'
+import { equal, hex, same, unhex } from '../bytes.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint } from '../layout/head.ts'
 import { digestKey, FORMAT, HEAD, INTENT, MARK } from '../layout/keys.ts'
@@ -56,12 +56,13 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
   const gone = new Map<string, Fault>()
   let cutAfter: number | undefined
   let { report, context } = await audit(store, all)
-  for (let round = 0; round < ROUNDS && (!report.ok || report.unfinished === 'repair'); round++) {
+  for (let round = 0; round < ROUNDS && !report.ok; round++) {
     for (const fault of report.faults) named.set(fault.key, fault)
+    // A note says what is beside the store; what lies within under its key is a stray.
+    const within = (await store.get(MARK)) !== undefined
     let changed = await mend(
       context,
-      // A note says what is beside the store; a stray under its key lies within.
-      report.faults.filter(({ key, reason }) => key !== hex(MARK) || reason === STRAY),
+      report.faults.filter(({ key }) => within || key !== hex(MARK)),
       gone,
     )
     if (!changed && cut && cutAfter === undefined) {
@@ -77,7 +78,8 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
   const left = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
   const lost = [...new Map([...gone, ...left.map((fault) => [fault.key, fault] as const)]).values()]
   const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
-  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: report }
+  const { unfinished: _, ...after } = report
+  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after }
 }
 
 const begun: Write = [INTENT, encodeIntent({ repair: true })]
@@ -89,8 +91,11 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   const strays = faults.filter((fault) => isStray(fault)).map(({ key }) => unhex(key))
   const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
   const of = (...first: number[]): Uint8Array[] => keys.filter((key) => first.includes(key[0]!))
-  // Without the head nothing else can be judged.
-  if (keys.some((key) => equal(key, HEAD))) return commit(context, await rebuildHead(context))
+  if (keys.some((key) => equal(key, HEAD))) {
+    // Without the head nothing else can be judged. One that is as the ledgers have it and still not right is short of ledgers that are lost.
+    const [write] = await rebuildHead(context)
+    return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
+  }
   const parts: (readonly Write[])[] = []
   if (of(0x01).length > 0) parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes))]])
   for (const key of of(0x10)) parts.push(await rebuildBlock(context, key))
@@ -99,7 +104,8 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   if (forgotten.length > 0 || of(0x03).length > 0) parts.push(rebuildPruned(context))
   if (of(0x30).length > 0) parts.push(await rebuildHashes(context, of(0x30)))
   if (of(0x40, 0x41).length > 0) parts.push(await rebuildBook(context))
-  for (const key of of(0x42)) parts.push(await rebuildBase(context, key))
+  // The last change of an offer is judged by the list of its changes: it is looked at when that is whole.
+  if (lists.length === 0) for (const key of of(0x42)) parts.push(await rebuildBase(context, key))
   for (const key of of(0x50)) parts.push(await rebuildDigest(context, key))
   parts.push(strays.map((key) => [key, undefined]))
   return commit(context, parts.flat())

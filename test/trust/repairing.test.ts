@@ -1,0 +1,468 @@
+/** What a repair says it did: what was mended, what is lost, where history was cut; and that it writes what it must, in the order it must. */
+import { describe, expect, test } from 'vitest'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { type Fault, type LedgerClose, openLedger, repairStore, type Write } from '../../src/index.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
+import { encodeEra, encodeFormat, encodeIntent, encodeMark, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
+import {
+  baseKey,
+  blockKey,
+  bookKey,
+  bookSellerKey,
+  digestKey,
+  ERA,
+  FORMAT,
+  HEAD,
+  hashKey,
+  INTENT,
+  MARK,
+  PRUNED,
+  postingKey,
+} from '../../src/layout/keys.ts'
+import { indexes, logs } from '../../src/logs.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
+import { operations, operationsByAccount } from '../../src/resources/operation.ts'
+import { trades, tradesByOffer } from '../../src/resources/trade.ts'
+import { dump, hex } from '../dump.ts'
+import {
+  broken,
+  CHECKSUM,
+  edgeOf,
+  fault,
+  gone,
+  headOf,
+  headWith,
+  held,
+  keysOf,
+  type Plant,
+  STRAY,
+  type Store,
+  sealed,
+  storesOf,
+} from './support.ts'
+
+const FIRST = 5
+const COUNT = 20
+const LAST = FIRST + COUNT - 1
+/** Trades in the first six ledgers only, and an offer that is made in the third and never changes. */
+const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
+  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
+  const [first, failed] = close.transactions!
+  const own = first!.operations!.filter(({ type }) => n < 6 || type !== 'manage_offer')
+  const [one] = close.offers!.changed!
+  const changed = n === 2 ? [one!, { ...one!, id: 40n, seller: 'GBOB' }] : [one!]
+  return { ...close, transactions: [{ ...first!, operations: own }, failed!], offers: { changed, removed: [8n] } }
+})
+
+const { names, stored, planted, mends, loses } = storesOf({
+  whole: { closes, fileEvery: 1 },
+  pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
+  'cut to 8': { closes: closes.slice(0, 8), fileEvery: 1 },
+  'cut to 7 and pruned': { closes: closes.slice(0, 7), oldest: FIRST + 6, fileEvery: 1 },
+  'cut to 19': { closes: closes.slice(0, 19), fileEvery: 1 },
+  empty: { closes: [], fileEvery: 1 },
+})
+type Name = (typeof names)[number]
+
+/** The store, with what is written to it: a batch a list. */
+function watched(store: Store): { store: Store; batches: (readonly Write[])[] } {
+  const batches: (readonly Write[])[] = []
+  const write: Store['write'] = (batch, options) => {
+    batches.push(batch)
+    expect(options.durable).toBe(true)
+    return store.write(batch, options)
+  }
+  return { store: Object.assign(Object.create(store) as Store, { write }), batches }
+}
+
+/** The store, with how often it was looked at from its beginning. */
+function counted(store: Store): { store: Store; audits: () => number } {
+  let audits = 0
+  const get: Store['get'] = (key) => {
+    if (hex(key) === hex(FORMAT)) audits++
+    return store.get(key)
+  }
+  return { store: Object.assign(Object.create(store) as Store, { get }), audits: () => audits }
+}
+
+/** The store, with a note beside it. */
+function noted(store: Store, first?: Uint8Array): { store: Store; note: () => Uint8Array | undefined } {
+  let bytes = first
+  const note = {
+    read: () => bytes,
+    write(next: Uint8Array) {
+      bytes = next
+    },
+  }
+  return { store: Object.assign(Object.create(store) as Store, { note }), note: () => bytes }
+}
+
+const one = hashKey(hashOf(FIRST + 9, 1))
+const block = blockKey(operations.tag, 2)
+
+describe('a repair', () => {
+  test('of what is whole writes only that none is under way, and how far history reaches', async () => {
+    for (const [kind, last] of [
+      ['whole', LAST],
+      ['pruned', LAST],
+      ['empty', 0],
+    ] as const) {
+      const before = await stored(kind)
+      const { store, batches } = watched(await stored(kind))
+      const { store: beside, note } = noted(store)
+      const report = await repairStore(beside)
+      expect(report).toMatchObject({ mended: 0, lost: [], after: { ok: true } })
+      expect(Object.keys(report)).toEqual(['mended', 'lost', 'after'])
+      expect(batches).toEqual([[[INTENT, undefined]]])
+      expect(note()).toEqual(encodeMark({ last }))
+      expect(await dump(store)).toEqual(await dump(before))
+    }
+  })
+
+  test('says under its own intent what it does, and is done when it ends', async () => {
+    const { store, batches } = watched(await planted('whole', () => [gone(one), gone(HEAD)]))
+    const report = await repairStore(store)
+    expect(report).toMatchObject({ mended: 2, lost: [] })
+    expect(report.after).not.toHaveProperty('unfinished')
+    const intent = [INTENT, encodeIntent({ repair: true })]
+    expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(one)], ['02']])
+    expect(batches.map(([first]) => first)).toEqual([intent, intent, [INTENT, undefined]])
+    expect(await dump(store)).toEqual(await dump(await stored('whole')))
+  })
+
+  test('that was begun is done with, also where nothing is left to do', async () => {
+    for (const plant of [() => [], () => [gone(one)]] as readonly Plant[]) {
+      const store = await planted('whole', async (spoilt) => [...(await plant(spoilt)), [INTENT, encodeIntent({ repair: true })]])
+      const { lost, after } = await repairStore(store)
+      expect([lost, after.ok, after.unfinished]).toEqual([[], true, undefined])
+      expect(await dump(store)).toEqual(await dump(await stored('whole')))
+    }
+  })
+
+  test('counts what it mended and lists what it could not', async () => {
+    const evidence = digestKey(FIRST + 3)
+    const plant: Plant = (store) => [
+      gone(one),
+      gone(bookKey('GALICE', 7n)),
+      broken(store, postingKey(operationsByAccount.tag, ['GBOB'])),
+      [evidence, encodeDigest(FIRST + 3, new Uint8Array(32))],
+      gone(block),
+    ]
+    const lost = [
+      fault(evidence, 'the records of the ledger are not those that were digested', FIRST + 3),
+      fault(block, 'a block of the operation log is missing', FIRST + 8),
+    ]
+    const told: Fault[] = []
+    const report = await repairStore(await planted('whole', plant), { onFault: (one) => told.push(one), maxFaults: 1 })
+    expect(report).toMatchObject({ lost, after: { ok: false, faults: lost, faultCount: 2 } })
+    // Of a list that names what cannot be read nothing is said but that it is damaged: it is built again without.
+    expect(told.length).toBe(report.mended + 2)
+    expect(new Set(told.map(({ key }) => key)).size).toBe(told.length)
+  })
+
+  test('ends with the reason of its signal', async () => {
+    const store = await planted('whole', () => [gone(one)])
+    await expect(repairStore(store, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+    expect(await store.get(one)).toBeUndefined()
+  })
+
+  test('ends with it also between two rounds', async () => {
+    const stop = new AbortController()
+    const store = await planted('whole', () => [gone(one)])
+    const write: Store['write'] = (batch, options) => {
+      stop.abort(new Error('enough'))
+      return store.write(batch, options)
+    }
+    const stopping = Object.assign(Object.create(store) as Store, { write })
+    await expect(repairStore(stopping, { signal: stop.signal })).rejects.toThrow('enough')
+    expect(hex(held(store, INTENT))).toBe(hex(encodeIntent({ repair: true })))
+  })
+
+  test.each<[string, Name, boolean, Plant, number]>([
+    ['nothing is wrong', 'whole', false, () => [], 1],
+    ['all is mended at once', 'whole', false, () => [gone(one)], 2],
+    ['nothing can be mended', 'whole', false, () => [gone(block)], 1],
+    ['nothing can be mended, and nothing cut', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 1],
+    ['what is damaged is lost without its ledger', 'pruned', true, () => [gone(baseKey(7n))], 1],
+    ['history is cut', 'whole', true, () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]], 3],
+    ['no head can be built', 'whole', false, () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)], 1],
+  ])('looks at a store no more often than it must: where %s', async (_, kind, cut, plant, times) => {
+    const { store, audits } = counted(await planted(kind, plant))
+    await repairStore(store, { cut })
+    expect(audits()).toBe(times)
+  })
+
+  test('looks once at a store whose note alone is damaged', async () => {
+    const { store, audits } = counted(noted(await stored('whole'), Uint8Array.of(1, 2, 3, 4, 5, 6)).store)
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(MARK, CHECKSUM)] })
+    expect(audits()).toBe(1)
+  })
+
+  test('writes ten thousand values at a time, each time under its intent', async () => {
+    const strays = Array.from({ length: 10_001 }, (_, n): Write => sealed(Uint8Array.of(0x77, n >> 8, n & 255), encodeText('x')))
+    const { store, batches } = watched(await planted('whole', () => strays))
+    expect(await repairStore(store)).toMatchObject({ mended: 10_001, lost: [] })
+    expect(batches.map(({ length }) => length)).toEqual([10_001, 2, 1])
+    expect(batches.slice(0, 2).map(([first]) => first)).toEqual(Array(2).fill([INTENT, encodeIntent({ repair: true })]))
+    expect(await dump(store)).toEqual(await dump(await stored('whole')))
+  })
+})
+
+describe('damage that shows what it is', () => {
+  test('leaves what it is beside as it was', async () => {
+    const format = encodeFormat(fingerprint(logs, indexes), 'Public Network')
+    const store = await planted('whole', () => [[FORMAT, format], sealed(Uint8Array.of(1, 1), encodeText('x'))])
+    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(hex(held(store, FORMAT))).toBe(hex(format))
+    await mends('whole', () => [sealed(PRUNED, encodePruned({}))], fault(PRUNED, STRAY))
+  })
+
+  const flipped = (key: Uint8Array): Write => {
+    const [, value] = sealed(key, encodeText('x')) as [Uint8Array, Uint8Array]
+    value[0]! ^= 1
+    return [key, value]
+  }
+
+  test.each([
+    ['of no kind', Uint8Array.of(0x77, 1)],
+    ['of no kind before the lists', Uint8Array.of(0x11, 1)],
+    ['under a longer key of the head', Uint8Array.of(0, 1)],
+    ['under a longer key of the format', Uint8Array.of(1, 1)],
+    ['under a longer key of the intent', Uint8Array.of(2, 1)],
+    ['of an era', ERA],
+    ['of a mark', MARK],
+    ['of an intent', INTENT],
+    ['without a key', new Uint8Array(0)],
+  ])('%s goes', async (_, key) => {
+    await mends('whole', () => [flipped(key)], fault(key, CHECKSUM))
+  })
+
+  test('is not an era that is whole', async () => {
+    const store = await planted('whole', () => [[ERA, encodeEra(3)], gone(one)])
+    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(hex(held(store, ERA))).toBe(hex(encodeEra(3)))
+  })
+
+  test.each<[string, Name, (store: Store) => Uint8Array | Promise<Uint8Array>]>([
+    ['a format', 'whole', () => FORMAT],
+    ['a head', 'whole', () => HEAD],
+    ['a head of a pruned store', 'pruned', () => HEAD],
+    ['the numbers of lists that were pruned', 'pruned', () => PRUNED],
+    ['a list', 'whole', () => postingKey(operationsByAccount.tag, ['GALICE'])],
+    ['an entry of a hash', 'pruned', () => one],
+    ['an offer', 'pruned', () => bookKey('GALICE', 7n)],
+    ['the seller of an offer', 'pruned', () => bookSellerKey(7n)],
+  ])('in %s is mended', async (_, kind, keyOf) => {
+    const key = await keyOf(await stored(kind))
+    await mends(kind, (store) => [broken(store, key)], fault(key, CHECKSUM))
+  })
+
+  test('in all kinds at once is mended at once', async () => {
+    const keys = [FORMAT, one, bookKey('GALICE', 7n), bookSellerKey(7n), PRUNED, hashKey(hashOf(FIRST + 9, 2))]
+    const { store, batches } = watched(await planted('pruned', (spoilt) => keys.map((key) => broken(spoilt, key))))
+    expect(await repairStore(store)).toMatchObject({ mended: 6, lost: [], after: { ok: true } })
+    expect(batches.length).toBe(2)
+    expect(await dump(store)).toEqual(await dump(await stored('pruned')))
+  })
+})
+
+describe('a list of which only its number tells', () => {
+  const forgotten = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+
+  test('is lost, and asked for no longer', async () => {
+    const key = postingKey(tradesByOffer.tag, [7n])
+    const store = await planted('pruned', () => [gone(key)])
+    const report = await repairStore(store)
+    expect(report).toMatchObject({ mended: 0, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true, faults: [] } })
+    const numbers = JSON.parse(
+      Buffer.from(held(await stored('pruned'), PRUNED))
+        .toString('latin1')
+        .replace(/\}.*$/s, '}'),
+    )
+    const { [tradesByOffer.tag]: count, ...others } = numbers
+    expect(count).toBe(1)
+    expect(hex(held(store, PRUNED))).toBe(hex(encodePruned(others)))
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+  })
+
+  test('and one that is mended are told apart', async () => {
+    const key = postingKey(tradesByOffer.tag, [7n])
+    const store = await planted('pruned', () => [gone(key), gone(one)])
+    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true } })
+  })
+})
+
+describe('what only pruned ledgers told', () => {
+  const key = baseKey(7n)
+
+  test('is lost where a later change hides it', async () => {
+    await loses('pruned', () => [gone(key)], fault(key, 'the last change of an offer that was pruned is missing'))
+  })
+
+  test('is found in the book where the offer did not change since', async () => {
+    const forty = baseKey(40n)
+    await mends('pruned', () => [gone(forty)], fault(forty, 'the last change of an offer that was pruned is missing'))
+    await mends('pruned', (store) => [broken(store, forty)], fault(forty, CHECKSUM))
+  })
+
+  test('of an offer is kept where the list of its changes is gone, and names it', async () => {
+    const list = postingKey(changesByOffer.tag, [7n])
+    const store = await planted('pruned', () => [gone(list)])
+    const before = await stored('pruned')
+    const since = headOf(before).since[offerChanges.tag]!
+    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [], after: { ok: true } })
+    expect(hex(held(store, key))).toBe(hex(held(before, key)))
+    const entries = edgeOf(before, list).levels[0]!
+    const last = entries.filter((ordinal) => ordinal < since).at(-1)!
+    expect(edgeOf(store, list).levels).toEqual([entries.filter((ordinal) => ordinal >= last)])
+  })
+})
+
+describe('history that is cut', () => {
+  const missing = 'a block of the operation log is missing'
+
+  test('ends before the first ledger that is lost, and what was lost is said to be so no longer', async () => {
+    const { store, batches } = watched(
+      await planted('whole', () => [gone(blockKey(operations.tag, 2)), gone(blockKey(operations.tag, 3)), gone(one)]),
+    )
+    const report = await repairStore(store, { cut: true })
+    expect(headOf(await stored('cut to 8')).last).toBe(FIRST + 7)
+    expect(report).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { ok: true, last: FIRST + 7, ledgers: 8 } })
+    expect(await dump(store)).toEqual(await dump(await stored('cut to 8')))
+    expect(batches.at(-1)).toEqual([[INTENT, undefined]])
+    const digests = Array.from({ length: COUNT - 8 }, (_, n) => hex(digestKey(FIRST + 8 + n)))
+    expect(batches[0]!.map(([key]) => hex(key))).toEqual(['02', ...digests, '00'])
+  })
+
+  test('leaves lost what was lost before', async () => {
+    const base = baseKey(7n)
+    const report = await repairStore(await planted('pruned', () => [gone(base), gone(block)]), { cut: true })
+    expect(report).toMatchObject({
+      cutAfter: FIRST + 7,
+      lost: [fault(base, 'the last change of an offer that was pruned is missing')],
+      after: { ok: false, last: FIRST + 7 },
+    })
+  })
+
+  test('of a pruned store ends there too, but not before the first ledger that is left', async () => {
+    const lost = blockKey(operations.tag, 2)
+    const { faults } = (await repairStore(await planted('pruned', () => [gone(lost)]))).after
+    expect(faults).toEqual([fault(lost, missing, FIRST + 8)])
+    const report = await repairStore(await planted('pruned', () => [gone(lost)]), { cut: true })
+    expect(report).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { ok: true, oldest: FIRST + 6, last: FIRST + 7 } })
+    const first = blockKey(operations.tag, 1)
+    const none = await repairStore(await planted('pruned', () => [gone(first)]), { cut: true })
+    expect(none).toMatchObject({ lost: [{ key: hex(first), ledger: FIRST + 6 }], after: { ok: false, last: LAST } })
+    expect(none).not.toHaveProperty('cutAfter')
+  })
+
+  test('may lose no more than the newest ledger, and may keep no more than the oldest', async () => {
+    const spoiltLast: Plant = () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]]
+    const store = await planted('whole', spoiltLast)
+    expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: LAST - 1, after: { ok: true, last: LAST - 1 } })
+    expect(await dump(store)).toEqual(await dump(await stored('cut to 19')))
+    const second: Plant = () => [[digestKey(FIRST + 7), encodeDigest(FIRST + 7, new Uint8Array(32))]]
+    const shorter = await planted('pruned', second)
+    expect(await repairStore(shorter, { cut: true })).toMatchObject({
+      lost: [],
+      cutAfter: FIRST + 6,
+      after: { oldest: FIRST + 6, last: FIRST + 6 },
+    })
+    expect(await dump(shorter)).toEqual(await dump(await stored('cut to 7 and pruned')))
+  })
+
+  test('is cut only where that is asked for, and only where a ledger is lost', async () => {
+    const told = await repairStore(await planted('whole', () => [gone(block)]))
+    expect(told).toMatchObject({ lost: [fault(block, missing, FIRST + 8)], after: { ok: false, last: LAST } })
+    expect(told).not.toHaveProperty('cutAfter')
+    const mended = await repairStore(await planted('whole', () => [gone(one)]), { cut: true })
+    expect(mended).toMatchObject({ mended: 1, lost: [], after: { ok: true, last: LAST } })
+    expect(mended).not.toHaveProperty('cutAfter')
+    const base = baseKey(7n)
+    const kept = await repairStore(await planted('pruned', () => [gone(base)]), { cut: true })
+    expect(kept).toMatchObject({ mended: 0, lost: [{ key: hex(base) }], after: { ok: false, last: LAST } })
+    expect(kept).not.toHaveProperty('cutAfter')
+  })
+
+  test('is noted beside the store, and what was noted there of ledgers that were cut is not said to be lost', async () => {
+    const { store, note } = noted(await planted('whole', () => [gone(block)]), encodeMark({ last: LAST }))
+    expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { last: FIRST + 7 } })
+    expect(note()).toEqual(encodeMark({ last: FIRST + 7 }))
+  })
+})
+
+describe('ledgers that are gone', () => {
+  const text = `ledgers ${LAST + 1} to ${LAST + 3} were held, and are gone`
+
+  test('are lost, and asked for no longer', async () => {
+    const { store, note } = noted(await stored('whole'), encodeMark({ last: LAST + 3 }))
+    const report = await repairStore(store)
+    expect(report).toMatchObject({ mended: 0, lost: [fault(MARK, text)], after: { ok: false } })
+    expect(note()).toEqual(encodeMark({ last: LAST }))
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [], after: { ok: true } })
+  })
+
+  test('are no matter of a value within the store under the key of the note', async () => {
+    const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText('x')), gone(one)]), encodeMark({ last: LAST + 3 }))
+    const report = await repairStore(store)
+    expect(report.lost).toEqual([fault(MARK, text)])
+    expect(report.mended).toBe(1)
+  })
+
+  test('are all of them where the blocks of ledgers are gone: then there is no head to build', async () => {
+    const blocks = [0, 1, 2].map((number) => blockKey(ledgers.tag, number))
+    const { lost, mended } = await repairStore(await planted('whole', () => [...blocks.map(gone), gone(HEAD)]))
+    expect([lost[0], mended]).toEqual([fault(HEAD, 'the head is missing'), 0])
+  })
+})
+
+describe('a head that is damaged', () => {
+  test('is built first, and what it hid is mended then', async () => {
+    const stray = hashKey('ab'.repeat(32))
+    const store = await planted('whole', (spoilt) => [
+      headWith(spoilt, { hash: 'ab' }),
+      gone(one),
+      gone(digestKey(FIRST + 3)),
+      sealed(stray, encodeText('x')),
+    ])
+    expect(await repairStore(store)).toMatchObject({ lost: [], after: { ok: true } })
+    expect(await dump(store)).toEqual(await dump(await stored('whole')))
+  })
+
+  test('with the newest ledgers lost is not taken for whole: what names them stays, and is said to be lost', async () => {
+    const rest = blockKey(ledgers.tag, 2)
+    const store = await planted('whole', (spoilt) => [gone(rest), broken(spoilt, HEAD)])
+    const { lost, after } = await repairStore(store)
+    expect(lost).toContainEqual(fault(HEAD, 'the head is older than the ledgers that are there'))
+    expect([after.ok, after.last]).toEqual([false, FIRST + 15])
+    const before = await dump(await stored('whole'))
+    const kept = before.filter((line) => !line.startsWith('00=') && !line.startsWith(hex(rest)))
+    expect((await dump(store)).filter((line) => !line.startsWith('00='))).toEqual(kept)
+  })
+
+  test('is built by itself, and what else was found is mended after', async () => {
+    const digest = digestKey(FIRST + 3)
+    const { store, batches } = watched(await planted('whole', (spoilt) => [headWith(spoilt, { hash: 'ab' }), gone(digest)]))
+    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [] })
+    expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(digest)], ['02']])
+  })
+
+  test('with blocks that nothing asks for is mended with them', async () => {
+    const key = blockKey(trades.tag, 9)
+    await mends('whole', () => [sealed(key, encodeText('x'))], fault(key, 'no ledger that is held has this block'))
+    const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText('x'))])
+    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [], after: { ok: true } })
+    expect((await keysOf(store, 0x10)).map(hex)).not.toContain(hex(key))
+    expect(await dump(store)).toEqual(await dump(await stored('whole')))
+  })
+})
+
+test('a store that was repaired is opened and goes on', async () => {
+  const store = await planted('cut to 8', () => [gone(HEAD), gone(one)])
+  await repairStore(store)
+  const ledger = await openLedger(store, { fileEvery: 1 })
+  await ledger.ingest(closes)
+  expect(await dump(store)).toEqual(await dump(await stored('whole')))
+})
