@@ -1,0 +1,366 @@
+/** What an audit says where sums differ: the lists and the entries of hashes that are at fault, and in what; and what it counts besides. */
+import { describe, expect, test } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { type Fault, type LedgerClose, openLedger, type VerifyReport, verifyStore, type Write } from '../../src/index.ts'
+import { encodeHash } from '../../src/layout/hash.ts'
+import { encodeFormat, encodeHead, encodeIntent, encodeMark, encodeText } from '../../src/layout/head.ts'
+import {
+  baseKey,
+  blockKey,
+  bookKey,
+  bookSellerKey,
+  FORMAT,
+  HEAD,
+  hashKey,
+  INTENT,
+  MARK,
+  PRUNED,
+  postingKey,
+  postingPageKey,
+} from '../../src/layout/keys.ts'
+import { encodeEdge, PostingEdge } from '../../src/layout/posting.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
+import { operations, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
+import { trades, tradesByOffer } from '../../src/resources/trade.ts'
+import { transactions } from '../../src/resources/transaction.ts'
+import { longCloses } from '../closes.ts'
+import { everything } from '../dump.ts'
+import {
+  broken,
+  CHECKSUM,
+  edgeOf,
+  fault,
+  gone,
+  headOf,
+  headWith,
+  held,
+  keysOf,
+  type Plant,
+  type Store,
+  sealed,
+  storesOf,
+} from './support.ts'
+
+const FIRST = 5
+const COUNT = 20
+const LAST = FIRST + COUNT - 1
+/** Trades in the first six ledgers only. */
+const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
+  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
+  const [first, failed] = close.transactions!
+  return {
+    ...close,
+    transactions: [{ ...first!, operations: first!.operations!.filter(({ type }) => n < 6 || type !== 'manage_offer') }, failed!],
+  }
+})
+/** One ledger of more operations than are named between two looks at the clock. */
+const [wide] = closes.map((close): LedgerClose => {
+  const [first] = close.transactions!
+  return { ledger: close.ledger, transactions: [{ ...first!, operations: Array.from({ length: 1030 }, () => ({ type: 'inflation' })) }] }
+})
+
+const { names, stored, planted, spoiled, mends } = storesOf({
+  whole: { closes, fileEvery: 1 },
+  'half filed': { closes, fileEvery: 130 },
+  pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
+  long: { closes: longCloses(FIRST, 4), fileEvery: 1 },
+  wide: { closes: [wide!], fileEvery: 1 },
+})
+
+type Name = (typeof names)[number]
+
+const alice = postingKey(operationsByAccount.tag, ['GALICE'])
+const bob = postingKey(paymentsByAccount.tag, ['GBOB'])
+const differs = (lacks: number, names: number): string => `a posting list lacks ${lacks} records, and names ${names} that are not of it`
+/** A list of one level with other entries. */
+const withEntries = (store: Store, key: Uint8Array, change: (entries: readonly number[]) => readonly number[]): Write => {
+  const entries = change(edgeOf(store, key).levels[0]!)
+  return sealed(key, encodeEdge(new PostingEdge(entries.length, [entries])))
+}
+
+/** What an audit says, and nothing besides. */
+const says = async (kind: Name, plant: Plant, ...expected: Fault[]): Promise<void> =>
+  expect((await spoiled(kind, plant)).faults).toEqual(expected)
+
+describe('a list', () => {
+  test('that lacks records and names others is named with how many', async () => {
+    for (const kind of ['whole', 'half filed'] as const) {
+      await mends(kind, (store) => [withEntries(store, bob, (entries) => entries.slice(2))], fault(bob, differs(2, 0)))
+      await mends(kind, (store) => [withEntries(store, bob, (entries) => [0, ...entries])], fault(bob, differs(0, 1)))
+      await mends(kind, (store) => [withEntries(store, bob, (entries) => [0, ...entries.slice(3)])], fault(bob, differs(3, 1)))
+    }
+  })
+
+  test('that holds the entries of another is named, and so is that one', async () => {
+    const key = postingKey(operationsByAccount.tag, ['GBOB'])
+    const store = await stored('whole')
+    const [one, other] = [alice, key].map((list) => edgeOf(store, list).levels[0]!) as [readonly number[], readonly number[]]
+    const lacks = (mine: readonly number[], theirs: readonly number[]): number => mine.filter((entry) => !theirs.includes(entry)).length
+    const { faults } = await spoiled('whole', (spoilt) => [withEntries(spoilt, alice, () => other), withEntries(spoilt, key, () => one)])
+    expect(faults).toEqual([
+      fault(alice, differs(lacks(one, other), lacks(other, one))),
+      fault(key, differs(lacks(other, one), lacks(one, other))),
+    ])
+    expect(lacks(one, other)).not.toBe(lacks(other, one))
+  })
+
+  test('that is gone is named with how many were filed in it', async () => {
+    const key = postingKey(operationsByAccount.tag, ['GNEW'])
+    for (const kind of ['whole', 'half filed', 'pruned'] as const) {
+      const store = await stored(kind)
+      const from = headOf(store).since[operations.tag]!
+      const count = edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= from).length
+      expect(count).toBe({ whole: 20, 'half filed': 12, pruned: 14 }[kind])
+      const { faults } = await spoiled(kind, () => [gone(key)])
+      // In a pruned store the number of lists that name what was pruned is another one too, which says no more.
+      expect(faults).toEqual([fault(key, `a posting list is missing, of ${count} records`)])
+    }
+  })
+
+  test('that names no more than pruned records and those that are left is as it should be', async () => {
+    await says('pruned', (store) => [withEntries(store, alice, (entries) => entries.slice(1))])
+    await says('pruned', (store) => [withEntries(store, alice, (entries) => entries.slice(0, -1))], fault(alice, differs(1, 0)))
+  })
+
+  test('of which records cannot be read is held against the others', async () => {
+    const block = blockKey(operations.tag, 2)
+    const lost = fault(block, 'a block of the operation log is missing', FIRST + 8)
+    await says('whole', () => [gone(block)], lost)
+    await says('whole', (store) => [gone(block), withEntries(store, bob, (entries) => entries.slice(1))], lost, fault(bob, differs(1, 0)))
+    const first = (store: Store): number => edgeOf(store, bob).levels[0]!.findIndex((entry) => entry >= 32)
+    await says(
+      'whole',
+      (store) => [gone(block), withEntries(store, bob, (entries) => entries.filter((_, at) => at > 0 && at !== first(store)))],
+      lost,
+      fault(bob, differs(1, 0)),
+    )
+  })
+
+  test('of which a page is damaged is named by the page alone', async () => {
+    const page = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 0)
+    await mends('long', (store) => [broken(store, page)], fault(page, CHECKSUM))
+    await mends('long', () => [gone(page)], fault(page, 'a page of a posting list is missing'))
+    await mends('long', () => [gone(page), gone(alice)], fault(alice, `a posting list is missing, of ${await countOf('long')} records`))
+  })
+
+  test('that no record asks for names none that is of it', async () => {
+    const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
+    await mends('whole', () => [sealed(key, encodeEdge(new PostingEdge(2, [[3, 9]])))], fault(key, differs(0, 2)))
+  })
+
+  test('of payments, which has no key, is held to as others are', async () => {
+    const key = postingKey(payments.tag, [])
+    await mends('whole', (store) => [withEntries(store, key, (entries) => entries.slice(1))], fault(key, differs(1, 0)))
+  })
+
+  const countOf = async (kind: 'long'): Promise<number> => edgeOf(await stored(kind), alice).count
+})
+
+describe('entries of hashes', () => {
+  const [one, failed] = [hashKey(hashOf(FIRST + 9, 1)), hashKey(hashOf(FIRST + 9, 2))]
+  const missing = 'the entry of a transaction is missing'
+  const other = 'the entry of a transaction names another one'
+
+  test.each([
+    ['are gone', () => [gone(one), gone(failed)], [fault(one, missing), fault(failed, missing)]],
+    ['name one after', () => [sealed(one, encodeHash({ ordinal: 10, failed: false }))], [fault(one, other)]],
+    ['name one that failed', () => [sealed(one, encodeHash({ ordinal: 9, failed: true }))], [fault(one, other)]],
+    ['name one that did not fail', () => [sealed(failed, encodeHash({ ordinal: 9, failed: false }))], [fault(failed, other)]],
+    ['are damaged', (store: Store) => [broken(store, one), gone(failed)], [fault(one, CHECKSUM), fault(failed, missing)]],
+  ] as const)('that %s are named', async (_, plant, expected) => {
+    for (const kind of ['whole', 'pruned'] as const) await mends(kind, plant, ...expected)
+  })
+
+  test('of transactions that cannot be read are not asked for', async () => {
+    const block = blockKey(transactions.tag, 2)
+    await says(
+      'whole',
+      () => [gone(block), gone(one), gone(hashKey(hashOf(FIRST + 2, 1)))],
+      fault(block, 'a block of the transaction log is missing', FIRST + 8),
+      fault(hashKey(hashOf(FIRST + 2, 1)), missing),
+    )
+  })
+})
+
+describe('what was pruned', () => {
+  test('of an offer, damaged, leaves the book unsure of that offer alone', async () => {
+    const key = baseKey(8n)
+    const stray = bookKey('GBOB', 9n)
+    await says(
+      'pruned',
+      (store) => [broken(store, key), sealed(bookSellerKey(8n), held(store, bookSellerKey(7n)).slice())],
+      fault(key, CHECKSUM),
+    )
+    await says(
+      'pruned',
+      (store) => [broken(store, key), gone(bookSellerKey(7n))],
+      fault(key, CHECKSUM),
+      fault(bookSellerKey(7n), 'the seller of an offer of the book is missing'),
+    )
+    await says(
+      'pruned',
+      (store) => [broken(store, key), sealed(stray, held(store, bookKey('GALICE', 7n)).slice())],
+      fault(stray, 'an offer of the book lies under the key of another'),
+      fault(key, CHECKSUM),
+    )
+  })
+
+  test('is asked for only where the head is as it should be', async () => {
+    const last = blockKey(trades.tag, 1)
+    expect(headOf(await stored('pruned')).since[trades.tag]).toBe(12)
+    await says(
+      'pruned',
+      () => [gone(PRUNED), gone(last)],
+      fault(last, 'the last block of the trade log is missing'),
+      fault(PRUNED, 'the numbers of lists that name pruned records are missing'),
+    )
+    await says(
+      'pruned',
+      (store) => [gone(PRUNED), gone(last), headWith(store, { hash: 'ab' })],
+      fault(HEAD, 'the head does not fit the newest ledger'),
+    )
+  })
+
+  test('is missed by the index of a list that is gone, and of that index alone', async () => {
+    const key = postingKey(tradesByOffer.tag, [7n])
+    const forgotten = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+    await says('pruned', () => [gone(key)], fault(key.subarray(0, 2), forgotten))
+    const offer = postingKey(changesByOffer.tag, [7n])
+    await says(
+      'pruned',
+      () => [gone(offer)],
+      fault(baseKey(7n), 'it is not the last change of the offer that was pruned'),
+      fault(offer, 'a posting list is missing, of 14 records'),
+    )
+  })
+})
+
+describe('a report', () => {
+  test.each(['whole', 'half filed'] as const)('of a store that is %s counts what is filed', async (kind) => {
+    const store = await stored(kind)
+    const { entries } = await store.scan(everything, { limit: 1e6 })
+    expect(await verifyStore(store)).toStrictEqual({
+      ok: true,
+      faults: [],
+      faultCount: 0,
+      oldest: FIRST,
+      last: LAST,
+      ledgers: COUNT,
+      records: COUNT * (1 + 1 + 1 + 3 + 2 + 2) + 6 * (1 + 2),
+      filings: (await keysOf(store, 0x20)).reduce((sum, key) => sum + edgeOf(store, key).count, 0),
+      values: entries.length,
+      bytes: entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
+    } satisfies VerifyReport)
+  })
+
+  test('of a store that holds no ledger has no range', async () => {
+    const store = memory()
+    await openLedger(store)
+    expect(await verifyStore(store)).toStrictEqual({
+      ...{ ok: true, faults: [], faultCount: 0, ledgers: 0, records: 0, filings: 0, values: 1 },
+      bytes: 1 + held(store, FORMAT).length,
+    })
+  })
+
+  test('counts every fault, and keeps as many as it is asked for', async () => {
+    const store = await planted('whole', () => Array.from({ length: 5 }, (_, n) => gone(hashKey(hashOf(FIRST + n, 1)))))
+    const { ok, faults, faultCount } = await verifyStore(store, { maxFaults: 2 })
+    expect([ok, faults.length, faultCount]).toEqual([false, 2, 5])
+  })
+
+  test('has every kind of record named over again where something differs, and tells so', async () => {
+    const told: unknown[] = []
+    let time = 1e6
+    const { now } = Date
+    const store = await planted('wide', () => [gone(hashKey(hashOf(FIRST, 1)))])
+    try {
+      Date.now = () => (time += 100)
+      await verifyStore(store, { onProgress: (progress) => progress.phase === 'naming' && told.push([progress.done, progress.total]) })
+    } finally {
+      Date.now = now
+    }
+    expect(told).toEqual([
+      [0, 1],
+      [0, 1],
+      [0, 1030],
+      [1024, 1030],
+    ])
+  })
+})
+
+describe('the state of a store', () => {
+  const ofRelease = (value: Uint8Array): Uint8Array => Uint8Array.from(value, (byte, at) => (at === value.length - 5 ? 9 : byte))
+
+  test('says what is unfinished, and what is damaged of what describes it', async () => {
+    for (const [intent, unfinished] of [
+      [{ rollback: 7 }, 'rollback'],
+      [{ prune: 7 }, 'prune'],
+      [{ repair: true }, 'repair'],
+    ] as const)
+      expect(await verifyStore(await planted('whole', () => [[INTENT, encodeIntent(intent)]]))).toMatchObject({ ok: true, unfinished })
+    expect(await verifyStore(await stored('whole'))).not.toHaveProperty('unfinished')
+    await says('whole', (store) => [[INTENT, encodeIntent({ prune: 7 })], broken(store, FORMAT)], fault(FORMAT, CHECKSUM))
+    await says('whole', () => [gone(FORMAT)], fault(FORMAT, 'the format of the store is missing'))
+    const damaged = encodeIntent({ prune: 7 })
+    damaged[0]! ^= 1
+    const store = await planted('whole', () => [[INTENT, damaged]])
+    const report = await verifyStore(store)
+    expect(report.faults).toEqual([fault(INTENT, CHECKSUM)])
+    expect(report).not.toHaveProperty('unfinished')
+  })
+
+  test('of which the format alone says another release is damaged; one without a head is of another', async () => {
+    const other = (store: Store): Write => [FORMAT, ofRelease(held(store, FORMAT))]
+    await says('whole', (store) => [other(store)], fault(FORMAT, 'its format version is not that of the head'))
+    await expect(verifyStore(await planted('whole', (store) => [other(store), gone(HEAD)]))).rejects.toMatchObject({ code: 'STORE_FORMAT' })
+  })
+
+  test('is held against the note beside it', async () => {
+    const beside = async (bytes: Uint8Array | undefined): Promise<readonly Fault[]> => {
+      const note = { read: () => bytes, write() {} }
+      return (await verifyStore(Object.assign(await stored('whole'), { note }))).faults
+    }
+    expect(await beside(encodeMark({ last: LAST + 2 }))).toEqual([
+      fault(MARK, `ledgers ${LAST + 1} to ${LAST + 2} were held, and are gone`),
+    ])
+    for (const note of [encodeMark({ last: LAST }), encodeMark({ last: FIRST }), new Uint8Array(20), undefined])
+      expect(await beside(note)).toEqual([])
+    expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([fault(MARK, CHECKSUM)])
+  })
+
+  test('has no last change under a key that is none', async () => {
+    const odd = Uint8Array.of(0x42, 1)
+    await says('pruned', () => [sealed(odd, encodeText('x'))], { key: '4201', reason: expect.any(String) as unknown as string })
+  })
+
+  test('without a head is that of one that holds nothing, where there is nothing', async () => {
+    const store = memory()
+    await openLedger(store)
+    expect((await verifyStore(store)).faults).toEqual([])
+    await store.write([[Uint8Array.of(3), encodeHead(headOf(await stored('whole')))]], { durable: true })
+    expect((await verifyStore(store)).faults[0]).toEqual(fault(HEAD, 'the head is missing'))
+  })
+
+  test('of another release is no damage: the format says so, also where a head of that release is there', async () => {
+    const store = await planted('whole', (spoilt) => [
+      [FORMAT, ofRelease(held(spoilt, FORMAT))],
+      [HEAD, ofRelease(held(spoilt, HEAD))],
+    ])
+    await expect(verifyStore(store)).rejects.toMatchObject({ code: 'STORE_FORMAT', fields: { found: 9 } })
+    const catalogue = await planted('whole', () => [[FORMAT, encodeFormat('others')]])
+    await expect(verifyStore(catalogue)).rejects.toMatchObject({ code: 'STORE_CATALOGUE', fields: { found: 'others' } })
+  })
+})
+
+test('blocks of a chain are named by their own numbers', async () => {
+  const [first, second] = [blockKey(ledgers.tag, 0), blockKey(offerChanges.tag, 1)]
+  await says(
+    'whole',
+    (store) => [broken(store, first), gone(second)],
+    fault(first, CHECKSUM, FIRST),
+    fault(second, 'a block of the offer change log is missing', FIRST + 9),
+  )
+})
