@@ -26,8 +26,11 @@ const indexOf = new Map(indexes.map((index) => [index.tag, index]))
 /** The list that a key of an edge, or of a page, is of. */
 export function listOf(key: Uint8Array): List | undefined {
   const index = indexOf.get(key[1] ?? -1)
-  const elements = readTuple(key.subarray(2, key[0] === 0x21 ? key.length - PAGE_BYTES : key.length))
-  return index && elements && { index, elements, key: postingKey(index.tag, elements) }
+  const end = key[0] === 0x21 ? key.length - PAGE_BYTES : key.length
+  const elements = end < 2 ? undefined : readTuple(key.subarray(2, end))
+  // The lists of one index are looked into by offer.
+  if (!index || !elements || (index === changesByOffer && typeof elements[0] !== 'bigint')) return undefined
+  return { index, elements, key: postingKey(index.tag, elements) }
 }
 
 interface Walked {

@@ -189,12 +189,10 @@ export async function rebuildDigest({ store, head, reader, unread }: Context, ke
 /** The head, from the newest ledger that is there. */
 export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const blocks = new Map<number, Block>()
-  for await (const entries of entriesOf(store, { gte: blockKey(ledgers.tag, 0), lt: blockKey(ledgers.tag + 1, 0) }))
-    for (const [key] of entries) {
-      const number = Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
-      const block = await readBlock(store, ledgers, number)
-      if (block) blocks.set(number, block)
-    }
+  for await (const number of blockNumbers(store, ledgers)) {
+    const block = await readBlock(store, ledgers, number)
+    if (block) blocks.set(number, block)
+  }
   const newest = [...blocks.keys()].at(-1) ?? -1
   const block = blocks.get(newest)
   if (block === undefined) return []
@@ -218,25 +216,30 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   return [[HEAD, encodeHead(head)]]
 }
 
+/** The numbers of the blocks of a log, rising. */
+async function* blockNumbers(store: Store, { tag }: Resource<any>): AsyncGenerator<number, void, undefined> {
+  for await (const entries of entriesOf(store, { gte: blockKey(tag, 0), lt: blockKey(tag + 1, 0) }))
+    for (const [key] of entries)
+      if (key.length === 8) yield Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
+}
+
 /** Pruning takes digests first to last, and blocks only whole: the digests say which ledger is the oldest. */
 async function oldestDigest(store: Store, first: number): Promise<number> {
-  const { entries } = await store.scan({ gte: digestKey(0), lt: digestKey(2 ** 31) }, { limit: 1 })
-  const key = entries[0]?.[0]
-  return key ? new DataView(key.buffer, key.byteOffset).getUint32(1) : first
+  for await (const entries of entriesOf(store, { gte: digestKey(0), lt: digestKey(2 ** 31) }))
+    for (const [key] of entries) if (key.length === 5) return new DataView(key.buffer, key.byteOffset).getUint32(1)
+  return first
 }
 
 /** The first record of each log that lies at or above a ledger. */
 async function firstOrdinals(store: Store, oldest: number, counts: readonly number[]): Promise<number[]> {
   const since: number[] = counts.slice()
-  for (const resource of logs) {
-    const { entries } = await store.scan({ gte: blockKey(resource.tag, 0), lt: blockKey(resource.tag + 1, 0) }, { limit: 1 })
-    const key = entries[0]?.[0]
-    if (!key) continue
-    const number = Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
-    const block = await readBlock(store, resource, number)
-    let at = 0
-    while (block && at < block.count && block.hi(at) < oldest) at++
-    since[resource.tag] = Math.min(counts[resource.tag]!, number * (1 << resource.shift) + at)
-  }
+  for (const resource of logs)
+    for await (const number of blockNumbers(store, resource)) {
+      const block = await readBlock(store, resource, number)
+      let at = 0
+      while (block && at < block.count && block.hi(at) < oldest) at++
+      since[resource.tag] = Math.min(counts[resource.tag]!, number * (1 << resource.shift) + at)
+      break
+    }
   return since
 }

@@ -20,6 +20,7 @@ import {
   PRUNED,
   postingKey,
 } from '../../src/layout/keys.ts'
+import { encodePage } from '../../src/layout/posting.ts'
 import { indexes, logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
@@ -237,6 +238,32 @@ describe('damage that shows what it is', () => {
     ['without a key', new Uint8Array(0)],
   ])('%s goes', async (_, key) => {
     await mends('whole', () => [flipped(key)], fault(key, CHECKSUM))
+  })
+
+  const heads = [0, 1, 2, 3, 4, 5, 0x10, 0x20, 0x21, 0x30, 0x40, 0x41, 0x42, 0x50, 0x77]
+  const short = heads.flatMap((first) =>
+    [1, 4, 10].flatMap((second) => Array.from({ length: 9 }, (_, more) => Uint8Array.of(first, second, ...new Uint8Array(more).fill(5)))),
+  )
+  const page = encodePage(Array.from({ length: 128 }, (_, n) => n))
+
+  test.each<[string, (key: Uint8Array) => Write]>([
+    ['sealed text', (key) => sealed(key, encodeText('x'))],
+    ['sealed pages', (key) => sealed(key, page.slice())],
+    ['damaged', flipped],
+    ['empty', (key) => [key, new Uint8Array(0)]],
+  ])('goes from under keys of any length, also where there is no head: %s', async (_, write) => {
+    for (const [kind, damage] of [
+      ['whole', []],
+      ['pruned', [gone(HEAD)]],
+    ] as const) {
+      const before = await stored(kind)
+      // A digest of a ledger above the newest says that ledgers are lost.
+      const keys = short.filter((key) => before.get(key) === undefined && !(key[0] === 0x50 && key.length === 5))
+      expect(keys.length).toBeGreaterThan(300)
+      const store = await planted(kind, () => [...keys.map(write), ...damage])
+      expect(await repairStore(store)).toMatchObject({ lost: [], after: { ok: true } })
+      expect(await dump(store)).toEqual(await dump(before))
+    }
   })
 
   test('is not an era that is whole', async () => {
