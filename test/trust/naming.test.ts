@@ -318,6 +318,13 @@ describe('the state of a store', () => {
     await expect(verifyStore(await planted('whole', (store) => [other(store), gone(HEAD)]))).rejects.toMatchObject({ code: 'STORE_FORMAT' })
   })
 
+  test('of which the head says another release is damaged there, whatever is wrong with the format', async () => {
+    const other = (store: Store): Write => [HEAD, ofRelease(held(store, HEAD))]
+    await says('whole', (store) => [other(store), broken(store, FORMAT)], fault(FORMAT, CHECKSUM), fault(HEAD, CHECKSUM))
+    const catalogue = await planted('whole', (store) => [other(store), [FORMAT, encodeFormat('others')]])
+    await expect(verifyStore(catalogue)).rejects.toMatchObject({ code: 'STORE_CATALOGUE' })
+  })
+
   test('is held against the note beside it', async () => {
     const beside = async (bytes: Uint8Array | undefined): Promise<readonly Fault[]> => {
       const note = { read: () => bytes, write() {} }
