@@ -45,7 +45,9 @@ const titled = (title, row, at) => {
     row !== null && typeof row === 'object' && !Array.isArray(row)
       ? title.replace(/\$(\w+)/g, (whole, name) => (name in row ? String(row[name]) : whole))
       : title
-  return format(named.replaceAll('%#', String(at)).replaceAll('%$', String(at + 1)), ...(Array.isArray(row) ? row : [row]))
+  // What a title does not ask for is left out of it: bytes that are not written yet are others each time a file is loaded.
+  const asked = named.match(/%[sdifjoO]/g)?.length ?? 0
+  return format(named.replaceAll('%#', String(at)).replaceAll('%$', String(at + 1)), ...(Array.isArray(row) ? row : [row]).slice(0, asked))
 }
 
 /** `test` or `describe`, with its forms. */

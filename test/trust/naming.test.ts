@@ -21,6 +21,7 @@ import {
   postingPageKey,
 } from '../../src/layout/keys.ts'
 import { encodeEdge, PostingEdge } from '../../src/layout/posting.ts'
+import { indexes } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
@@ -47,14 +48,13 @@ import {
 const FIRST = 5
 const COUNT = 20
 const LAST = FIRST + COUNT - 1
-/** Trades in the first six ledgers only. */
+/** Trades in the first six ledgers only; an account that is first named in the ninth. */
 const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   const [first, failed] = close.transactions!
-  return {
-    ...close,
-    transactions: [{ ...first!, operations: first!.operations!.filter(({ type }) => n < 6 || type !== 'manage_offer') }, failed!],
-  }
+  const own = first!.operations!.filter(({ type }) => n < 6 || type !== 'manage_offer')
+  const participants = n < 8 ? first!.participants! : ['GLATE']
+  return { ...close, transactions: [{ ...first!, participants, operations: own }, failed!] }
 })
 /** One ledger of more operations than are named between two looks at the clock. */
 const [wide] = closes.map((close): LedgerClose => {
@@ -66,6 +66,7 @@ const { names, stored, planted, spoiled, mends } = storesOf({
   whole: { closes, fileEvery: 1 },
   'half filed': { closes, fileEvery: 130 },
   pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
+  'pruned by blocks': { closes, oldest: FIRST + 8, fileEvery: 1 },
   long: { closes: longCloses(FIRST, 4), fileEvery: 1 },
   wide: { closes: [wide!], fileEvery: 1 },
 })
@@ -146,6 +147,15 @@ describe('a list', () => {
     await mends('long', () => [gone(page), gone(alice)], fault(alice, `a posting list is missing, of ${await countOf('long')} records`))
   })
 
+  test('that names a record that is not filed yet, or not there, is named for that', async () => {
+    const reason = 'a posting list names a record that is not there, or not filed'
+    for (const kind of ['whole', 'half filed'] as const) {
+      const next = headOf(await stored(kind)).filedCounts[operations.tag]!
+      for (const ordinal of [next, next + 1])
+        await mends(kind, (store) => [withEntries(store, bob, (entries) => [...entries, ordinal])], fault(bob, reason))
+    }
+  })
+
   test('that no record asks for names none that is of it', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
     await mends('whole', () => [sealed(key, encodeEdge(new PostingEdge(2, [[3, 9]])))], fault(key, differs(0, 2)))
@@ -186,6 +196,18 @@ describe('entries of hashes', () => {
 })
 
 describe('what was pruned', () => {
+  test('is asked for by nothing, and neither is what was never there: blocks that lie next to what is held', async () => {
+    const none = 'no ledger that is held has this block'
+    for (const [kind, number] of [
+      ['whole', 5],
+      ['pruned by blocks', 1],
+      ['pruned by blocks', 5],
+    ] as const) {
+      const key = blockKey(transactions.tag, number)
+      await mends(kind, () => [sealed(key, encodeText('x'))], fault(key, none))
+    }
+  })
+
   test('of an offer, damaged, leaves the book unsure of that offer alone', async () => {
     const key = baseKey(8n)
     const stray = bookKey('GBOB', 9n)
@@ -256,6 +278,17 @@ describe('a report', () => {
     } satisfies VerifyReport)
   })
 
+  test('of a store that was pruned counts what is filed of the records that are left', async () => {
+    const store = await stored('pruned')
+    const { since } = headOf(store)
+    let filings = 0
+    for (const key of await keysOf(store, 0x20)) {
+      const { of } = indexes.find(({ tag }) => tag === key[1])!
+      filings += edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= since[of.tag]!).length
+    }
+    expect(await verifyStore(store)).toMatchObject({ ok: true, filings, oldest: FIRST + 6, ledgers: 14 })
+  })
+
   test('of a store that holds no ledger has no range', async () => {
     const store = memory()
     await openLedger(store)
@@ -269,6 +302,19 @@ describe('a report', () => {
     const store = await planted('whole', () => Array.from({ length: 5 }, (_, n) => gone(hashKey(hashOf(FIRST + n, 1)))))
     const { ok, faults, faultCount } = await verifyStore(store, { maxFaults: 2 })
     expect([ok, faults.length, faultCount]).toEqual([false, 2, 5])
+  })
+
+  test('tells how many values were looked at, from the first on', async () => {
+    const told: unknown[] = []
+    let time = 1e6
+    const { now } = Date
+    try {
+      Date.now = () => (time += 100)
+      await verifyStore(await stored('whole'), { onProgress: (progress) => progress.phase !== 'records' && told.push(progress) })
+    } finally {
+      Date.now = now
+    }
+    expect(told).toStrictEqual([{ phase: 'values', done: 0 }])
   })
 
   test('has every kind of record named over again where something differs, and tells so', async () => {
