@@ -2,7 +2,7 @@
 import { equal, text } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { blockKey, bookKey, bookSellerKey, HEAD, indexKey, PRUNED } from '../layout/keys.ts'
+import { blockKey, bookKey, bookSellerKey, HEAD, indexKey, indexPagesKey, PRUNED } from '../layout/keys.ts'
 import { decodePage } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
@@ -112,7 +112,8 @@ export async function checkPruned({ head, findings, reader, store, pruned }: Con
   if (findings.isNamed(PRUNED)) return
   const wanted = await reader.run((read) => read.pruned())
   for (const { tag } of indexes)
-    if ((wanted[tag] ?? 0) !== (pruned.get(tag) ?? 0) && !findings.any(indexKey(tag))) findings.add(indexKey(tag), FORGOTTEN)
+    if ((wanted[tag] ?? 0) !== (pruned.get(tag) ?? 0) && !findings.any(indexKey(tag)) && !findings.any(indexPagesKey(tag)))
+      findings.add(indexKey(tag), FORGOTTEN)
 }
 
 async function checkList(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {

@@ -30,6 +30,8 @@ export const ERA = Uint8Array.of(0x05)
 
 /** What the keys of the posting lists of an index begin with. */
 export const indexKey = (index: number): Uint8Array => Uint8Array.of(0x20, index)
+/** The same of their sealed pages. */
+export const indexPagesKey = (index: number): Uint8Array => Uint8Array.of(0x21, index)
 
 /** Every key is written here and copied out: keys are short, and made by the hundred a ledger. */
 const out = new Writer(256)

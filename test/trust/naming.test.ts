@@ -4,6 +4,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { type Fault, type LedgerClose, openLedger, type VerifyReport, verifyStore, type Write } from '../../src/index.ts'
+import { baseWrite } from '../../src/ingest/book.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { encodeFormat, encodeHead, encodeIntent, encodeMark, encodeText } from '../../src/layout/head.ts'
 import {
@@ -20,10 +21,10 @@ import {
   postingKey,
   postingPageKey,
 } from '../../src/layout/keys.ts'
-import { encodeEdge, PostingEdge } from '../../src/layout/posting.ts'
+import { encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
 import { indexes } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
-import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
+import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
 import { trades, tradesByOffer } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
@@ -40,6 +41,8 @@ import {
   held,
   keysOf,
   type Plant,
+  rowsOf,
+  STRAY,
   type Store,
   sealed,
   storesOf,
@@ -48,13 +51,15 @@ import {
 const FIRST = 5
 const COUNT = 20
 const LAST = FIRST + COUNT - 1
-/** Trades in the first six ledgers only; an account that is first named in the ninth. */
+/** Trades in the first six ledgers only; an account and an offer that come in the ninth. */
 const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   const [first, failed] = close.transactions!
   const own = first!.operations!.filter(({ type }) => n < 6 || type !== 'manage_offer')
   const participants = n < 8 ? first!.participants! : ['GLATE']
-  return { ...close, transactions: [{ ...first!, participants, operations: own }, failed!] }
+  const [one] = close.offers!.changed!
+  const changed = n === 8 ? [one!, { ...one!, id: 40n, seller: 'GBOB' }] : [one!]
+  return { ...close, transactions: [{ ...first!, participants, operations: own }, failed!], offers: { changed, removed: [8n] } }
 })
 /** One ledger of more operations than are named between two looks at the clock. */
 const [wide] = closes.map((close): LedgerClose => {
@@ -68,6 +73,8 @@ const { names, stored, planted, spoiled, mends } = storesOf({
   pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
   'pruned by blocks': { closes, oldest: FIRST + 8, fileEvery: 1 },
   long: { closes: longCloses(FIRST, 4), fileEvery: 1 },
+  'long and pruned': { closes: longCloses(FIRST, 4), oldest: FIRST + 1, fileEvery: 1 },
+  'long, pruned by pages': { closes: longCloses(FIRST, 4), oldest: FIRST + 3, fileEvery: 1 },
   wide: { closes: [wide!], fileEvery: 1 },
 })
 
@@ -144,6 +151,11 @@ describe('a list', () => {
     const page = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 0)
     await mends('long', (store) => [broken(store, page)], fault(page, CHECKSUM))
     await mends('long', () => [gone(page)], fault(page, 'a page of a posting list is missing'))
+    // Where a list begins to name what is left is told by its pages: of this one neither that nor its other pages can be judged.
+    const other = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 7)
+    const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
+    await says('long and pruned', (store) => [broken(store, page), sealed(other, full)], fault(page, CHECKSUM))
+    await says('long, pruned by pages', () => [sealed(page, full.slice())], fault(page, 'no posting list has this page'))
     await mends('long', () => [gone(page), gone(alice)], fault(alice, `a posting list is missing, of ${await countOf('long')} records`))
   })
 
@@ -154,6 +166,11 @@ describe('a list', () => {
       for (const ordinal of [next, next + 1])
         await mends(kind, (store) => [withEntries(store, bob, (entries) => [...entries, ordinal])], fault(bob, reason))
     }
+  })
+
+  test('that holds nothing is named, and goes', async () => {
+    const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
+    await mends('whole', () => [sealed(key, encodeEdge(PostingEdge.empty))], fault(key, 'a posting list is empty'))
   })
 
   test('that no record asks for names none that is of it', async () => {
@@ -196,6 +213,11 @@ describe('entries of hashes', () => {
 })
 
 describe('what was pruned', () => {
+  test('is said of no offer that changed only since', async () => {
+    const key = baseKey(40n)
+    await mends('pruned', (store) => [baseWrite(40n, rowsOf(store, offers, bookKey('GBOB', 40n))[0]!, 1)], fault(key, STRAY))
+  })
+
   test('is asked for by nothing, and neither is what was never there: blocks that lie next to what is held', async () => {
     const none = 'no ledger that is held has this block'
     for (const [kind, number] of [
@@ -271,7 +293,7 @@ describe('a report', () => {
       oldest: FIRST,
       last: LAST,
       ledgers: COUNT,
-      records: COUNT * (1 + 1 + 1 + 3 + 2 + 2) + 6 * (1 + 2),
+      records: COUNT * (1 + 1 + 1 + 3 + 2 + 2) + 6 * (1 + 2) + 1,
       filings: (await keysOf(store, 0x20)).reduce((sum, key) => sum + edgeOf(store, key).count, 0),
       values: entries.length,
       bytes: entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
