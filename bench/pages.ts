@@ -6,7 +6,7 @@ import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
 import { inTurns, type Row, type Run, timed } from './measure.ts'
 import type { Worker } from './results.ts'
-import { Draws, type Limit, type Work, type Workload } from './works.ts'
+import { Draws, type Limit, type Work, type Workload, works } from './works.ts'
 
 export interface Pace {
   readonly rounds: number
@@ -52,6 +52,28 @@ async function compare(ours: Worker, theirs: Worker, asks: readonly Ask[], name:
   while (a[at] === b[at]) at++
   const around = (text: string): string => text.slice(Math.max(0, at - 80), at + 160)
   throw new Error(`${name}: other answers to ${JSON.stringify(asks[other])}\n  ours:   …${around(a)}\n  theirs: …${around(b)}`)
+}
+
+/** So often each record of history is read before anything is timed: a service that has been up for a while has its caches full. */
+const READ_BEFORE = 3
+const PAGES_A_CALL = 2000
+
+/** By which work every log is read from all over history. */
+const READ_BY = { transactions: 'transactions', operations: 'operations', effects: 'effects', trades: 'trades of a pair' } as const
+
+/** Both sides answer the same pages of every log. */
+export async function warmUp(ours: Worker, theirs: Worker, db: Database, data: DataSet): Promise<void> {
+  const draws = new Draws(db, data, 1)
+  for (const [of, name] of Object.entries(READ_BY)) {
+    const work = works.find((one) => one.name === name)!
+    for (let left = Math.ceil((READ_BEFORE * data.counts[of as keyof typeof READ_BY]) / 200); left > 0; left -= PAGES_A_CALL) {
+      const asks = Array.from({ length: Math.min(left, PAGES_A_CALL) }, () => work.draw(draws, 'uniform', 200))
+      for (const side of [ours, theirs]) {
+        await side.call('prepare', asks, 'body')
+        await side.call('run', 0, asks.length)
+      }
+    }
+  }
 }
 
 /** One row: draws, compares, then runs both sides in turns on fresh draws, so that no page is asked for twice but by chance. */

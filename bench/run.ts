@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { load } from './dataset.ts'
 import type { Row } from './measure.ts'
-import { FULL, pageRow, QUICK } from './pages.ts'
+import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
 import { openDatabase } from './peers/sqlite.ts'
 import { type Results, worker } from './results.ts'
 import { deepRows, diskRow, httpRows, ingestRows, memoryRow, scanRows } from './suites.ts'
@@ -37,6 +37,7 @@ const db = openDatabase(data.sqlite, { readonly: true })
 if (chosen.length > 0) {
   const ours = worker('folio', data.level)
   const theirs = worker('sqlite', data.sqlite)
+  await warmUp(ours, theirs, db, data)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await pageRow(ours, theirs, db, data, pace, work, workload, limit))

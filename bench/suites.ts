@@ -9,7 +9,7 @@ import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
-import { Asks, type Pace } from './pages.ts'
+import { Asks, type Pace, warmUp } from './pages.ts'
 import { type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
@@ -43,6 +43,7 @@ export async function httpRows(
   if (chosen.length === 0) return
   const ours = await serving('folio', data.level)
   const theirs = await serving('sqlite', data.sqlite)
+  await warmUp(ours.worker, theirs.worker, db, data)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await httpRow(ours, theirs, db, data, pace, work, workload, limit))

@@ -1,6 +1,7 @@
 /**
  * Bytes of a response body: a writer that collects parts, digits of 64-bit ids without bigints, and a checksum for entity tags.
- * **Invariant:** a byte that was handed out in a part is never written again, so parts may wait on a socket while the writer goes on.
+ * **Invariant:** a byte that was handed out in a part is never written again until whoever has it says that it was sent, so parts may wait on a
+ * socket while the writer goes on.
  */
 import { Region, SLACK } from '../../src/index.ts'
 
@@ -99,15 +100,38 @@ export class Out extends Region {
   }
 }
 
+/** What a body is written into; given up where nobody says that it was sent. */
+interface Chunk {
+  readonly bytes: Uint8Array
+  /** Bodies in it that were not sent yet. */
+  users: number
+}
+
+/** Chunks kept for other bodies: enough for those under way at once in most services. */
+const MAX_FREE = 64
+
+export interface Body {
+  readonly parts: readonly Uint8Array[]
+  /** To be called when the parts were sent, or will not be, and are not looked at any more: their memory is used again. May be left out. */
+  readonly release: () => void
+}
+
 /** Collects a body: small pieces are written one behind the other, large views are passed on as they are. */
 export class Sink extends Out {
   private start = 0
   private parts: Uint8Array[] = []
+  private chunk: Chunk = { bytes: this.bytes, users: 0 }
+  /** Chunks that the body filled before this one. */
+  private full: Chunk[] = []
+  private readonly free: Chunk[] = []
 
   override reserve(more: number): void {
     if (this.at + more + SLACK <= this.bytes.length) return
     this.flush()
-    this.use(allocate(Math.max(CHUNK, more + SLACK)))
+    this.full.push(this.chunk)
+    const need = Math.max(CHUNK, more + SLACK)
+    this.chunk = (need === CHUNK ? this.free.pop() : undefined) ?? { bytes: allocate(need), users: 0 }
+    this.use(this.chunk.bytes)
     this.at = 0
     this.start = 0
   }
@@ -130,17 +154,37 @@ export class Sink extends Out {
     this.start = this.at
   }
 
-  /** The parts collected since the last call. */
-  finish(): Uint8Array[] {
+  /** The body that was collected since the last call. */
+  finish(): Body {
     this.flush()
-    const { parts } = this
+    const { parts, full } = this
+    const used = [...full, this.chunk]
+    for (const chunk of used) chunk.users++
     this.parts = []
-    return parts
+    this.full = []
+    return { parts, release: () => this.reuse(used.splice(0)) }
   }
 
   /** Forgets what was collected since the last {@link finish}: a body that failed half-way. */
   drop(): void {
     this.parts = []
     this.start = this.at
+    for (const chunk of this.full.splice(0)) this.spare(chunk)
+  }
+
+  private reuse(used: readonly Chunk[]): void {
+    for (const chunk of used) {
+      chunk.users--
+      if (chunk !== this.chunk) this.spare(chunk)
+      else if (chunk.users === 0 && this.at === this.start && this.parts.length === 0) {
+        // Written from its beginning again, which is still in the processor's cache.
+        this.at = 0
+        this.start = 0
+      }
+    }
+  }
+
+  private spare(chunk: Chunk): void {
+    if (chunk.users === 0 && chunk.bytes.length === CHUNK && this.free.length < MAX_FREE) this.free.push(chunk)
   }
 }

@@ -142,14 +142,14 @@ export class Renderer {
     if (slot === undefined) {
       // Much of old history is asked for once: for that, nothing is noted but the asking.
       block.asked += asked
-      if (block.asked < WARM * block.count) return undefined
+      if (!block.isHot && block.asked < WARM * block.count) return undefined
       slot = block.attach<Slot>(seat, () => ({ owner: this, asked: block.asked, wire: undefined, turns: 0, down: undefined }), weight)
     } else if (slot.owner !== this) {
       block.grow(weight(undefined) - weight(slot))
       Object.assign(slot, { owner: this, asked, wire: undefined, turns: 0, down: undefined } satisfies Slot)
     } else if (slot.wire) return slot
     else slot.asked += asked
-    if (slot.asked < WARM * block.count) return undefined
+    if (!block.isHot && slot.asked < WARM * block.count) return undefined
     slot.wire = this.render(block)
     block.grow(slot.wire.length)
     return slot

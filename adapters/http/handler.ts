@@ -6,7 +6,7 @@
 import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
 import { pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
-import { checksum, Sink, Tag, utf8 } from './bytes.ts'
+import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { limits } from './limits.ts'
@@ -129,7 +129,7 @@ class HttpCore {
       const closed = query.by !== 'account' && query.by !== 'offer' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
       return this.send(request, {
         type: typeOf(form),
-        parts: body,
+        ...body,
         etag: tag.toString(),
         cacheControl: closed ? IMMUTABLE : REVALIDATE,
         varies: true,
@@ -157,7 +157,7 @@ class HttpCore {
       const listing = `${renderer.base}${fillPath(query.path, values)}?${filterText(query.filters, values)}`
       const tag = tagOf(form, renderer)
       const { sink } = this
-      const parts = collect(sink, () => {
+      const body = collect(sink, () => {
         const head = pageHead(listing, asked, page, this.ledger.head?.oldest ?? 0)
         const start = sink.ascii(head)
         tag.add(checksum(sink.bytes.subarray(start, sink.at)))
@@ -166,7 +166,7 @@ class HttpCore {
       })
       return this.send(request, {
         type: typeOf(form),
-        parts,
+        ...body,
         etag: tag.toString(),
         cacheControl: page.final ? IMMUTABLE : REVALIDATE,
         varies: true,
@@ -215,12 +215,22 @@ class HttpCore {
 
   private send(request: CoreRequest, answer: Answer): CoreResponse {
     const { status, headers, parts, length } = conditional(answer, request.header('if-none-match'))
-    return this.done(request, status, headers, parts, length)
+    return this.done(request, status, headers, parts, length, answer.release)
   }
 
-  private done({ method }: CoreRequest, status: number, headers: string[], parts: readonly Uint8Array[], length: number): CoreResponse {
+  private done(
+    { method }: CoreRequest,
+    status: number,
+    headers: string[],
+    parts: readonly Uint8Array[],
+    length: number,
+    release?: () => void,
+  ): CoreResponse {
     const sent = method === 'HEAD' ? none : parts
     this.counters.count(status, sent === none ? 0 : length)
+    if (release === undefined) return { status, headers, parts: sent }
+    if (sent !== none) return { status, headers, parts: sent, release }
+    release()
     return { status, headers, parts: sent }
   }
 
@@ -251,8 +261,8 @@ function tagOf(form: Form, renderer: Renderer): Tag {
   return tag
 }
 
-/** The parts that `write` wrote; none of it stays behind where it threw. */
-function collect(sink: Sink, write: () => void): Uint8Array[] {
+/** The body that `write` wrote; none of it stays behind where it threw. */
+function collect(sink: Sink, write: () => void): Body {
   try {
     write()
     return sink.finish()

@@ -25,6 +25,8 @@ export interface CoreResponse {
   readonly headers: string[]
   /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
   readonly parts: readonly Uint8Array[]
+  /** To be called when the parts were sent and are not looked at any more: their memory is used again. May be left out. */
+  readonly release?: () => void
   /** The body of an event stream, in place of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
   readonly frames?: Frames
 }
@@ -38,6 +40,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 export interface Answer {
   readonly type: string
   readonly parts: readonly Uint8Array[]
+  readonly release?: () => void
   readonly etag: string
   readonly cacheControl: string
   /** Depends on the Accept header. */

@@ -116,6 +116,7 @@ function fill(out: Region, at: number, source: Region, from: number, length: num
   const { bytes, view: to } = out
   const { view } = source
   let i = 0
+  for (; i <= length - 8; i += 8) to.setFloat64(at + i, view.getFloat64(from + i, true), true)
   for (; i + 4 <= length; i += 4) to.setInt32(at + i, view.getInt32(from + i, true), true)
   for (; i < length; i++) bytes[at + i] = view.getUint8(from + i)
 }

@@ -95,14 +95,16 @@ function start(turn: Turn, { request, response, answer }: Waiting): void {
   else send(ready)
 }
 
-function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
+function write(response: ServerResponse, { status, headers, parts, release }: CoreResponse, last: boolean): void {
   if (response.destroyed || response.headersSent) return
+  const { socket } = response
+  // A socket that was torn down may have taken a part of it: its memory is left to the collector.
+  if (release) response.once('finish', () => socket?.destroyed || release())
   response.writeHead(status, last ? [...headers, 'connection', 'close'] : headers)
   if (parts.length < 2) {
     response.end(parts[0])
     return
   }
-  const { socket } = response
   socket?.cork()
   const final = parts.length - 1
   for (let i = 0; i < final; i++) response.write(parts[i])

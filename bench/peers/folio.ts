@@ -2,7 +2,7 @@
  * Ours: a ledger over LevelDB.
  */
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
-import { Sink, Tag } from '../../adapters/http/bytes.ts'
+import { type Body, Sink, Tag } from '../../adapters/http/bytes.ts'
 import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
 import { serve } from '../../adapters/http/node.ts'
 import { PAGE_TAIL, pageHead } from '../../adapters/http/page.ts'
@@ -27,6 +27,8 @@ export class Folio implements Contender {
   readonly base: string
   private readonly renderer: Renderer
   private readonly sink = new Sink()
+  /** A body is good until the next one, as it is over HTTP once it was sent. */
+  private last: Body | undefined
 
   private constructor(ledger: Ledger, base: string) {
     this.ledger = ledger
@@ -54,8 +56,14 @@ export class Folio implements Contender {
     return { query: catalogue[what], values, target, options: { ...(cursor !== undefined && { cursor }), order, limit } }
   }
 
+  private finish(): readonly Uint8Array[] {
+    this.last = this.sink.finish()
+    return this.last.parts
+  }
+
   body(prepared: unknown): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const asked = prepared as Prepared
+    this.last?.release()
     if (asked.query.kind === 'one') {
       const place = this.ledger.readOne(asked.query, asked.values)
       return isPromise(place) ? place.then((one) => this.single(one)) : this.single(place)
@@ -66,7 +74,7 @@ export class Folio implements Contender {
 
   private single(place: Place): readonly Uint8Array[] {
     this.renderer.page(this.sink, [place], new Tag())
-    return this.sink.finish()
+    return this.finish()
   }
 
   private page({ target, options }: Prepared, page: RawPage): readonly Uint8Array[] {
@@ -75,7 +83,7 @@ export class Folio implements Contender {
     sink.ascii(pageHead(target, asked, page, this.ledger.head!.oldest))
     this.renderer.page(sink, page.records, new Tag())
     sink.ascii(PAGE_TAIL)
-    return sink.finish()
+    return this.finish()
   }
 
   async records(prepared: unknown): Promise<readonly unknown[]> {

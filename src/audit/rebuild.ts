@@ -43,7 +43,7 @@ async function readBlock(store: Store, resource: Resource<any>, number: number):
   const key = blockKey(resource.tag, number)
   const value = await store.get(key)
   try {
-    return value && new Block(resource, unseal(key, value), key)
+    return value && Block.of(resource, unseal(key, value), key)
   } catch {
     return undefined
   }
@@ -92,7 +92,7 @@ async function prunedOf(context: Context, list: List): Promise<number[]> {
     const key = baseKey(list.elements[0] as bigint)
     const value = await store.get(key)
     try {
-      if (value) found.push(Number(new Block(offerChanges, unseal(key, value), key).id(0)))
+      if (value) found.push(Number(Block.of(offerChanges, unseal(key, value), key).id(0)))
     } catch {
       // It is named by itself.
     }
@@ -125,7 +125,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   const change = (row: Row): void => void (!isEmpty(row) ? live.set(row.sides[1]!, row) : live.delete(row.sides[1]!))
   for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
     for (const [key, value] of entries)
-      if (!unsure.has(String(offerOf(key)))) change(new Block(offerChanges, unseal(key, value), key).row(0))
+      if (!unsure.has(String(offerOf(key)))) change(Block.of(offerChanges, unseal(key, value), key).row(0))
   for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++)
     change(
       await reader.run((read) => {
@@ -164,7 +164,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
     for (const [key, value] of entries) {
       if (offerOf(key) !== id) continue
       try {
-        return new Block(offers, unseal(key, value), key).row(0)
+        return Block.of(offers, unseal(key, value), key).row(0)
       } catch {
         return undefined
       }

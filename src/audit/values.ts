@@ -90,7 +90,7 @@ function checkBlocks({ head, findings }: Context): Check {
     const size = 1 << resource.shift
     const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
     if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) throw corrupt(key, 'no ledger that is held has this block')
-    const block = new Block(resource, payload, key)
+    const block = Block.of(resource, payload, key)
     if (block.count !== wanted) findings.add(key, `it holds ${block.count} records, not ${wanted}`)
   }
 }
@@ -141,7 +141,7 @@ function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value
 }
 
 function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array): Block {
-  const block = new Block(resource, unseal(key, value), key)
+  const block = Block.of(resource, unseal(key, value), key)
   if (block.count !== 1) throw corrupt(key, 'it holds another number of records')
   return block
 }

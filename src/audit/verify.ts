@@ -98,7 +98,7 @@ async function readBases({ store, book, unsure }: Context): Promise<void> {
   for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
     for (const [key, value] of entries) {
       try {
-        changeBook(book, new Block(offerChanges, unseal(key, value), key).row(0))
+        changeBook(book, Block.of(offerChanges, unseal(key, value), key).row(0))
       } catch {
         // Named when every value is looked at.
         unsure.add(String(readTuple(key.subarray(1))?.[0]))

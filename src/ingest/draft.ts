@@ -157,7 +157,7 @@ export class Draft {
     const key = blockKey(resource.tag, number)
     const value = encodeBlock(resource, rows)
     this.writes.push([key, seal(key, value)])
-    this.blocks.push({ resource, number, block: new Block(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
+    this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
   private changeBook({ id, seller, row }: BookChange): void {

@@ -89,7 +89,7 @@ export async function tailsOf(store: Store, head: Head): Promise<Tails> {
     const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
     const value = await store.get(key)
     if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
-    const block = new Block(resource, unseal(key, value), key)
+    const block = Block.of(resource, unseal(key, value), key)
     if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
     tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
   }

@@ -13,6 +13,9 @@
  *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
  *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
  *
+ * In memory only, with flag 16: a body is the text itself, there are no frames, and frame, length and end of a record stand side by side. Some
+ * half more bytes, and a text is one copy from few places.
+ *
  * Strings are distinct: those of side columns, and values that come more than once.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
@@ -21,9 +24,10 @@ import { idOf, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { decodeFrame, type Frame } from './frame.ts'
 import { Holder } from './holder.ts'
-import { EXACT, FIXED, ID, INDEXED, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, type Row, STRING, TWO_FACED, WIDE } from './row.ts'
+import { blockKey } from './keys.ts'
+import { EXACT, FIXED, ID, INDEXED, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, PLAIN, type Row, STRING, TWO_FACED, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
-import type { Apart } from './text.ts'
+import { type Apart, takeApart } from './text.ts'
 import { parseRecord, typedRecord } from './typed.ts'
 
 /** Where texts are put together to be read. */
@@ -32,15 +36,20 @@ let scratch = new Region(new Uint8Array(64 * 1024))
 export class Block<R = any> extends Holder {
   readonly resource: Resource<R>
   readonly count: number
+  /** Asked for so often that whatever is made of it is worth keeping. */
+  isHot = false
   /** Counted by whoever decides what is worth keeping beside the block. */
   asked = 0
   /** Typed records given so far, before any is kept. */
   reads = 0
-  private readonly key: Uint8Array
+  /** What its value is kept under, or its number in the log. */
+  private readonly place: Uint8Array | number
   private checksum: number | undefined
-  /** The stored value, for copying from. */
+  /** Where the value lies, for copying from: among other values, perhaps. */
   readonly region: Region
   private readonly bytes: Uint8Array
+  private readonly from: number
+  private readonly to: number
   private readonly flags: number
   private readonly faces: number
   /** Bytes of a number of the table: 2 or 4. */
@@ -61,35 +70,73 @@ export class Block<R = any> extends Holder {
   private columns: readonly number[] | undefined
 
   /**
+   * A block of its own.
    * @param sum the checksum of its seal, where it has one
    * @throws CORRUPT where the parts do not fit each other
    */
-  constructor(resource: Resource<R>, payload: Uint8Array, key: Uint8Array = payload, sum?: number) {
-    super(payload.length + 400)
-    this.checksum = sum
-    this.resource = resource
-    this.key = key
+  static of<R>(resource: Resource<R>, payload: Uint8Array, key: Uint8Array = payload, sum?: number): Block<R> {
     const { byteOffset, length, buffer } = payload
     // A stored value has its seal behind the payload, so there is room nearly always.
-    this.region = byteOffset + length + SLACK <= buffer.byteLength ? new Region(payload) : Region.padded(payload)
-    this.bytes = payload
-    if (payload.length < FIXED) throw corrupt(key, 'the block is too short')
-    this.count = u16(payload, 0)
-    const frames = u16(payload, 2)
-    const strings = u16(payload, 4)
-    this.flags = payload[6]!
+    const region = byteOffset + length + SLACK <= buffer.byteLength ? new Region(payload) : Region.padded(payload)
+    return new Block(resource, region, 0, length, key, sum)
+  }
+
+  /** The block whose payload lies from `from` to `to` in a region, with {@link SLACK} bytes behind it that may be read. */
+  constructor(resource: Resource<R>, region: Region, from: number, to: number, place: Uint8Array | number, sum?: number) {
+    super(to - from + 400)
+    const { bytes } = region
+    this.resource = resource
+    this.place = place
+    this.checksum = sum
+    this.region = region
+    this.bytes = bytes
+    this.from = from
+    this.to = to
+    if (to - from < FIXED) throw corrupt(this.key, 'the block is too short')
+    this.count = u16(bytes, from)
+    const frames = u16(bytes, from + 2)
+    const strings = u16(bytes, from + 4)
+    this.flags = bytes[from + 6]!
     this.faces = this.flags & TWO_FACED ? 2 : 1
     this.width = this.flags & WIDE ? 4 : 2
     const { count, width } = this
-    this.table = FIXED + count * (this.flags & INDEXED ? 12 : 8)
+    this.table = from + FIXED + count * (this.flags & INDEXED ? 12 : 8)
     this.sideAt = this.table + 3 * width * count * this.faces
     this.stringEnds = this.sideAt + width * count * resource.sides.length
     this.frameEnds = this.stringEnds + width * strings
     this.stringsAt = this.frameEnds + width * frames
-    if (payload[7] !== resource.sides.length || this.stringsAt > payload.length) throw corrupt(key, 'the block has another shape')
+    if (bytes[from + 7] !== resource.sides.length || this.stringsAt > to) throw corrupt(this.key, 'the block has another shape')
     this.framesAt = this.stringsAt + (strings ? this.number(this.frameEnds - width) : 0)
     this.bodies = this.framesAt + (frames ? this.number(this.stringsAt - width) : 0)
-    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== payload.length) throw corrupt(key, 'the block has another length')
+    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== to) throw corrupt(this.key, 'the block has another length')
+  }
+
+  private get key(): Uint8Array {
+    return typeof this.place === 'number' ? blockKey(this.resource.tag, this.place) : this.place
+  }
+
+  /** Bytes of its payload. */
+  get length(): number {
+    return this.to - this.from
+  }
+
+  /** Copies its payload; returns where that ends. */
+  copyTo(out: Region, start: number): number {
+    out.bytes.set(this.bytes.subarray(this.from, this.to), start)
+    return start + this.length
+  }
+
+  /** The same block in memory of its own, known to be worth keeping what is made of it. */
+  kept(): Block<R> {
+    const region = Region.room(this.length)
+    const block = new Block(this.resource, region, 0, this.copyTo(region, 0), this.place, this.checksum)
+    block.isHot = true
+    return block
+  }
+
+  /** True where bodies are texts. */
+  get plain(): boolean {
+    return (this.flags & PLAIN) !== 0
   }
 
   /** A number of the table. */
@@ -99,15 +146,15 @@ export class Block<R = any> extends Holder {
   }
 
   hi(at: number): number {
-    return u32(this.bytes, FIXED + 4 * at)
+    return u32(this.bytes, this.from + FIXED + 4 * at)
   }
 
   lo(at: number): number {
-    return u32(this.bytes, FIXED + 4 * (this.count + at))
+    return u32(this.bytes, this.from + FIXED + 4 * (this.count + at))
   }
 
   index(at: number): number {
-    return this.flags & INDEXED ? u32(this.bytes, FIXED + 4 * (2 * this.count + at)) : 0
+    return this.flags & INDEXED ? u32(this.bytes, this.from + FIXED + 4 * (2 * this.count + at)) : 0
   }
 
   /** The 64-bit id of a record: its own, or that of its operation. */
@@ -123,13 +170,14 @@ export class Block<R = any> extends Holder {
 
   /** A checksum of all that the block holds, and of where it is kept: blocks that differ in either differ in it, all but surely. */
   get sum(): number {
-    this.checksum ??= crc32(this.bytes, crc32(this.key)) | 0
+    this.checksum ??= crc32(this.bytes.subarray(this.from, this.to), crc32(this.key)) | 0
     return this.checksum
   }
 
   /** Where `column` (frame, length, end) of the text of a record stands. */
   private cell(column: number, at: number, face = this.face): number {
-    return this.table + this.width * ((column * this.count + at) * this.faces + face)
+    const { faces, table, width } = this
+    return table + width * (this.flags & PLAIN ? 3 * (at * faces + face) + column : (column * this.count + at) * faces + face)
   }
 
   /** How many bytes {@link write} writes; none where the record has no text. */
@@ -149,7 +197,8 @@ export class Block<R = any> extends Holder {
   }
 
   private body(at: number, face = this.face): number {
-    return this.bodies + (at + face ? this.number(this.cell(2, at, face) - this.width) : 0)
+    if (at + face === 0) return this.bodies
+    return this.bodies + this.number(this.flags & PLAIN ? this.cell(2, at, face) - 3 * this.width : this.cell(2, at, face) - this.width)
   }
 
   /**
@@ -158,9 +207,10 @@ export class Block<R = any> extends Holder {
    */
   write(at: number, out: Region, to: number): number {
     const { bytes, region } = this
+    let from = this.body(at)
+    if (this.flags & PLAIN) return copy(out, to, region, from, this.textBytes(at))
     const { pieces, ends } = this.frame(at)
     const start = to
-    let from = this.body(at)
     let end = ends[0]!
     to = copy(out, to, pieces, 0, end)
     for (let hole = 1; hole < ends.length; hole++) {
@@ -269,12 +319,12 @@ export class Block<R = any> extends Holder {
     return this.attach(
       'turned',
       () => {
-        const turned = new Block(this.resource, this.bytes)
+        const turned = new Block(this.resource, this.region, this.from, this.to, this.place, ~this.sum)
         turned.face = 1
         turned.columns = columns
         turned.weight = 400
-        // What hangs on the turned block hangs on the stored one.
-        turned.grew = (bytes) => this.grow(bytes)
+        // What hangs on the turned block hangs on the stored one, if that is kept.
+        if (this.grew) turned.grew = (bytes) => this.grow(bytes)
         return turned
       },
       () => 400,
@@ -294,6 +344,10 @@ export class Block<R = any> extends Holder {
   }
 
   private apart(at: number, face: number): Apart {
+    if (this.flags & PLAIN) {
+      const from = this.body(at, face)
+      return takeApart(text(this.bytes, from, from + this.number(this.cell(1, at, face))))
+    }
     const { text: frame, ends } = this.frame(at, face)
     const values: string[] = []
     let from = this.body(at, face)
@@ -303,6 +357,47 @@ export class Block<R = any> extends Holder {
       from = next
     }
     return { frame, values }
+  }
+
+  /** How long {@link unfold} makes it, at the most. */
+  get plainBytes(): number {
+    let length = 2 * (this.framesAt - this.from)
+    for (let at = 0; at < this.count; at++) for (let face = 0; face < this.faces; face++) length += this.number(this.cell(1, at, face))
+    return length
+  }
+
+  /** Writes the block with its texts put together (flag 16) into `out` from `start` on, and returns where it ends. */
+  unfold(out: Region, start: number): number {
+    const { bytes, count, faces, resource } = this
+    const cells = count * faces
+    const strings = u16(bytes, this.from + 4)
+    const width = this.plainBytes > 65535 ? 4 : 2
+    const { view } = out
+    const set = (at: number, value: number): void => (width === 4 ? view.setUint32(at, value, true) : view.setUint16(at, value, true))
+    out.bytes.set(bytes.subarray(this.from, this.table), start)
+    view.setUint16(start + 2, 0, true)
+    out.bytes[start + 6] = (this.flags & ~WIDE) | PLAIN | (width === 4 ? WIDE : 0)
+    const table = start + (this.table - this.from)
+    const rest = table + 3 * width * cells
+    // What stands behind the table is numbers of strings, for the side columns, and where each string ends.
+    const numbers = count * resource.sides.length + strings
+    for (let i = 0; i < numbers; i++) set(rest + width * i, this.number(this.sideAt + this.width * i))
+    const stringsAt = rest + width * numbers
+    out.bytes.set(bytes.subarray(this.stringsAt, this.framesAt), stringsAt)
+    const bodies = stringsAt + (this.framesAt - this.stringsAt)
+    let end = bodies
+    const shown = this.face
+    for (let cell = 0; cell < cells; cell++) {
+      const at = Math.floor(cell / faces)
+      this.face = cell % faces
+      end = this.write(at, out, end)
+      const row = table + 3 * width * cell
+      set(row, this.number(this.cell(0, at)) & EXACT)
+      set(row + width, this.textBytes(at))
+      set(row + 2 * width, end - bodies)
+    }
+    this.face = shown
+    return end
   }
 
   /** The value in a hole whose code is at `from`, and where the code of the next one is. */

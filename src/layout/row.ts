@@ -19,6 +19,8 @@ export const EXACT = 0x8000
 export const INDEXED = 2
 export const TWO_FACED = 4
 export const WIDE = 8
+/** Never stored: bodies are texts. */
+export const PLAIN = 16
 
 export const MAX_LITERAL = 199
 export const STRING = 200

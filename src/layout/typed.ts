@@ -29,7 +29,7 @@ export function typedRecord<R>(block: Block<R>, at: number): R {
 
 /** Room for the records of a block, once so many were read that another reading of each is to be expected. Only blocks of the cache live on. */
 function begin<R>(block: Block<R>): (R | undefined)[] | undefined {
-  if (block.grew === undefined || ++block.reads <= KEPT_AFTER * block.count) return undefined
+  if (block.grew === undefined || (!block.isHot && ++block.reads <= KEPT_AFTER * block.count)) return undefined
   return block.attach<(R | undefined)[]>(
     RECORDS,
     () => Array(block.count).fill(undefined),

@@ -6,7 +6,7 @@
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
-import type { Cache, Weighed } from '../layout/cache.ts'
+import { blockId, type Cache, type Weighed } from '../layout/cache.ts'
 import { decodeHash, type HashEntry } from '../layout/hash.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
@@ -54,8 +54,6 @@ export interface Place<R = any> {
   readonly at: number
 }
 
-/** Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
-export const blockId = (log: number, block: number): number => block * 64 + log
 export const hashId = (hash: string): string => `hash ${hash}`
 export const heldEntry = (entry: HashEntry, asOf: number): Weighed => new Held(entry, 250, asOf)
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
@@ -74,7 +72,7 @@ export class Reader {
   private arrived: Map<number | string, Uint8Array | Chunk | undefined> = nothingArrived
   private readonly awaited: Promise<unknown>[] = []
   /** Of a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
-  private readonly unsure: [id: number | string, value: Weighed][] | undefined
+  private readonly unsure: (() => void)[] | undefined
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
@@ -114,36 +112,45 @@ export class Reader {
     return value
   }
 
-  /** A block, which must hold all the records that the head counts in it. */
-  block<R>(resource: Resource<R>, number: number): Block<R> {
+  /**
+   * A block, which must hold all the records that the head counts in it.
+   * @param asked how many of them are wanted
+   */
+  block<R>(resource: Resource<R>, number: number, asked = 1): Block<R> {
     this.stats.blocks++
-    const id = blockId(resource.tag, number)
     const needed = Math.min(1 << resource.shift, this.head.counts[resource.tag]! - number * (1 << resource.shift))
-    const cached = this.cache.get<Block<R>>(id)
-    // A block cached before another process appended to it is the older self of the one in the store.
-    if (cached !== undefined && cached.count >= needed) {
+    const cached = this.cache.block(resource, number, needed, asked)
+    if (cached !== undefined) {
       this.stats.hits++
       return cached
     }
     const key = blockKey(resource.tag, number)
-    const value = this.fetch(id, key)
+    const value = this.fetch(blockId(resource.tag, number), key)
     if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
-    const block = new Block(resource, unseal(key, value), key, sumOf(value))
+    const block = Block.of(resource, unseal(key, value), key, sumOf(value))
     if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
-    block.grew = (bytes) => this.cache.grew(bytes)
-    this.keep(id, block)
+    this.keepBlock(resource, number, block)
     return block
   }
 
+  /** Apart from {@link block}, whose many hits would make room for what the function holds on to as well. */
+  private keepBlock(resource: Resource<any>, number: number, block: Block): void {
+    this.whenSure(() => this.cache.keep(resource, number, block))
+  }
+
   /** A read that waited for its values while a ledger was committed may hold older ones: those must not displace the newer. */
-  private keep(id: number | string, value: Weighed): void {
-    if (this.unsure) this.unsure.push([id, value])
-    else if (this.cache.edition === this.edition) this.cache.put(id, value)
+  private whenSure(keep: () => void): void {
+    if (this.unsure) this.unsure.push(keep)
+    else if (this.cache.edition === this.edition) keep()
+  }
+
+  private keep(id: string, value: Weighed): void {
+    this.whenSure(() => this.cache.put(id, value))
   }
 
   /** Says that the head stood in the store after all that was read. */
   confirm(): void {
-    if (this.cache.edition === this.edition) for (const [id, value] of this.unsure ?? []) this.cache.put(id, value)
+    if (this.cache.edition === this.edition) for (const keep of this.unsure ?? []) keep()
   }
 
   /** The places of records. Their blocks are asked for in one call of a store that does not answer at once. */
@@ -151,15 +158,13 @@ export class Reader {
     const size = 1 << resource.shift
     if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
     const places: Place<R>[] = []
-    let number = -1
-    let block: Block<R> | undefined
-    for (const ordinal of ordinals) {
-      const wanted = Math.floor(ordinal / size)
-      if (wanted !== number || block === undefined) {
-        number = wanted
-        block = this.block(resource, number)
-      }
-      places.push({ block, at: ordinal - number * size })
+    for (let i = 0; i < ordinals.length; ) {
+      const number = Math.floor(ordinals[i]! / size)
+      const first = number * size
+      let end = i + 1
+      while (end < ordinals.length && ordinals[end]! >= first && ordinals[end]! < first + size) end++
+      const block = this.block(resource, number, end - i)
+      for (; i < end; i++) places.push({ block, at: ordinals[i]! - first })
     }
     return places
   }
@@ -168,7 +173,7 @@ export class Reader {
     const wanted = Array.from(numbers, (number) => ({
       id: blockId(resource.tag, number),
       key: blockKey(resource.tag, number),
-    })).filter(({ id }) => !this.arrived.has(id) && this.cache.get(id) === undefined)
+    })).filter(({ id }) => !this.arrived.has(id) && !this.cache.has(id))
     if (wanted.length === 0) return
     this.stats.gets++
     const answer = this.store.getMany(wanted.map(({ key }) => key))
@@ -247,7 +252,7 @@ export class Reader {
     if (seller === undefined) return undefined
     const key = bookKey(text(unseal(sellerKey, seller)), id)
     const value = this.fetch(`offer ${id} ${attempt}`, key)
-    if (value !== undefined) return new Block(offers, unseal(key, value), key, sumOf(value))
+    if (value !== undefined) return Block.of(offers, unseal(key, value), key, sumOf(value))
     // A commit between the two reads may have removed the offer, or given it another seller.
     if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
     return this.offer(id, attempt + 1)
@@ -257,7 +262,7 @@ export class Reader {
   base(id: bigint): Place<Offer> | undefined {
     const key = baseKey(id)
     const value = this.fetch(`base ${id}`, key)
-    return value && { block: new Block(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
+    return value && { block: Block.of(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
   }
 
   /** How many lists of each index name records that were pruned. */
@@ -285,6 +290,6 @@ export class Reader {
     if (from >= to) return []
     const chunk = this.scan(bookRange(seller, from, to), { limit, reverse })
     if (chunk.more && chunk.entries.length < limit) throw new FolioError('STORE_FAILED', { reason: 'a scan ended before its limit' })
-    return chunk.entries.map(([key, value]) => new Block(offers, unseal(key, value), key, sumOf(value)))
+    return chunk.entries.map(([key, value]) => Block.of(offers, unseal(key, value), key, sumOf(value)))
   }
 }

@@ -101,5 +101,5 @@ function accountBlock(id: string): Block {
   const value = encodeBlock(accounts, [
     { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
   ])
-  return new Block(accounts, value.subarray(0, value.length - SEAL_BYTES))
+  return Block.of(accounts, value.subarray(0, value.length - SEAL_BYTES))
 }

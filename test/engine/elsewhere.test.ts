@@ -154,7 +154,7 @@ describe('a look', () => {
 
   test('keeps to what was read before only where that holds still', async () => {
     const { writer, look, cache } = await known(5)
-    const asked = vi.spyOn(cache, 'get')
+    const asked = vi.spyOn(cache, 'block')
     await writer.ingest(closes.slice(5, 7))
     await look()
     const kept = asked.mock.calls.length

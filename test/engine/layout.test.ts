@@ -164,7 +164,7 @@ describe('blocks', () => {
   test('give back what went in, and again from their own rows', () =>
     holds(fc.array(row, { minLength: 1, maxLength: 64 }), 150, (rows) => {
       const value = payload(encodeBlock(effects, rows))
-      const block = new Block(effects, value)
+      const block = Block.of(effects, value)
       expect(block.count).toBe(rows.length)
       for (const [at, { hi, lo, index, texts, sides }] of rows.entries()) {
         expect([
@@ -185,9 +185,9 @@ describe('blocks', () => {
   test('cut short or read as another log are refused', () =>
     holds(fc.tuple(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat()), 300, async ([rows, at]) => {
       const value = payload(encodeBlock(effects, rows))
-      expect(await codeOf(() => new Block(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
-      expect(await codeOf(() => new Block(effects, Buffer.concat([value, Uint8Array.of(0)]), key))).toBe('CORRUPT')
-      expect(await codeOf(() => new Block(ledgers, value, key))).toBe('CORRUPT')
+      expect(await codeOf(() => Block.of(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
+      expect(await codeOf(() => Block.of(effects, Buffer.concat([value, Uint8Array.of(0)]), key))).toBe('CORRUPT')
+      expect(await codeOf(() => Block.of(ledgers, value, key))).toBe('CORRUPT')
     }))
 })
 
@@ -296,7 +296,7 @@ test('the cache gives back the newest value put, or nothing, and stays near its 
     }
   }))
 
-test('a cache of which no size is asked for is a 32nd of the memory there is, within bounds', () => {
+test('a cache of which no size is asked for is a 16th of the memory there is, within bounds', () => {
   const MB = 2 ** 20
   const may = (confined: number): number => {
     const asked = vi.spyOn(process, 'constrainedMemory').mockReturnValue(confined)
@@ -306,7 +306,7 @@ test('a cache of which no size is asked for is a 32nd of the memory there is, wi
       asked.mockRestore()
     }
   }
-  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(64 * MB, Math.floor(totalmem() / 32))])
-  const whole = Math.min(512 * MB, Math.max(32 * MB, Math.floor(totalmem() / 32)))
+  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(128 * MB, Math.floor(totalmem() / 16))])
+  const whole = Math.min(1024 * MB, Math.max(32 * MB, Math.floor(totalmem() / 16)))
   expect([may(0), may(2 ** 64)]).toEqual([whole, whole])
 })

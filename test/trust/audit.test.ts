@@ -46,7 +46,7 @@ const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, va
 /** The block of ledgers with a row changed. */
 async function withLedger(store: Store, at: number, change: (row: Row) => Row): Promise<void> {
   const key = blockKey(ledgers.tag, 0)
-  const block = new Block(ledgers, unseal(key, await held(store, key)), key)
+  const block = Block.of(ledgers, unseal(key, await held(store, key)), key)
   const rows = Array.from({ length: block.count }, (_, n) => (n === at ? change(block.row(n)) : block.row(n)))
   await put(store, sealed(key, encodeBlock(ledgers, rows)))
 }
@@ -192,7 +192,7 @@ describe('the chain of ledgers', () => {
   test('with a record in the place of another is named', async () => {
     const store = await stored()
     const at = blockKey(operations.tag, 2)
-    const block = new Block(operations, unseal(at, await held(store, at)), at)
+    const block = Block.of(operations, unseal(at, await held(store, at)), at)
     const rows = Array.from({ length: block.count }, (_, n) => block.row(n))
     await put(store, sealed(at, encodeBlock(operations, [rows[0]!, { ...rows[1]!, lo: rows[1]!.lo + 1 }, ...rows.slice(2)])))
     expect((await faultsOf(store))[hex(at)]).toBe('a operation is not as its text says, or not in its place')

@@ -218,7 +218,7 @@ describe('the book', () => {
     let key = new Uint8Array(0)
     const first = (store: Store) => {
       key = keysOf(store, 0x40)[0]! as typeof key
-      return new Block(offers, unseal(key, held(store, key)), key)
+      return Block.of(offers, unseal(key, held(store, key)), key)
     }
     const changed = await audited((store) => {
       const row = first(store).row(0)
@@ -241,7 +241,7 @@ describe('the book', () => {
     const [key, back] = [bookKey('GA', 3n), bookSellerKey(3n)]
     const found = await audited((store) => {
       const source = keysOf(store, 0x40)[0]!
-      const row = new Block(offers, unseal(source, held(store, source)), source).row(0)
+      const row = Block.of(offers, unseal(source, held(store, source)), source).row(0)
       return [
         sealed(key, encodeBlock(offers, [{ ...row, hi: 0, lo: 3, sides: ['GA', '3', ...row.sides.slice(2)] }])),
         sealed(back, encodeText('GA')),
@@ -290,7 +290,7 @@ describe('records', () => {
     expect((await audited((store) => [[key, flipped(held(store, key))]]))[hex(key)]).toBe(damaged)
     expect((await audited(() => [[key, undefined]]))[hex(key)]).toBe('a block of the transaction log is missing')
     const fewer = await audited((store) => {
-      const block = new Block(transactions, unseal(key, held(store, key)), key)
+      const block = Block.of(transactions, unseal(key, held(store, key)), key)
       return [
         sealed(
           key,
@@ -306,7 +306,7 @@ describe('records', () => {
 
   test('that are others than were digested are named by the digest', async () => {
     const found = await audited((store) => {
-      const block = new Block(transactions, unseal(key, held(store, key)), key)
+      const block = Block.of(transactions, unseal(key, held(store, key)), key)
       const rows = Array.from({ length: block.count }, (_, at) => block.row(at))
       const { frame, values } = rows[0]!.texts[0]!
       rows[0] = { ...rows[0]!, texts: [{ frame: `${frame},"more":true`, values }] }
@@ -350,7 +350,7 @@ describe('a pruned store', () => {
     const stray = baseKey(5n)
     const found = await audited((store) => {
       const from = pick(store)
-      const row = new Block(offerChanges, unseal(from, held(store, from)), from).row(0)
+      const row = Block.of(offerChanges, unseal(from, held(store, from)), from).row(0)
       return [sealed(stray, encodeBlock(offerChanges, [{ ...row, sides: [row.sides[0]!, '5', ...row.sides.slice(2)] }]))]
     }, 4)
     expect(found).toEqual({ [hex(stray)]: 'it is not the last change of the offer that was pruned' })

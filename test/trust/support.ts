@@ -29,7 +29,7 @@ export const broken = (store: Store, key: Uint8Array): Write => {
 }
 
 export const rowsOf = (store: Store, resource: Resource<any>, key: Uint8Array): Row[] => {
-  const block = new Block(resource, unseal(key, held(store, key)), key)
+  const block = Block.of(resource, unseal(key, held(store, key)), key)
   return Array.from({ length: block.count }, (_, at) => block.row(at))
 }
 export const withRows = (resource: Resource<any>, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock(resource, rows))

@@ -32,7 +32,7 @@ describe('blocks of any size', () => {
     for (const n of [0, 255, 256, 8191, 8192, 8193]) {
       const all = [...rows, row(1, 9000, 0, [four(0)], `"w":"${four(n)}"`)]
       const value = payloadOf(resource(false, 'a'), all)
-      const block = new Block(resource(false, 'a'), value, KEY)
+      const block = Block.of(resource(false, 'a'), value, KEY)
       expect([block.count, textOf(block, 8200), block.side(8193, 0)]).toEqual([8201, `"w":"${four(n)}"`, four(8193)])
       const shared = n < 8192 ? [200 + (n >> 8), n & 255] : [4, ...utf8(four(n))]
       expect(Array.from(value.subarray(-shared.length))).toEqual(shared)

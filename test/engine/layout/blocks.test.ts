@@ -12,7 +12,7 @@ describe('the bytes of a block', () => {
     for (const of of [bare, sided]) {
       const value = payloadOf(of, [])
       expect(Array.from(value)).toEqual([0, 0, 0, 0, 0, 0, of.indexed ? 2 : 0, of.sides.length])
-      expect(new Block(of, value).count).toBe(0)
+      expect(Block.of(of, value).count).toBe(0)
     }
   })
 
@@ -156,7 +156,7 @@ describe('a record of a block', () => {
     for (const behind of [0, 1, 2, 3, 4, 5]) {
       const around = new Uint8Array(40 + value.length + behind)
       around.set(value, 40)
-      const inside = new Block(sided, around.subarray(40, 40 + value.length), KEY)
+      const inside = Block.of(sided, around.subarray(40, 40 + value.length), KEY)
       expect([textOf(inside, 2), textOf(inside, 0)]).toEqual(['"v":"C","n":12345678901234567890,"r":1.50', '"v":"A","n":1'])
     }
     expect(SLACK).toBe(3)
@@ -168,22 +168,22 @@ describe('a block', () => {
   const value = payloadOf(sided, rows)
 
   test('weighs its bytes and what it needs to be read', () => {
-    expect(new Block(sided, value).weight).toBe(value.length + 400)
+    expect(Block.of(sided, value).weight).toBe(value.length + 400)
   })
 
   test('has a checksum, of its seal or of its bytes and key', () => {
-    expect(new Block(sided, value, KEY, 77).sum).toBe(77)
-    const block = new Block(sided, value, KEY)
+    expect(Block.of(sided, value, KEY, 77).sum).toBe(77)
+    const block = Block.of(sided, value, KEY)
     expect(block.sum >>> 0).toBe(crc32(value, crc32(KEY)))
     expect(block.sum).toBe(block.sum)
-    expect(new Block(sided, value, Uint8Array.of(1)).sum).not.toBe(block.sum)
+    expect(Block.of(sided, value, Uint8Array.of(1)).sum).not.toBe(block.sum)
   })
 
   test('that is damaged says how', () => {
     const opened =
       (bytes: Uint8Array, of = sided) =>
       () =>
-        new Block(of, bytes, KEY)
+        Block.of(of, bytes, KEY)
     const changed = (at: number, to: number) => {
       const bytes = Uint8Array.from(value)
       bytes[at] = to
@@ -232,6 +232,8 @@ describe('a block of records with two faces', () => {
 
   test('is turned once, and weighs what hangs on either', () => {
     const block = blockOf(sided, turnable)
+    const grown: number[] = []
+    block.grew = (bytes) => grown.push(bytes)
     const before = block.weight
     const turned = block.turned([1, 0])
     expect(block.turned([1, 0])).toBe(turned)
@@ -244,13 +246,14 @@ describe('a block of records with two faces', () => {
       )
     page()
     expect([turned.weight, block.weight - before]).toEqual([430, 430])
-    const grown: number[] = []
-    block.grew = (bytes) => grown.push(bytes)
     turned.attach(
       'other page',
       () => 'text',
       () => 8,
     )
-    expect([grown, block.weight - before]).toEqual([[8], 438])
+    expect([grown, block.weight - before]).toEqual([[400, 30, 8], 438])
+    // What hangs on nothing that is kept is told to nobody, so nothing is kept of it either.
+    expect(blockOf(sided, turnable).turned([1, 0]).grew).toBeUndefined()
+    expect(turned.sum).not.toBe(block.sum)
   })
 })

@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
+import { MAX_PAYLOAD, SLAB_BYTES } from '../../../src/layout/slabs.ts'
+import { blockOf, resource, row, textOf } from './support.ts'
 
 const weighing = (weight: number) => ({ weight })
 
@@ -116,6 +118,105 @@ describe('the cache', () => {
     expect(cache.get('a')?.weight).toBe(50)
     cache.clear()
     expect(cache.edition).toBe(2)
+  })
+})
+
+describe('blocks in the cache', () => {
+  const coins = resource(true, 'a')
+  const rows = (count: number, length = 40) =>
+    Array.from({ length: count }, (_, at) => row(7, at, 1, [`side ${at}`], `"value":"${'x'.repeat(length)}${at}"`))
+  /** A cache of so many slabs, and as much for objects as goes with them. */
+  const cacheOf = (slabs: number) => new Cache((slabs * SLAB_BYTES * 8) / 7)
+  const id = (number: number): number => number * 64 + coins.tag
+
+  test('come back as they were, unfolded where there is room', () => {
+    const cache = cacheOf(8)
+    const block = blockOf(coins, rows(3))
+    expect([cache.block(coins, 5, 1, 1), cache.has(id(5)), cache.misses]).toEqual([undefined, false, 1])
+    cache.keep(coins, 5, block)
+    const found = cache.block(coins, 5, 3, 1)!
+    expect([found.plain, found.count, found.sum, cache.hits, cache.has(id(5))]).toEqual([true, 3, block.sum, 1, true])
+    for (const at of [0, 1, 2]) expect([textOf(found, at), found.side(at, 0), found.lo(at)]).toEqual([textOf(block, at), `side ${at}`, at])
+    // It is no object: what is made of it is not kept.
+    expect([found.grew, found.isHot, cache.get(id(5))]).toEqual([undefined, false, undefined])
+    cache.clear()
+    expect([cache.block(coins, 5, 1, 1), cache.has(id(5))]).toEqual([undefined, false])
+  })
+
+  test('that lack records which others appended are not at hand, until they are read anew', () => {
+    const cache = cacheOf(8)
+    cache.keep(coins, 5, blockOf(coins, rows(2)))
+    expect([cache.block(coins, 5, 3, 1), cache.has(id(5))]).toEqual([undefined, true])
+    cache.keep(coins, 5, blockOf(coins, rows(3)))
+    expect(cache.block(coins, 5, 3, 1)?.count).toBe(3)
+    // Neither is an object that is an older self of what the slabs hold.
+    cache.putBlock(coins, 5, blockOf(coins, rows(1)))
+    expect([cache.block(coins, 5, 1, 1)?.count, cache.block(coins, 5, 3, 1)?.count]).toEqual([1, 3])
+  })
+
+  test('are objects once each record was asked for four times of late, and then stay so', () => {
+    const cache = cacheOf(8)
+    cache.keep(coins, 5, blockOf(coins, rows(3)))
+    for (const asked of [3, 3, 3, 2]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    const hot = cache.block(coins, 5, 3, 1)!
+    expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
+    // In memory of its own: not one more byte than it needs.
+    expect(hot.region.bytes.length).toBe(hot.length)
+    // What hangs on it weighs.
+    let weight = 0
+    cache.grew = (bytes) => {
+      weight += bytes
+    }
+    hot.grow(100)
+    expect(weight).toBe(100)
+  })
+
+  test('become objects less easily while those push each other out', () => {
+    const cache = cacheOf(7)
+    const asksFor = (number: number): number => {
+      cache.keep(coins, number, blockOf(coins, rows(1)))
+      for (let asks = 1; ; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
+    }
+    expect(asksFor(1)).toBe(4)
+    const push = (): void => {
+      for (const half of ['one', 'other']) cache.put(half, { weight: SLAB_BYTES })
+    }
+    push()
+    const asked = [asksFor(2)]
+    for (let n = 3; n < 9; n++) {
+      push()
+      asked.push(asksFor(n))
+    }
+    expect(asked[0]).toBeGreaterThan(4)
+    expect(Math.max(...asked)).toBe(64)
+    // Left alone for long enough, they do again.
+    for (let n = 0; n < 6; n++) {
+      for (let looked = 0; looked < 2 ** 18; looked++) cache.get('nothing')
+      cache.put('one', { weight: 2 * SLAB_BYTES })
+    }
+    expect(asksFor(10)).toBe(4)
+  })
+
+  test('lie folded where there is no room, until each record was asked for twice', () => {
+    const cache = cacheOf(16)
+    for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
+    cache.keep(coins, 300, blockOf(coins, rows(4)))
+    const found = cache.block(coins, 300, 4, 4)!
+    expect([found.plain, cache.block(coins, 300, 4, 3)?.plain, cache.block(coins, 300, 4, 1)?.plain]).toEqual([false, false, true])
+    const plain = cache.block(coins, 300, 4, 1)!
+    for (const at of [0, 1, 2, 3]) expect([textOf(plain, at), plain.side(at, 0)]).toEqual([textOf(found, at), `side ${at}`])
+    expect(plain.sum).toBe(found.sum)
+  })
+
+  test('too long for a slab are objects, and so are all where the cache has no room for slabs', () => {
+    const large = cacheOf(8)
+    const long = blockOf(coins, rows(1, MAX_PAYLOAD))
+    large.keep(coins, 5, long)
+    expect([large.block(coins, 5, 1, 1), large.get(id(5))]).toEqual([long, long])
+    const small = new Cache(6 * SLAB_BYTES)
+    const block = blockOf(coins, rows(2))
+    small.keep(coins, 5, block)
+    expect([small.block(coins, 5, 2, 1), block.isHot, block.grew !== undefined]).toEqual([block, false, true])
   })
 })
 

@@ -1,0 +1,132 @@
+/** Values side by side in slabs: what is found, what is given up, what is kept over, what is counted. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Region } from '../../../src/bytes.ts'
+import { MAX_PAYLOAD, NOWHERE, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
+
+/** A payload of so many bytes that says which one it is. */
+function payload(id: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length).fill(id)
+  if (length > 8) new DataView(bytes.buffer).setFloat64(length - 8, id)
+  return bytes
+}
+const same = (found: Uint8Array | undefined, wanted: Uint8Array): void => expect(Buffer.compare(found!, wanted)).toBe(0)
+const put = (slabs: Slabs, id: number, bytes: Uint8Array, asked = 0): void =>
+  slabs.put(id, bytes.length, ~id, asked, (out: Region, at) => {
+    out.bytes.set(bytes, at)
+    return at + bytes.length
+  })
+const held = (slabs: Slabs, id: number): Uint8Array | undefined => {
+  const address = slabs.find(id)
+  if (address === NOWHERE) return undefined
+  expect(slabs.sum(address)).toBe(~id)
+  return slabs.region(address).bytes.slice(slabs.start(address), slabs.end(address))
+}
+/** Eight of them fill a slab. */
+const EIGHTH = MAX_PAYLOAD
+
+describe('slabs', () => {
+  test('hold what was put, byte for byte, the last that was put for an id', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 1]) put(slabs, id, payload(id, 1 + (id % 1000)))
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 1]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
+    put(slabs, 63, payload(64, 5))
+    expect([held(slabs, 63), held(slabs, 64)]).toEqual([payload(64, 5), undefined])
+    slabs.clear()
+    expect([held(slabs, 0), held(slabs, 63)]).toEqual([undefined, undefined])
+    put(slabs, 7, payload(7, 3))
+    same(held(slabs, 7), payload(7, 3))
+  })
+
+  test('of no room hold nothing, nor do any hold what is too long', () => {
+    const none = new Slabs(SLAB_BYTES - 1)
+    put(none, 1, payload(1, 10))
+    expect([none.maxBytes, held(none, 1), none.hasRoom(1)]).toEqual([0, undefined, false])
+    const slabs = new Slabs(2.5 * SLAB_BYTES)
+    put(slabs, 1, payload(1, MAX_PAYLOAD + 1))
+    put(slabs, 2, payload(2, MAX_PAYLOAD))
+    expect([slabs.maxBytes, held(slabs, 1), held(slabs, 2)?.length]).toEqual([2 * SLAB_BYTES, undefined, MAX_PAYLOAD])
+    expect(new Slabs(2 ** 50).maxBytes).toBe((2 ** 13 - 1) * SLAB_BYTES)
+  })
+
+  test('give up the oldest, but keep over what was asked for, up to half a slab', () => {
+    const slabs = new Slabs(3 * SLAB_BYTES)
+    for (let id = 0; id < 24; id++) put(slabs, id, payload(id, EIGHTH))
+    expect(Array.from({ length: 24 }, (_, id) => held(slabs, id)?.length)).toEqual(Array(24).fill(EIGHTH))
+    // Six of the oldest slab were asked for; there is room for four of them.
+    for (const id of [0, 1, 3, 5, 6, 7]) slabs.ask(slabs.find(id), 2)
+    put(slabs, 24, payload(24, EIGHTH))
+    expect(Array.from({ length: 8 }, (_, id) => held(slabs, id) !== undefined)).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+      false,
+    ])
+    for (const id of [0, 1, 3, 5, 8, 23, 24]) same(held(slabs, id), payload(id, EIGHTH))
+    // What was asked for counts half after it was kept over: asked for no more, it goes in the end.
+    for (let id = 25; id < 100; id++) put(slabs, id, payload(id, EIGHTH))
+    expect([0, 1, 3, 5].map((id) => held(slabs, id))).toEqual(Array(4).fill(undefined))
+    same(held(slabs, 99), payload(99, EIGHTH))
+  })
+
+  test('give up nothing where there is room once dead values are gone', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    for (let id = 0; id < 8; id++) put(slabs, id, payload(id, EIGHTH))
+    expect([slabs.hasRoom(20 * EIGHTH), slabs.hasRoom(21 * EIGHTH)]).toEqual([true, false])
+    // One value is written over and over: its older selves fill slab after slab.
+    for (let n = 0; n < 200; n++) put(slabs, 9, payload(n, EIGHTH))
+    for (let id = 0; id < 8; id++) same(held(slabs, id), payload(id, EIGHTH))
+    same(held(slabs, 9), payload(199, EIGHTH))
+    expect([slabs.hasRoom(19 * EIGHTH), slabs.hasRoom(20 * EIGHTH)]).toEqual([true, false])
+  })
+
+  test('never write over bytes that were handed out', () => {
+    const slabs = new Slabs(2 * SLAB_BYTES)
+    put(slabs, 1, payload(1, 1000))
+    const address = slabs.find(1)
+    const view = slabs.region(address).bytes.subarray(slabs.start(address), slabs.end(address))
+    for (let id = 2; id < 100; id++) put(slabs, id, payload(id, EIGHTH))
+    expect(held(slabs, 1)).toBeUndefined()
+    same(view, payload(1, 1000))
+  })
+
+  test('count what was asked for, half of it once many others were looked up', () => {
+    const slabs = new Slabs(2 * SLAB_BYTES)
+    put(slabs, 1, payload(1, 10))
+    put(slabs, 2, payload(2, 10), 7)
+    expect([slabs.ask(slabs.find(1), 4), slabs.ask(slabs.find(1), 1), slabs.ask(slabs.find(2), 1)]).toEqual([4, 5, 8])
+    for (let n = 3; n < 2 ** 16; n++) slabs.ask(slabs.find(2), 0)
+    expect([slabs.ask(slabs.find(1), 0), slabs.ask(slabs.find(1), 3)]).toEqual([2, 5])
+    for (let n = 0; n < 2 ** 17; n++) slabs.ask(slabs.find(2), 0)
+    expect([slabs.ask(slabs.find(1), 0), slabs.ask(slabs.find(1), 2 ** 20)]).toEqual([1, 65535])
+    for (let n = 0; n < 2 ** 21; n++) slabs.ask(slabs.find(2), 0)
+    expect(slabs.ask(slabs.find(1), 1)).toBe(1)
+  })
+
+  test('hold, of any values put in any order, the last of each that they hold', () => {
+    const step = fc.record({ id: fc.nat(40), length: fc.nat(MAX_PAYLOAD), asked: fc.nat(3) })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, size) => {
+        const slabs = new Slabs(size * SLAB_BYTES)
+        const last = new Map<number, Uint8Array>()
+        for (const { id, length, asked } of steps) {
+          const bytes = payload(id + length, length)
+          put(slabs, id, bytes)
+          last.set(id, bytes)
+          for (let n = 0; n < asked; n++) slabs.ask(slabs.find(id), 1)
+          // What was put last is always there.
+          expect(held(slabs, id)?.length).toBe(length)
+        }
+        for (const [id, bytes] of last) {
+          const found = held(slabs, id)
+          if (found) same(found, bytes)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

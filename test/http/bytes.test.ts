@@ -1,0 +1,106 @@
+/** Bodies in memory that is used again: whatever was not released stays as it was written. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Body, concat, Sink } from '../../adapters/http/bytes.ts'
+
+const CHUNK = 64 * 1024
+const bodyOf = (sink: Sink, text: string): Body => {
+  sink.ascii(text)
+  return sink.finish()
+}
+const textOf = ({ parts }: Body): string => Buffer.from(concat(parts)).toString('latin1')
+
+describe('a sink', () => {
+  test('writes bodies one behind the other, and again from the beginning once they were sent', () => {
+    const sink = new Sink()
+    const [first, second] = [bodyOf(sink, 'first'), bodyOf(sink, 'second')]
+    expect([first, second].map(textOf)).toEqual(['first', 'second'])
+    expect(second.parts[0]!.byteOffset - first.parts[0]!.byteOffset).toBe(5)
+    first.release()
+    const third = bodyOf(sink, 'third')
+    expect([second, third].map(textOf)).toEqual(['second', 'third'])
+    second.release()
+    third.release()
+    const fourth = bodyOf(sink, 'fourth')
+    expect(fourth.parts[0]!.byteOffset).toBe(first.parts[0]!.byteOffset)
+    expect(textOf(fourth)).toBe('fourth')
+  })
+
+  test('counts a release once, however often it is said', () => {
+    const sink = new Sink()
+    const [first, second] = [bodyOf(sink, 'first'), bodyOf(sink, 'second')]
+    for (let n = 0; n < 3; n++) first.release()
+    bodyOf(sink, 'third')
+    expect(textOf(second)).toBe('second')
+  })
+
+  test('takes chunks that were sent before it asks for others', () => {
+    const sink = new Sink()
+    const large = (letter: string): string => letter.repeat(3000)
+    const write = (): Body => {
+      for (let n = 0; n < 100; n++) sink.ascii(large('x'))
+      return sink.finish()
+    }
+    const buffers = new Set<ArrayBufferLike>()
+    for (let n = 0; n < 50; n++) {
+      const body = write()
+      expect(textOf(body)).toBe(large('x').repeat(100))
+      for (const { buffer } of body.parts) buffers.add(buffer)
+      body.release()
+    }
+    expect(buffers.size).toBeLessThanOrEqual(Math.ceil(300_000 / CHUNK) + 2)
+    // What nobody says was sent is never taken.
+    const kept = [write(), write(), write()]
+    for (let n = 0; n < 20; n++) write().release()
+    for (const body of kept) expect(textOf(body)).toBe(large('x').repeat(100))
+  })
+
+  test('is not begun anew by a release while a body is being written, nor after one that failed', () => {
+    const sink = new Sink()
+    const sent = bodyOf(sink, 'sent')
+    sink.ascii('half ')
+    sent.release()
+    sink.ascii('a body')
+    const whole = sink.finish()
+    expect(textOf(whole)).toBe('half a body')
+    sink.ascii('failed')
+    sink.drop()
+    expect([textOf(bodyOf(sink, 'next')), textOf(whole)]).toEqual(['next', 'half a body'])
+    // A body that failed after it had filled a chunk gives that back.
+    const before = new Set<ArrayBufferLike>()
+    for (let n = 0; n < 40; n++) {
+      sink.ascii('y'.repeat(CHUNK - 10))
+      sink.ascii('z'.repeat(100))
+      before.add(sink.bytes.buffer)
+      sink.drop()
+    }
+    expect(before.size).toBeLessThanOrEqual(3)
+    expect(textOf(whole)).toBe('half a body')
+  })
+
+  test('leaves alone what was not released, whatever is written and released meanwhile', () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('write' as const), pieces: fc.array(fc.nat(40_000), { maxLength: 5 }) }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('release' as const), which: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const), length: fc.nat(90_000) }) },
+    )
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 30 }), (steps) => {
+        const sink = new Sink()
+        const open: { body: Body; wanted: string }[] = []
+        let letter = 97
+        for (const one of steps) {
+          if (one.kind === 'write') {
+            const texts = one.pieces.map((length) => String.fromCharCode(97 + (letter++ % 26)).repeat(length))
+            for (const text of texts) sink.ascii(text)
+            open.push({ body: sink.finish(), wanted: texts.join('') })
+          } else if (one.kind === 'drop') {
+            sink.ascii('!'.repeat(one.length))
+            sink.drop()
+          } else if (open.length > 0) open.splice(one.which % open.length, 1)[0]!.body.release()
+          for (const { body, wanted } of open) expect(textOf(body) === wanted).toBe(true)
+        }
+      }),
+    )
+  })
+})
