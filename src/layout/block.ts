@@ -1,73 +1,27 @@
-/**
- * Blocks: up to 2^shift consecutive records of one log in one value, each to be had without touching the others.
- *
- *     count:2 frames:2 strings:2 flags:1 sides:1
- *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
- *     frame, length, end: count × faces each; side: count × sides; string end: strings; frame end: frames
- *     string bytes   frame bytes   bodies
- *
- * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
- * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change), `length` its bytes, `end` where its body ends, counted from the
- * first body. A body holds the values of the holes of its frame, each a code and what the code says:
- *
- *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
- *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
- *
- * In memory only, with flag 16: a body is the text itself, there are no frames, and frame, length and end of a record stand side by side. Some
- * half more bytes, and a text is one copy from few places.
- *
- * Strings are distinct: those of side columns, and values that come more than once.
- * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
- */
-import { copy, crc32, i32, Region, SLACK, text } from '../bytes.ts'
-import { idOf, idText, writeId, writeNumber } from '../position.ts'
+/** Blocks: what is read from them, record by record, and what they become in memory. Their picture is in `shape.ts`. */
+import { copy, crc32, Region, SLACK, text } from '../bytes.ts'
+import { idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { decodeFrame, type Frame } from './frame.ts'
-import { Holder } from './holder.ts'
-import { blockKey } from './keys.ts'
-import { EXACT, FIXED, ID, INDEXED, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, PLAIN, type Row, STRING, TWO_FACED, WIDE } from './row.ts'
+import { EXACT, ID, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, PLAIN, type Row, STRING, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
+import { Shape, u16, u32 } from './shape.ts'
 import { type Apart, takeApart } from './text.ts'
 import { parseRecord, typedRecord } from './typed.ts'
 
 /** Where texts are put together to be read. */
 let scratch = new Region(new Uint8Array(64 * 1024))
 
-export class Block<R = any> extends Holder {
-  readonly resource: Resource<R>
-  readonly count: number
+export class Block<R = any> extends Shape<R> {
   /** Asked for so often that whatever is made of it is worth keeping. */
   isHot = false
   /** Counted by whoever decides what is worth keeping beside the block. */
   asked = 0
   /** Typed records given so far, before any is kept. */
   reads = 0
-  /** What its value is kept under, or its number in the log. */
-  private readonly place: Uint8Array | number
-  private checksum: number | undefined
-  /** Where the value lies, for copying from: among other values, perhaps. */
-  readonly region: Region
-  private readonly bytes: Uint8Array
-  private readonly from: number
-  private readonly to: number
-  private readonly flags: number
-  private readonly faces: number
-  /** Bytes of a number of the table: 2 or 4. */
-  private readonly width: number
-  /** Where the parts of the value begin. */
-  private readonly table: number
-  private readonly sideAt: number
-  private readonly stringEnds: number
-  private readonly frameEnds: number
-  private readonly stringsAt: number
-  private readonly framesAt: number
-  private readonly bodies: number
   private frames: (Frame | undefined)[] | undefined
   /** Side strings that were asked for as text. */
   private decoded: string[] | undefined
-  /** Which of the faces is shown, and which column stands for which. */
-  private face = 0
-  private columns: readonly number[] | undefined
 
   /**
    * A block of its own.
@@ -81,51 +35,6 @@ export class Block<R = any> extends Holder {
     return new Block(resource, region, 0, length, key, sum)
   }
 
-  /** The block whose payload lies from `from` to `to` in a region, with {@link SLACK} bytes behind it that may be read. */
-  constructor(resource: Resource<R>, region: Region, from: number, to: number, place: Uint8Array | number, sum?: number) {
-    super(to - from + 400)
-    const { bytes } = region
-    this.resource = resource
-    this.place = place
-    this.checksum = sum
-    this.region = region
-    this.bytes = bytes
-    this.from = from
-    this.to = to
-    if (to - from < FIXED) throw corrupt(this.key, 'the block is too short')
-    this.count = u16(bytes, from)
-    const frames = u16(bytes, from + 2)
-    const strings = u16(bytes, from + 4)
-    this.flags = bytes[from + 6]!
-    this.faces = this.flags & TWO_FACED ? 2 : 1
-    this.width = this.flags & WIDE ? 4 : 2
-    const { count, width } = this
-    this.table = from + FIXED + count * (this.flags & INDEXED ? 12 : 8)
-    this.sideAt = this.table + 3 * width * count * this.faces
-    this.stringEnds = this.sideAt + width * count * resource.sides.length
-    this.frameEnds = this.stringEnds + width * strings
-    this.stringsAt = this.frameEnds + width * frames
-    if (bytes[from + 7] !== resource.sides.length || this.stringsAt > to) throw corrupt(this.key, 'the block has another shape')
-    this.framesAt = this.stringsAt + (strings ? this.number(this.frameEnds - width) : 0)
-    this.bodies = this.framesAt + (frames ? this.number(this.stringsAt - width) : 0)
-    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== to) throw corrupt(this.key, 'the block has another length')
-  }
-
-  private get key(): Uint8Array {
-    return typeof this.place === 'number' ? blockKey(this.resource.tag, this.place) : this.place
-  }
-
-  /** Bytes of its payload. */
-  get length(): number {
-    return this.to - this.from
-  }
-
-  /** Copies its payload; returns where that ends. */
-  copyTo(out: Region, start: number): number {
-    out.bytes.set(this.bytes.subarray(this.from, this.to), start)
-    return start + this.length
-  }
-
   /** The same block in memory of its own, known to be worth keeping what is made of it. */
   kept(): Block<R> {
     const region = Region.room(this.length)
@@ -134,55 +43,10 @@ export class Block<R = any> extends Holder {
     return block
   }
 
-  /** True where bodies are texts. */
-  get plain(): boolean {
-    return (this.flags & PLAIN) !== 0
-  }
-
-  /** A number of the table. */
-  private number(at: number): number {
-    const { bytes } = this
-    return this.width === 2 ? bytes[at]! | (bytes[at + 1]! << 8) : u32(bytes, at)
-  }
-
-  hi(at: number): number {
-    return u32(this.bytes, this.from + FIXED + 4 * at)
-  }
-
-  lo(at: number): number {
-    return u32(this.bytes, this.from + FIXED + 4 * (this.count + at))
-  }
-
-  index(at: number): number {
-    return this.flags & INDEXED ? u32(this.bytes, this.from + FIXED + 4 * (2 * this.count + at)) : 0
-  }
-
-  /** The 64-bit id of a record: its own, or that of its operation. */
-  id(at: number): bigint {
-    return idOf(this.hi(at), this.lo(at))
-  }
-
-  /** The paging token of a record. */
-  token(at: number): string {
-    const id = idText(this.hi(at), this.lo(at))
-    return this.resource.indexed ? `${id}-${this.index(at)}` : id
-  }
-
   /** A checksum of all that the block holds, and of where it is kept: blocks that differ in either differ in it, all but surely. */
   get sum(): number {
     this.checksum ??= crc32(this.bytes.subarray(this.from, this.to), crc32(this.key)) | 0
     return this.checksum
-  }
-
-  /** Where `column` (frame, length, end) of the text of a record stands. */
-  private cell(column: number, at: number, face = this.face): number {
-    const { faces, table, width } = this
-    return table + width * (this.flags & PLAIN ? 3 * (at * faces + face) + column : (column * this.count + at) * faces + face)
-  }
-
-  /** How many bytes {@link write} writes; none where the record has no text. */
-  textBytes(at: number): number {
-    return this.number(this.cell(1, at))
   }
 
   private frame(at: number, face = this.face): Frame {
@@ -194,11 +58,6 @@ export class Block<R = any> extends Holder {
     const frame = decodeFrame(this.bytes, this.framesAt + (number ? this.number(end - this.width) : 0), this.framesAt + this.number(end))
     this.frames[number] = frame
     return frame
-  }
-
-  private body(at: number, face = this.face): number {
-    if (at + face === 0) return this.bodies
-    return this.bodies + this.number(this.flags & PLAIN ? this.cell(2, at, face) - 3 * this.width : this.cell(2, at, face) - this.width)
   }
 
   /**
@@ -264,29 +123,6 @@ export class Block<R = any> extends Holder {
     return scratch
   }
 
-  private stringStart(string: number): number {
-    return this.stringsAt + (string ? this.number(this.stringEnds + this.width * (string - 1)) : 0)
-  }
-
-  private stringEnd(string: number): number {
-    return this.stringsAt + this.number(this.stringEnds + this.width * string)
-  }
-
-  /** Which of the block's strings a side column holds. */
-  private ref(at: number, column: number): number {
-    return this.number(this.sideAt + this.width * (at * this.resource.sides.length + (this.columns?.[column] ?? column)))
-  }
-
-  /** Where a side column of a record begins in {@link region}, and how long it is. */
-  sideStart(at: number, column: number): number {
-    return this.stringStart(this.ref(at, column))
-  }
-
-  sideLength(at: number, column: number): number {
-    const ref = this.ref(at, column)
-    return this.stringEnd(ref) - this.stringStart(ref)
-  }
-
   side(at: number, column: number): string {
     const ref = this.ref(at, column)
     this.decoded ??= []
@@ -307,11 +143,6 @@ export class Block<R = any> extends Holder {
   /** The typed record, frozen, and perhaps shared with other readers. */
   record(at: number): R {
     return typedRecord(this, at)
-  }
-
-  /** True where its text holds numbers that `JSON.parse` would change. */
-  isExact(at: number): boolean {
-    return (this.number(this.cell(0, at)) & EXACT) !== 0
   }
 
   /** The same records with their other face, and side columns in another order; made without copying. */
@@ -416,6 +247,3 @@ export class Block<R = any> extends Holder {
     return { value: code === ID ? id : `${id}-${this.index(at)}`, next: from + 1 }
   }
 }
-
-const u16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8)
-const u32 = (bytes: Uint8Array, at: number): number => i32(bytes, at) >>> 0

@@ -1,4 +1,4 @@
-/** Writing blocks: see the picture in `block.ts`. The value depends on the rows alone, so that history taken back leaves the bytes it found. */
+/** Writing blocks: see the picture in `shape.ts`. The value depends on the rows alone, so that history taken back leaves the bytes it found. */
 import { Writer } from '../bytes.ts'
 import { idText } from '../position.ts'
 import type { Resource } from '../query.ts'

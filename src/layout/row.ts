@@ -1,5 +1,5 @@
 /**
- * What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `block.ts`.
+ * What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `shape.ts`.
  */
 import type { Position } from '../position.ts'
 import type { Apart } from './text.ts'

@@ -53,7 +53,10 @@ function slowly(target: string, waits: number): Promise<string> {
 }
 
 test('answers that are read slowly stay what they were while hundreds of others are written', async () => {
-  const readers = Array.from({ length: 24 }, (_, n) => ({ target: targets[n % targets.length]!, body: slowly(targets[n % targets.length]!, n % 12) }))
+  const readers = Array.from({ length: 24 }, (_, n) => ({
+    target: targets[n % targets.length]!,
+    body: slowly(targets[n % targets.length]!, n % 12),
+  }))
   let done = false
   const others = (async () => {
     let count = 0

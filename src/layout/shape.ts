@@ -1,0 +1,183 @@
+/**
+ * Blocks: up to 2^shift consecutive records of one log in one value, each to be had without touching the others.
+ *
+ *     count:2 frames:2 strings:2 flags:1 sides:1
+ *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
+ *     frame, length, end: count × faces each; side: count × sides; string end: strings; frame end: frames
+ *     string bytes   frame bytes   bodies
+ *
+ * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
+ * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change), `length` its bytes, `end` where its body ends, counted from the
+ * first body. A body holds the values of the holes of its frame, each a code and what the code says:
+ *
+ *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
+ *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
+ *
+ * In memory only, with flag 16: a body is the text itself, there are no frames, and frame, length and end of a record stand side by side. Some
+ * half more bytes, and a text is one copy from few places.
+ *
+ * Strings are distinct: those of side columns, and values that come more than once.
+ * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
+ */
+import { i32, type Region } from '../bytes.ts'
+import { idOf, idText } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { Holder } from './holder.ts'
+import { blockKey } from './keys.ts'
+import { EXACT, FIXED, INDEXED, PLAIN, TWO_FACED, WIDE } from './row.ts'
+import { corrupt } from './seal.ts'
+
+/** Where things lie in the payload of a block. */
+export class Shape<R> extends Holder {
+  readonly resource: Resource<R>
+  readonly count: number
+  /** What its value is kept under, or its number in the log. */
+  protected readonly place: Uint8Array | number
+  protected checksum: number | undefined
+  /** Where the value lies, for copying from: among other values, perhaps. */
+  readonly region: Region
+  protected readonly bytes: Uint8Array
+  protected readonly from: number
+  protected readonly to: number
+  protected readonly flags: number
+  protected readonly faces: number
+  /** Bytes of a number of the table: 2 or 4. */
+  protected readonly width: number
+  /** Where the parts of the value begin. */
+  protected readonly table: number
+  protected readonly sideAt: number
+  protected readonly stringEnds: number
+  protected readonly frameEnds: number
+  protected readonly stringsAt: number
+  protected readonly framesAt: number
+  protected readonly bodies: number
+  /** Which of the faces is shown, and which column stands for which. */
+  protected face = 0
+  protected columns: readonly number[] | undefined
+
+  /** The block whose payload lies from `from` to `to` in a region, with room behind it that may be read. @throws CORRUPT */
+  constructor(resource: Resource<R>, region: Region, from: number, to: number, place: Uint8Array | number, sum?: number) {
+    super(to - from + 400)
+    const { bytes } = region
+    this.resource = resource
+    this.place = place
+    this.checksum = sum
+    this.region = region
+    this.bytes = bytes
+    this.from = from
+    this.to = to
+    if (to - from < FIXED) throw corrupt(this.key, 'the block is too short')
+    this.count = u16(bytes, from)
+    const frames = u16(bytes, from + 2)
+    const strings = u16(bytes, from + 4)
+    this.flags = bytes[from + 6]!
+    this.faces = this.flags & TWO_FACED ? 2 : 1
+    this.width = this.flags & WIDE ? 4 : 2
+    const { count, width } = this
+    this.table = from + FIXED + count * (this.flags & INDEXED ? 12 : 8)
+    this.sideAt = this.table + 3 * width * count * this.faces
+    this.stringEnds = this.sideAt + width * count * resource.sides.length
+    this.frameEnds = this.stringEnds + width * strings
+    this.stringsAt = this.frameEnds + width * frames
+    if (bytes[from + 7] !== resource.sides.length || this.stringsAt > to) throw corrupt(this.key, 'the block has another shape')
+    this.framesAt = this.stringsAt + (strings ? this.number(this.frameEnds - width) : 0)
+    this.bodies = this.framesAt + (frames ? this.number(this.stringsAt - width) : 0)
+    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== to) throw corrupt(this.key, 'the block has another length')
+  }
+
+  protected get key(): Uint8Array {
+    return typeof this.place === 'number' ? blockKey(this.resource.tag, this.place) : this.place
+  }
+
+  /** Bytes of its payload. */
+  get length(): number {
+    return this.to - this.from
+  }
+
+  /** Copies its payload; returns where that ends. */
+  copyTo(out: Region, start: number): number {
+    out.bytes.set(this.bytes.subarray(this.from, this.to), start)
+    return start + this.length
+  }
+
+  /** True where bodies are texts. */
+  get plain(): boolean {
+    return (this.flags & PLAIN) !== 0
+  }
+
+  /** A number of the table. */
+  protected number(at: number): number {
+    const { bytes } = this
+    return this.width === 2 ? bytes[at]! | (bytes[at + 1]! << 8) : u32(bytes, at)
+  }
+
+  hi(at: number): number {
+    return u32(this.bytes, this.from + FIXED + 4 * at)
+  }
+
+  lo(at: number): number {
+    return u32(this.bytes, this.from + FIXED + 4 * (this.count + at))
+  }
+
+  index(at: number): number {
+    return this.flags & INDEXED ? u32(this.bytes, this.from + FIXED + 4 * (2 * this.count + at)) : 0
+  }
+
+  /** The 64-bit id of a record: its own, or that of its operation. */
+  id(at: number): bigint {
+    return idOf(this.hi(at), this.lo(at))
+  }
+
+  /** The paging token of a record. */
+  token(at: number): string {
+    const id = idText(this.hi(at), this.lo(at))
+    return this.resource.indexed ? `${id}-${this.index(at)}` : id
+  }
+
+  /** Where `column` (frame, length, end) of the text of a record stands. */
+  protected cell(column: number, at: number, face = this.face): number {
+    const { faces, table, width } = this
+    return table + width * (this.flags & PLAIN ? 3 * (at * faces + face) + column : (column * this.count + at) * faces + face)
+  }
+
+  /** How many bytes {@link write} writes; none where the record has no text. */
+  textBytes(at: number): number {
+    return this.number(this.cell(1, at))
+  }
+
+  protected body(at: number, face = this.face): number {
+    if (at + face === 0) return this.bodies
+    return this.bodies + this.number(this.flags & PLAIN ? this.cell(2, at, face) - 3 * this.width : this.cell(2, at, face) - this.width)
+  }
+
+  protected stringStart(string: number): number {
+    return this.stringsAt + (string ? this.number(this.stringEnds + this.width * (string - 1)) : 0)
+  }
+
+  protected stringEnd(string: number): number {
+    return this.stringsAt + this.number(this.stringEnds + this.width * string)
+  }
+
+  /** Which of the block's strings a side column holds. */
+  protected ref(at: number, column: number): number {
+    return this.number(this.sideAt + this.width * (at * this.resource.sides.length + (this.columns?.[column] ?? column)))
+  }
+
+  /** Where a side column of a record begins in {@link region}, and how long it is. */
+  sideStart(at: number, column: number): number {
+    return this.stringStart(this.ref(at, column))
+  }
+
+  sideLength(at: number, column: number): number {
+    const ref = this.ref(at, column)
+    return this.stringEnd(ref) - this.stringStart(ref)
+  }
+
+  /** True where its text holds numbers that `JSON.parse` would change. */
+  isExact(at: number): boolean {
+    return (this.number(this.cell(0, at)) & EXACT) !== 0
+  }
+}
+
+export const u16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8)
+export const u32 = (bytes: Uint8Array, at: number): number => i32(bytes, at) >>> 0
