@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { crc32, hex, Region, SLACK, text, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
+import { blockKey } from '../../../src/layout/keys.ts'
 import { putTogether } from '../../../src/layout/text.ts'
-import { bare, blockOf, comesBack, KEY, payloadOf, resource, row, sided, textOf } from './support.ts'
+import { bare, blockOf, comesBack, KEY, payloadOf, resource, row, sided, textOf, unfolded } from './support.ts'
 
 const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '1009', reason } })
 
@@ -203,6 +204,26 @@ describe('a block', () => {
     const wrong = opened(changed(at, 6))()
     expect(() => wrong.text(0)).toThrow(damage('a text of the block has another length'))
     expect(textOf(wrong, 1)).toBe('"v":"B"')
+  })
+})
+
+describe('a block amid other bytes', () => {
+  const rows = [row(7, 1, 0, ['a', 'b'], '"n":1'), row(7, 2, 0, ['a', 'c'], '"n":22')]
+
+  test('weighs what it has, and says by its number where it is damaged', () => {
+    const block = blockOf(sided, rows)
+    const plain = unfolded(block, 5)
+    expect(plain.weight).toBe(plain.length + 400)
+    // Few records are numbered in two bytes each, unfolded too.
+    expect(plain.length).toBeLessThan(block.length + 20)
+    const region = Region.room(200)
+    region.bytes.fill(0)
+    const key = Buffer.from(blockKey(sided.tag, 5)).toString('hex')
+    for (const to of [64, 71, 90])
+      expect(() => new Block(sided, region, 64, to, 5)).toThrow(
+        expect.objectContaining({ code: 'CORRUPT', fields: expect.objectContaining({ key }) }),
+      )
+    expect(() => new Block(sided, region, 64, 71, 5)).toThrow(/the block is too short/)
   })
 })
 

@@ -192,7 +192,7 @@ describe('blocks in the cache', () => {
     // Left alone for long enough, they do again.
     for (let n = 0; n < 6; n++) {
       for (let looked = 0; looked < 2 ** 18; looked++) cache.get('nothing')
-      cache.put('one', { weight: 2 * SLAB_BYTES })
+      cache.put(`after a while ${n}`, { weight: 2 * SLAB_BYTES })
     }
     expect(asksFor(10)).toBe(4)
   })
@@ -213,10 +213,32 @@ describe('blocks in the cache', () => {
     const long = blockOf(coins, rows(1, MAX_PAYLOAD))
     large.keep(coins, 5, long)
     expect([large.block(coins, 5, 1, 1), large.get(id(5))]).toEqual([long, long])
-    const small = new Cache(6 * SLAB_BYTES)
+    const small = new Cache(7.5 * SLAB_BYTES)
     const block = blockOf(coins, rows(2))
     small.keep(coins, 5, block)
     expect([small.block(coins, 5, 2, 1), block.isHot, block.grew !== undefined]).toEqual([block, false, true])
+    expect([small.has(id(5)), small.has(id(6))]).toEqual([true, false])
+  })
+
+  test('take no more than the cache may hold', () => {
+    const cache = cacheOf(8)
+    for (let number = 0; number < 200; number++) cache.keep(coins, number, blockOf(coins, rows(1, 100_000)))
+    const held = Array.from({ length: 200 }, (_, number) => number).filter((number) => cache.has(id(number)))
+    expect(held.length * 100_000).toBeLessThanOrEqual(8 * SLAB_BYTES)
+    expect(held.length * 100_000).toBeGreaterThan(6 * SLAB_BYTES)
+    expect(held.at(-1)).toBe(199)
+  })
+
+  test('that would be too long unfolded lie folded, however often they are asked for', () => {
+    const cache = cacheOf(8)
+    const repeated = Array.from({ length: 8 }, (_, at) => row(7, at, 1, ['side'], `"value":"${'x'.repeat(20_000)}"`))
+    const block = blockOf(coins, repeated)
+    expect(block.length).toBeLessThan(MAX_PAYLOAD)
+    cache.keep(coins, 5, block)
+    for (let n = 0; n < 3; n++) {
+      const found = cache.block(coins, 5, 8, 8)!
+      expect([found.plain, textOf(found, n) === textOf(block, n)]).toEqual([false, true])
+    }
   })
 })
 

@@ -84,6 +84,20 @@ describe('slabs', () => {
     expect([slabs.hasRoom(19 * EIGHTH), slabs.hasRoom(20 * EIGHTH)]).toEqual([true, false])
   })
 
+  test('give up what was asked for but once, in whichever slab, and count what is left', () => {
+    const slabs = new Slabs(3 * SLAB_BYTES)
+    for (let id = 0; id < 24; id++) put(slabs, id, payload(id, EIGHTH))
+    for (const id of [1, 9, 17]) slabs.ask(slabs.find(id), 1)
+    for (const id of [2, 10, 18]) slabs.ask(slabs.find(id), 3)
+    // Each time a slab is given up, the one value that was asked for more than once stays, beside the new ones.
+    for (let id = 24; id < 45; id++) put(slabs, id, payload(id, EIGHTH))
+    expect([1, 9, 17].map((id) => held(slabs, id))).toEqual([undefined, undefined, undefined])
+    for (const id of [2, 10, 18, 24, 30, 31, 38, 44]) same(held(slabs, id), payload(id, EIGHTH))
+    const count = Array.from({ length: 45 }, (_, id) => held(slabs, id)).filter((one) => one !== undefined).length
+    const room = (3 * SLAB_BYTES * 7) / 8 - (count * SLAB_BYTES) / 8
+    expect([slabs.hasRoom(room), slabs.hasRoom(room + 1)]).toEqual([true, false])
+  })
+
   test('never write over bytes that were handed out', () => {
     const slabs = new Slabs(2 * SLAB_BYTES)
     put(slabs, 1, payload(1, 1000))
@@ -105,6 +119,9 @@ describe('slabs', () => {
     expect([slabs.ask(slabs.find(1), 0), slabs.ask(slabs.find(1), 2 ** 20)]).toEqual([1, 65535])
     for (let n = 0; n < 2 ** 21; n++) slabs.ask(slabs.find(2), 0)
     expect(slabs.ask(slabs.find(1), 1)).toBe(1)
+    // What is put now was not asked for long ago.
+    put(slabs, 3, payload(3, 10), 8)
+    expect(slabs.ask(slabs.find(3), 0)).toBe(8)
   })
 
   test('hold, of any values put in any order, the last of each that they hold', () => {
