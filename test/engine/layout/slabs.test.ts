@@ -94,7 +94,8 @@ describe('slabs', () => {
     expect([1, 9, 17].map((id) => held(slabs, id))).toEqual([undefined, undefined, undefined])
     for (const id of [2, 10, 18, 24, 30, 31, 38, 44]) same(held(slabs, id), payload(id, EIGHTH))
     const count = Array.from({ length: 45 }, (_, id) => held(slabs, id)).filter((one) => one !== undefined).length
-    const room = (3 * SLAB_BYTES * 7) / 8 - (count * SLAB_BYTES) / 8
+    // Each with what stands before it.
+    const room = (3 * SLAB_BYTES * 7) / 8 - count * (EIGHTH + 20)
     expect([slabs.hasRoom(room), slabs.hasRoom(room + 1)]).toEqual([true, false])
   })
 
