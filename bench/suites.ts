@@ -24,8 +24,7 @@ interface Side {
   most: number
 }
 
-async function serving(kind: 'folio' | 'sqlite', path: string): Promise<Side> {
-  const side = worker(kind, path)
+async function serving(side: Worker): Promise<Side> {
   const port = await side.call('listen')
   const { own } = await side.call('usage')
   return { worker: side, client: await Client.open(port, CONNECTIONS), idle: own, most: own }
@@ -41,9 +40,11 @@ export async function httpRows(
 ): Promise<void> {
   const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
   if (chosen.length === 0) return
-  const ours = await serving('folio', data.level)
-  const theirs = await serving('sqlite', data.sqlite)
-  await warmUp(ours.worker, theirs.worker, db, data)
+  const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
+  // Before there are connections, which a server closes when nothing comes for a while.
+  await warmUp(left, right, db, data)
+  const ours = await serving(left)
+  const theirs = await serving(right)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await httpRow(ours, theirs, db, data, pace, work, workload, limit))
