@@ -14,6 +14,24 @@ export const text: (bytes: Uint8Array, from?: number, to?: number) => string = n
   ? (bytes, from = 0, to = bytes.length) => node.prototype.utf8Slice.call(bytes, from, to)
   : (bytes, from = 0, to = bytes.length) => decoder.decode(bytes.subarray(from, to))
 
+const latin1Decoder = new TextDecoder('latin1')
+
+/** A character for each byte of `bytes[from, to)`: the text where that is ASCII. */
+export const characters: (bytes: Uint8Array, from: number, to: number) => string = node
+  ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
+  : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
+
+/** Integers of more digits are not exact. */
+const EXACT_DIGITS = 16
+
+/** The number that JSON text stands for. */
+export function numberIn(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0
+  let at = from
+  if (to - from <= EXACT_DIGITS) for (; at < to && bytes[at]! >= 48 && bytes[at]! <= 57; at++) value = value * 10 + bytes[at]! - 48
+  return at === to && value <= Number.MAX_SAFE_INTEGER ? value : Number(characters(bytes, from, to))
+}
+
 const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
 
 /** Unsigned byte order, the shorter of two keys with a common prefix first. */

@@ -31,8 +31,14 @@ export function low(transaction: number, operation: number, ledger: number): num
 export const comparePositions = (hi: number, lo: number, index: number, to: Position): number =>
   hi - to.hi || lo - to.lo || index - to.index
 
-/** The 64-bit id made of two halves. */
-export const idOf = (hi: number, lo: number): bigint => (BigInt(hi) << 32n) | BigInt(lo)
+const halves = new DataView(new ArrayBuffer(8))
+
+/** The 64-bit id made of two halves: through memory, since arithmetic of bigints makes a new one at each step. */
+export function idOf(hi: number, lo: number): bigint {
+  halves.setUint32(0, hi)
+  halves.setUint32(4, lo)
+  return halves.getBigUint64(0)
+}
 
 export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number(id >> 32n), lo: Number(id & 0xffffffffn) })
 

@@ -15,6 +15,14 @@ export type OpenRecord = { readonly [member: string]: any }
 /** Where a record of the log is being read or filed: its stored side columns, by name. */
 export type Sides = { readonly [column: string]: string }
 
+/** Where decoded members came from. */
+export interface Source {
+  /** The number of the record's token. */
+  readonly id: bigint
+  /** The record's JSON text. */
+  readonly text: string
+}
+
 export interface Resource<R> {
   readonly name: string
   /** Part of every key of its log. **Never reused.** */
@@ -25,8 +33,12 @@ export interface Resource<R> {
   readonly indexed: boolean
   /** Columns stored beside the text of each record, a dictionary a block: what links and derived members need without parsing. */
   readonly sides: readonly string[]
-  /** Gives decoded members their types (64-bit integers as bigint). `text` is the record's JSON text; `id` the number of its token. */
-  decode(members: OpenRecord, id: bigint, text: string): R
+  /** Of records with two faces: the side column that stands for each in the other one. */
+  readonly turning?: readonly number[]
+  /** The side column that holds a hash by which records are found. */
+  readonly hashColumn?: number
+  /** Gives decoded members their types (64-bit integers as bigint). */
+  decode(members: OpenRecord, source: Source): R
   /** Phantom: the record type. */
   readonly '~record'?: R
 }
@@ -65,8 +77,6 @@ export interface Filters<R, F> {
   lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
   /** The view the filter asks for, if any: records whose side column `column` is not `wanted` are shown turned. */
   facing(values: F): { readonly column: number; readonly wanted: string } | undefined
-  /** The side column that stands for each in the other view of a record. */
-  readonly turning: readonly number[]
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

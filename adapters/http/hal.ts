@@ -1,42 +1,32 @@
 /**
  * Records on the wire: `{"_links":{…},` and the stored text and `}`. Nothing is parsed, nothing is stringified.
  *
- * Whole blocks are kept rendered, attached to the block in the cache, once their records were asked for {@link WARM} times over: from then on a page is
- * put together of views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up; at most
- * {@link KEPT_BASES} base URLs a core keep what they rendered, however many Host headers come in.
+ * For one base URL, the one that is used most, the cache keeps blocks finished (`src/layout/finisher.ts`): from then on a page is put together of
+ * views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up; one base URL a core has its blocks
+ * finished, however many Host headers come in.
  */
-import type { Block, Place } from '../../src/index.ts'
-import { checksum, Out, own, type Sink, type Tag, utf8 } from './bytes.ts'
+import type { Block, Finished, Finisher, Place } from '../../src/index.ts'
+import { checksum, Out, type Sink, type Tag, utf8 } from './bytes.ts'
 import { extendedText, type Profile } from './extended.ts'
 import { type Fill, fills, type Templates, templatesFor } from './links.ts'
 import { Values } from './template.ts'
 
-/** Base URLs whose rendered blocks are kept. */
-export const KEPT_BASES = 2
 /** Base URLs whose templates are kept. */
 const KNOWN_BASES = 16
 const HALVE_AFTER = 4096
 /** A descending run of so many records is worth a copy of the block in that order. */
 const DOWN_RUN = 4
 
-/** A block is rendered whole, and that kept, once so many times its records were asked for. */
-const WARM = 4
-
-/** What one kept base URL has of one block. Few objects, since each is a wait for memory where a page takes its records from many blocks. */
-interface Slot {
-  owner: Renderer
-  /** Records asked for so far. */
-  asked: number
-  /** The block in wire form: four bytes a record that say where it ends, comma included, and then the records. */
-  wire: Uint8Array | undefined
+/** What hangs on a finished block that is read over and over. */
+interface Down {
   /** Runs asked for in descending order. */
   turns: number
   /** The same records last to first, made when a descending page wants a run of them for the second time. */
-  down: Uint8Array | undefined
+  bytes: Uint8Array | undefined
 }
 
 export interface RenderStats {
-  /** Blocks rendered whole, and runs of records served from them. */
+  /** Blocks finished, and runs of records served from them. */
   blocks: number
   hits: number
   /** Records rendered one by one. */
@@ -48,14 +38,16 @@ const COMMA = 44
 const nothing = new Uint8Array(0)
 const values = new Values()
 const scratch = new Out()
+let renderers = 0
 
 /** Writes records for one base URL and profile. */
-export class Renderer {
+export class Renderer implements Finisher {
+  readonly id = ++renderers
   readonly base: string
   /** For entity tags: differs by what all links begin with, and by profile. */
   readonly salt: number
-  /** What its slots are attached to blocks under; none where other base URLs are used more. */
-  seat: object | undefined
+  /** Has blocks finished: no other base URL is used more. */
+  isMain = false
   uses = 0
   private readonly extended: boolean
   private readonly templates: Templates
@@ -79,17 +71,16 @@ export class Renderer {
       // The text of a record is what its block holds at its place, so the checksum of the block and the places stand for the texts.
       tag.add(block.sum)
       for (let k = i; k < end; k++) tag.add(places[k]!.at)
-      const slot = this.whole(block, end - i)
-      if (slot) this.views(sink, block, slot, places, i, end)
+      const finished = this.isMain ? block.finishedBy(this) : undefined
+      if (finished) this.views(sink, finished, places, i, end)
       else this.singles(sink, block, places, i, end)
       i = end
     }
   }
 
-  /** Hands out places `from` to `to`, all of one block: a view for each run of neighbours. */
-  private views(sink: Sink, block: Block, slot: Slot, places: readonly Place[], from: number, to: number): void {
-    const wire = slot.wire!
-    const { count } = block
+  /** Hands out places `from` to `to`, all of one finished block: a view for each run of neighbours. */
+  private views(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
+    const { bytes } = block.region
     for (let i = from; i < to; ) {
       const first = places[i]!.at
       const step = i + 1 < to && places[i + 1]!.at < first ? -1 : 1
@@ -97,12 +88,21 @@ export class Renderer {
       for (i++; i < to && places[i]!.at === last + step; i++) last += step
       const comma = i === places.length ? 1 : 0
       this.stats.hits++
-      if (step === 1) sink.pass(wire, startOf(wire, count, first), endOf(wire, last) - comma)
-      else if (first - last >= DOWN_RUN - 1 && (slot.down || slot.turns++ > 0)) {
-        slot.down ??= turned(block, wire)
-        sink.pass(slot.down, wire.length - endOf(wire, first), wire.length - startOf(wire, count, last) - comma)
-      } else for (let at = first; at >= last; at--) sink.pass(wire, startOf(wire, count, at), endOf(wire, at) - (at === last ? comma : 0))
+      if (step === 1) sink.pass(bytes, block.bodyStart(first), block.bodyEnd(last) - comma)
+      else this.down(sink, block, first, last, comma)
     }
+  }
+
+  /** Hands out a descending run. */
+  private down(sink: Sink, block: Block, first: number, last: number, comma: number): void {
+    const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, noTurns, downWeight) : undefined
+    if (kept && (kept.bytes || kept.turns++ > 0)) {
+      kept.bytes ??= turned(block)
+      const end = block.bodyEnd(block.count - 1)
+      sink.pass(kept.bytes, end - block.bodyEnd(first), end - block.bodyStart(last) - comma)
+    } else
+      for (let at = first; at >= last; at--)
+        sink.pass(block.region.bytes, block.bodyStart(at), block.bodyEnd(at) - (at === last ? comma : 0))
   }
 
   private singles(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
@@ -119,11 +119,12 @@ export class Renderer {
     out.at--
   }
 
-  /** Writes one record and a comma. */
-  private write(sink: Out, fill: Fill, block: Block, at: number): void {
+  /** Writes one record and a comma; returns how much stands before its stored text. */
+  private write(sink: Out, fill: Fill, block: Block, at: number): number {
     const template = fill(this.templates, values, block, at)
     const more = this.extended ? utf8(extendedText(block, at)) : nothing
-    sink.reserve(template.fit(values) + block.textBytes(at) + more.length + 2)
+    const lead = template.fit(values)
+    sink.reserve(lead + block.textBytes(at) + more.length + 2)
     const { bytes } = sink
     let end = block.write(at, sink, template.write(sink, sink.at, values))
     if (this.extended) bytes.set(more, end)
@@ -131,66 +132,49 @@ export class Renderer {
     bytes[end] = CLOSE
     bytes[end + 1] = COMMA
     sink.at = end + 2
+    return lead
   }
 
-  /** The whole block in wire form, where it is at hand or `asked` records of it make it worth while. */
-  private whole(block: Block, asked: number): Slot | undefined {
-    const { seat } = this
-    // Only blocks of the cache live on; and a base URL without a seat keeps nothing.
-    if (seat === undefined || block.grew === undefined) return undefined
-    let slot = block.attached<Slot>(seat)
-    if (slot === undefined) {
-      // Much of old history is asked for once: for that, nothing is noted but the asking.
-      block.asked += asked
-      if (!block.isHot && block.asked < WARM * block.count) return undefined
-      slot = block.attach<Slot>(seat, () => ({ owner: this, asked: block.asked, wire: undefined, turns: 0, down: undefined }), weight)
-    } else if (slot.owner !== this) {
-      block.grow(weight(undefined) - weight(slot))
-      Object.assign(slot, { owner: this, asked, wire: undefined, turns: 0, down: undefined } satisfies Slot)
-    } else if (slot.wire) return slot
-    else slot.asked += asked
-    if (!block.isHot && slot.asked < WARM * block.count) return undefined
-    slot.wire = this.render(block)
-    block.grow(slot.wire.length)
-    return slot
-  }
-
-  private render(block: Block): Uint8Array {
-    const { count } = block
+  /** All records of a block, and after them their other faces, in wire form. */
+  finish(block: Block): Finished {
     const fill = fills[block.resource.name]!
-    this.stats.blocks++
+    const faces = block.faces === 2 ? [block, block.turned()] : [block]
+    const [leads, ends]: [number[], number[]] = [[], []]
     scratch.at = 0
-    scratch.reserve(4 * count)
-    scratch.at = 4 * count
-    for (let at = 0; at < count; at++) {
-      this.write(scratch, fill, block, at)
-      scratch.view.setUint32(4 * at, scratch.at, true)
-    }
-    return own(scratch.bytes.subarray(0, scratch.at))
+    for (const face of faces)
+      for (let at = 0; at < block.count; at++) {
+        leads.push(this.write(scratch, fill, face, at))
+        ends.push(scratch.at)
+      }
+    this.stats.blocks++
+    return { by: this.id, bytes: scratch.bytes, length: scratch.at, leads, ends }
   }
 }
 
-const endOf = (wire: Uint8Array, at: number): number =>
-  wire[4 * at]! | (wire[4 * at + 1]! << 8) | (wire[4 * at + 2]! << 16) | (wire[4 * at + 3]! << 24)
-const startOf = (wire: Uint8Array, count: number, at: number): number => (at === 0 ? 4 * count : endOf(wire, at - 1))
+const noTurns = (): Down => ({ turns: 0, bytes: undefined })
+const downWeight = (): number => 100
 
-/** The records of a rendered block, last to first. */
-function turned(block: Block, wire: Uint8Array): Uint8Array {
-  const down = new Uint8Array(wire.length - 4 * block.count)
-  for (let at = 0; at < block.count; at++)
-    down.set(wire.subarray(startOf(wire, block.count, at), endOf(wire, at)), wire.length - endOf(wire, at))
+/** The records of a finished block, last to first. */
+function turned(block: Block): Uint8Array {
+  const start = block.bodyStart(0)
+  const end = block.bodyEnd(block.count - 1)
+  const down = new Uint8Array(end - start)
+  let to = 0
+  for (let at = block.count - 1; at >= 0; at--) {
+    const text = block.region.bytes.subarray(block.bodyStart(at), block.bodyEnd(at))
+    down.set(text, to)
+    to += text.length
+  }
   block.grow(down.length)
   return down
 }
 
-const weight = (slot: Slot | undefined): number => 384 + (slot?.wire?.length ?? 0) + (slot?.down?.length ?? 0)
-
-/** The renderers of a core, by base URL; the most used of them keep what they render. */
+/** The renderers of a core, by base URL; the cache keeps blocks finished for the most used of them. */
 export class Renderers {
   readonly stats: RenderStats = { blocks: 0, hits: 0, records: 0 }
   private readonly profile: Profile
   private readonly known = new Map<string, Renderer>()
-  private readonly seats = Array.from({ length: KEPT_BASES }, () => ({ holder: undefined as Renderer | undefined }))
+  private main: Renderer | undefined
   private asked = 0
 
   constructor(profile: Profile) {
@@ -207,23 +191,19 @@ export class Renderers {
     }
     renderer.uses++
     if (++this.asked % HALVE_AFTER === 0) for (const one of this.known.values()) one.uses >>= 1
-    if (renderer.seat === undefined) this.compete(renderer)
+    if (!renderer.isMain) this.compete(renderer)
     return renderer
   }
 
-  /** Takes a free seat, or that of a base URL used far less of late. */
+  /** Takes the place of a base URL that is used far less of late. */
   private compete(renderer: Renderer): void {
-    for (const seat of this.seats) {
-      const { holder } = seat
-      if (holder && renderer.uses <= 16 + 2 * holder.uses) continue
-      if (holder) holder.seat = undefined
-      seat.holder = renderer
-      renderer.seat = seat
-      return
-    }
+    if (this.main && renderer.uses <= 16 + 2 * this.main.uses) return
+    if (this.main) this.main.isMain = false
+    renderer.isMain = true
+    this.main = renderer
   }
 
   private forget(): void {
-    for (const [base, renderer] of this.known) if (renderer.seat === undefined) this.known.delete(base)
+    for (const [base, renderer] of this.known) if (!renderer.isMain) this.known.delete(base)
   }
 }

@@ -6,7 +6,7 @@ import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
-import { decodeHash, encodeHash, type HashEntry } from '../layout/hash.ts'
+import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { encodeHead, type Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
 import { decodeEdge, PostingEdge } from '../layout/posting.ts'
@@ -54,8 +54,6 @@ export class Draft {
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
-  /** Where each transaction lies, by hash: for the cache. */
-  readonly entries: (readonly [hash: string, entry: HashEntry])[] = []
   private readonly before: Unfiled
   private readonly fileEvery: number
   private readonly counts: number[]
@@ -115,9 +113,7 @@ export class Draft {
     for (const { hash, failed } of close.hashes) {
       this.seenHashes.set(hash, true)
       const key = hashKey(hash)
-      const entry = { ordinal: failed ? failedOrdinal++ : ordinal++, failed }
-      this.entries.push([hash, entry])
-      this.writes.push([key, seal(key, encodeHash(entry))])
+      this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
     }
     for (const { resource, row, input } of close.rows) {
       const own = this.counts[resource.tag]!

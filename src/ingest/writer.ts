@@ -21,7 +21,7 @@ import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
 import { ledgerAt } from '../scan/locate.ts'
-import { cachedEdge, hashId, heldEdge, heldEntry, Reader } from '../scan/reader.ts'
+import { cachedEdge, heldEdge, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
@@ -207,7 +207,6 @@ export class LedgerWriter {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
       for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
-      for (const [hash, entry] of draft.entries) this.cache.put(hashId(hash), heldEntry(entry, draft.head.last))
       if (draft.filed) this.unfiled = draft.unfiled
       else this.unfiled.append(draft.unfiled)
       this.tails = draft.tails

@@ -2,16 +2,18 @@
  * The cache of what was read: blocks as bytes, and as objects what is read over and over: hot blocks with what was made of them, edges of posting
  * lists, their pages.
  *
- * A block that came from the store lies in the slabs, unfolded as long as there is room: its texts put together, so that a record is one copy.
- * Where history is larger than that, it lies there as it came, until about all of its records were asked for again. Asked for more often than most,
- * a block becomes an object, and finished wire text or typed records hang on it.
+ * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
+ * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object, and typed records hang on it.
  * Objects have two generations: a hit in the young one is one map look-up; when the young one is full, it becomes the old one, and what of the
  * old one is still used moves over.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
 import type { Resource } from '../query.ts'
+import { NOWHERE } from './addresses.ts'
 import { Block } from './block.ts'
-import { MAX_PAYLOAD, NOWHERE, SLAB_BYTES, Slabs } from './slabs.ts'
+import type { Finished, Finisher, Finishing } from './finisher.ts'
+import { Hashes } from './hashes.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 
 export interface Weighed {
   readonly weight: number
@@ -19,33 +21,42 @@ export interface Weighed {
 
 const MB = 2 ** 20
 
-/** A 16th of the memory of the machine, or of what the process is confined to; from 32 MiB to 1 GiB. Where neither is known, 128 MiB. */
+/** An eighth of the memory of the machine, or of what the process is confined to; from 32 MiB to 2 GiB. Where neither is known, 256 MiB. */
 export function defaultCacheBytes(): number {
   const { process } = globalThis
   const total = process?.getBuiltinModule?.('node:os')?.totalmem() ?? 2048 * MB
   // Zero, or more than there is, where the process is not confined.
   const confined = process?.constrainedMemory?.() || total
-  return Math.min(1024 * MB, Math.max(32 * MB, Math.floor(Math.min(total, confined) / 16)))
+  return Math.min(2048 * MB, Math.max(32 * MB, Math.floor(Math.min(total, confined) / 8)))
 }
 
 /** So much of a cache is for bytes, where it has room for some slabs. */
 const SHARE = 7 / 8
 const MIN_SLABS = 7
-/** How often each of its records was asked for of late, taken together, when a block is unfolded, and when it becomes an object. */
-const UNFOLDED_AT = 2
+/** The part of a cache that is for hashes. */
+const HASHES = 64
+/** How often each of its records was asked for of late, taken together, when a block is finished, when it is finished anew for somebody else, and
+ * when it becomes an object. */
+const FINISHED_AT = 1 / 2
+const FINISHED_ANEW_AT = 4
 const HOT_AT = { least: 4, most: 64 }
+/** A block whose texts are finished is hardly ever so many times as long as it was. */
+const GROWTH = 5
 /** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
 const BRIEF = 2 ** 18
 
 /** Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
 export const blockId = (log: number, block: number): number => block * 64 + log
+const numberOf = (id: number): number => Math.floor(id / 64)
 
-export class Cache {
+export class Cache implements Finishing {
   readonly maxBytes: number
   hits = 0
   misses = 0
   /** Counts commits and rollbacks. What was read before one may be older than what the store holds after it, and is not to be put any more. */
   edition = 0
+  /** Where transactions lie by hash, as far as blocks have shown. */
+  readonly hashes: Hashes
   private readonly slabs: Slabs
   /** For objects. */
   private readonly room: number
@@ -58,7 +69,8 @@ export class Cache {
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
     this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0)
-    this.room = maxBytes - this.slabs.maxBytes
+    this.hashes = new Hashes(maxBytes / HASHES)
+    this.room = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
   }
 
   get<T extends Weighed>(id: number | string): T | undefined {
@@ -88,7 +100,10 @@ export class Cache {
   block<R>(resource: Resource<R>, number: number, needed: number, asked: number): Block<R> | undefined {
     const id = blockId(resource.tag, number)
     const held = this.find<Block<R>>(id)
-    if (held !== undefined && held.count >= needed) return this.counted(held)
+    if (held !== undefined && held.count >= needed) {
+      held.asked += asked
+      return this.counted(held)
+    }
     const block = this.fromSlabs(resource, number, id, asked)
     return this.counted(block && block.count >= needed ? block : undefined)
   }
@@ -97,23 +112,51 @@ export class Cache {
     const { slabs } = this
     const address = slabs.find(id)
     if (address === NOWHERE) return undefined
-    const asked = slabs.ask(address, wanted)
-    const block = this.at(resource, number, address)
-    if (asked >= this.hotAt * block.count) {
-      // In memory of its own, since a slab lives as long as any block in it.
-      const hot = block.kept()
-      this.putBlock(resource, number, hot)
-      return hot
-    }
-    if (asked < UNFOLDED_AT * block.count || block.plain) return block
-    // Where it would be too long, it stays as it is.
-    slabs.put(id, block.plainBytes, block.sum, asked, (out, start) => block.unfold(out, start))
-    return this.at(resource, number, slabs.find(id))
+    const block = this.at(resource, number, id, address)
+    block.asked = slabs.ask(address, wanted)
+    if (block.asked < this.hotAt * block.count) return block
+    // In memory of its own, since a slab lives as long as any block in it.
+    const hot = block.kept()
+    this.putKept(id, hot)
+    return hot
   }
 
-  private at<R>(resource: Resource<R>, number: number, address: number): Block<R> {
+  private at<R>(resource: Resource<R>, number: number, id: number, address: number): Block<R> {
     const { slabs } = this
-    return new Block(resource, slabs.region(address), slabs.start(address), slabs.end(address), number, slabs.sum(address))
+    const block = new Block(resource, slabs.region(address), slabs.start(address), slabs.end(address), number, slabs.sum(address))
+    return block.keptBy(this, id)
+  }
+
+  /** The block with its texts finished, where it was asked for so often that this will pay, and there is room. */
+  finish(id: number, block: Block, finisher: Finisher): Block | undefined {
+    if (block.grew !== undefined) return this.finishObject(id, block, finisher)
+    const { slabs } = this
+    const due = block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT
+    if (block.asked < due * block.count || !slabs.hasRoom(GROWTH * block.length)) return undefined
+    const address = slabs.find(id)
+    // What was read before a commit may be older than what is kept by now.
+    if (address === NOWHERE || slabs.sum(address) !== block.sum) return undefined
+    const texts = finisher.finish(block)
+    const bytes = block.finishedBytes(texts)
+    if (bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
+    // Who has it finished anew starts again, so that two who share a block do not take turns at that.
+    const asked = block.finisher === 0 ? block.asked : 0
+    slabs.put(id, bytes, block.sum, asked, (out, start) => block.writeFinished(out, start, texts))
+    return this.at(block.resource, numberOf(id), id, slabs.find(id))
+  }
+
+  private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
+    const due = block.finisher !== 0 ? FINISHED_ANEW_AT : block.isHot ? 0 : HOT_AT.least
+    if (block.asked < due * block.count) return undefined
+    return this.keepFinished(id, block, finisher.finish(block))
+  }
+
+  /** As an object. */
+  private keepFinished(id: number, block: Block, texts: Finished): Block {
+    const finished = block.kept(texts)
+    finished.asked = 0
+    this.putKept(id, finished)
+    return finished
   }
 
   /** True where a block is at hand, though perhaps an older self of it. */
@@ -123,18 +166,25 @@ export class Cache {
 
   /** Keeps a block that came from the store. */
   keep(resource: Resource<any>, number: number, block: Block): void {
-    const { length, plainBytes, sum } = block
+    const { length, sum } = block
     const { slabs } = this
-    const id = blockId(resource.tag, number)
-    if (length > MAX_PAYLOAD || slabs.maxBytes === 0) this.putBlock(resource, number, block)
-    else if (plainBytes <= MAX_PAYLOAD && slabs.hasRoom(plainBytes)) slabs.put(id, plainBytes, sum, 0, (out, at) => block.unfold(out, at))
-    else slabs.put(id, length, sum, 0, (out, at) => block.copyTo(out, at))
+    if (length > MAX_PAYLOAD || slabs.maxBytes === 0) {
+      this.putBlock(resource, number, block)
+      return
+    }
+    this.hashes.learn(resource, number, block)
+    slabs.put(blockId(resource.tag, number), length, sum, 0, (out, at) => block.copyTo(out, at))
   }
 
   /** Keeps a block as an object, on which more may hang. */
   putBlock(resource: Resource<any>, number: number, block: Block): void {
+    this.hashes.learn(resource, number, block)
+    this.putKept(blockId(resource.tag, number), block)
+  }
+
+  private putKept(id: number, block: Block): void {
     block.grew = (bytes) => this.grew(bytes)
-    this.put(blockId(resource.tag, number), block)
+    this.put(id, block.keptBy(this, id))
   }
 
   put(id: number | string, value: Weighed): void {
@@ -162,6 +212,7 @@ export class Cache {
   clear(): void {
     this.edition++
     this.slabs.clear()
+    this.hashes.clear()
     this.young.clear()
     this.old.clear()
     this.youngBytes = 0

@@ -14,6 +14,7 @@ import {
   MAX_STRINGS,
   MIN_SHARED,
   type Row,
+  SIMPLE,
   STRING,
   TWO_FACED,
   WIDE,
@@ -42,7 +43,8 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   if (resource.indexed) for (const { index } of rows) out.u32(index)
   const number = (value: number): void => (width === 4 ? out.u32(value) : out.u16(value))
   const set = (at: number, value: number): void => (width === 4 ? out.setU32(at, value) : out.setU16(at, value))
-  for (const { texts, exact } of rows) for (const { frame } of texts) number(frames.get(frame)! | (exact ? EXACT : 0))
+  const framesAt = out.length
+  out.skip(width * rows.length * faces)
   const lengths = out.length
   const ends = lengths + width * rows.length * faces
   out.skip(2 * width * rows.length * faces)
@@ -69,8 +71,15 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   for (const [at, row] of rows.entries()) {
     const id = ids[at]!
     for (const { frame, values } of row.texts) {
+      let simple = true
       let length = sizes[strings.length + frames.get(frame)!]!
-      for (const value of values) length += writeValue(out, value, row, id, numbers, sizes)
+      for (const value of values) {
+        const written = writeValue(out, value, row, id, numbers, sizes)
+        // As many bytes as characters: ASCII.
+        if (written !== value.length || value.includes('\\')) simple = false
+        length += written
+      }
+      set(framesAt + width * cell, frames.get(frame)! | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))
       set(lengths + width * cell, length)
       set(ends + width * cell, out.length - part)
       cell++

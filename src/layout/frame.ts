@@ -3,11 +3,16 @@
  * Few and in every block, each is worked out once.
  */
 import { Region, text, utf8 } from '../bytes.ts'
+import { Recipe } from './recipe.ts'
 import { abbreviate, meaning } from './vocabulary.ts'
 
 /** A frame as bytes, cut at its holes. */
 export interface Frame {
   readonly text: string
+  /** Of this process alone: 1 and up, 0 where there are too many. */
+  readonly number: number
+  /** How its texts become records without being parsed, where that is possible; worked out when it is first asked for. */
+  recipe: Recipe | undefined | 'unknown'
   /** What stands between the holes, one behind the other. */
   readonly pieces: Region
   /** Where each piece ends: one more than there are holes. */
@@ -21,6 +26,15 @@ const MAX_KNOWN = 4096
 /** By a hash of the stored bytes. Of two with the same hash the one met last is kept. */
 const byHash = new Map<number, Frame>()
 const byText = new Map<string, EncodedFrame>()
+/** Never forgotten, since blocks in memory name them by number. */
+const numbered: Frame[] = []
+
+export const frameOf = (number: number): Frame | undefined => numbered[number - 1]
+
+export function recipeOf(frame: Frame): Recipe | undefined {
+  if (frame.recipe === 'unknown') frame.recipe = Recipe.of(frame.text)
+  return frame.recipe
+}
 
 function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
   if (known.size >= MAX_KNOWN) known.clear()
@@ -77,13 +91,17 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
   let end = 0
   const pieces = frame.split('\u0000').map(utf8)
   const ends = pieces.map((piece) => (end += piece.length))
-  return keep(byHash, hash, {
+  const made: Frame = {
     text: frame,
+    number: numbered.length < MAX_KNOWN ? numbered.length + 1 : 0,
+    recipe: 'unknown',
     pieces: Region.padded(utf8(frame.replaceAll('\u0000', ''))),
     ends,
     // A copy, which `slice` of a Node buffer is not: what a view is of stays in memory with it.
     stored: new Uint8Array(bytes.subarray(from, to)),
-  })
+  }
+  if (made.number > 0) numbered.push(made)
+  return keep(byHash, hash, made)
 }
 
 function matches(stored: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {

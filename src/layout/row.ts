@@ -14,13 +14,15 @@ export interface Row extends Position {
   readonly exact: boolean
 }
 
-/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change. */
+/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, and hold no backslash. */
 export const EXACT = 0x8000
+export const SIMPLE = 0x4000
+export const FRAME = 0x3fff
 export const INDEXED = 2
 export const TWO_FACED = 4
 export const WIDE = 8
-/** Never stored: bodies are texts. */
-export const PLAIN = 16
+/** Never stored: bodies are texts, finished for whoever sends them. */
+export const FINISHED = 16
 
 export const MAX_LITERAL = 199
 export const STRING = 200
@@ -32,3 +34,4 @@ export const LEDGER = 235
 /** Shorter values are not worth a string of their own. */
 export const MIN_SHARED = 4
 export const FIXED = 8
+export const FINISHED_FIXED = 20

@@ -7,14 +7,22 @@
  *     string bytes   frame bytes   bodies
  *
  * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
- * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change), `length` its bytes, `end` where its body ends, counted from the
- * first body. A body holds the values of the holes of its frame, each a code and what the code says:
+ * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change, and 4000
+ * where all values are ASCII and hold no backslash), `length` its bytes, `end` where its body ends, counted from the first body. A body holds the values of the holes of its frame, each a code and what the code says:
  *
  *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
  *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
  *
- * In memory only, with flag 16: a body is the text itself, there are no frames, and frame, length and end of a record stand side by side. Some
- * half more bytes, and a text is one copy from few places.
+ * In memory only, with flag 16: a body is the text finished by whoever sends it, in whole what is to be sent of a record, so that a record is one
+ * copy from few places, and neighbours are one view. What is needed to find a body comes first:
+ *
+ *     count:2 0:2 strings:2 flags:1 sides:1 finisher:4 bodies:4 cuts:4
+ *     frame, length, end, lead, cut: side by side a text, those of the first face of all records, then those of the other
+ *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
+ *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
+ *
+ * `frame` is the number that it has in this process, `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
+ * ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.
  *
  * Strings are distinct: those of side columns, and values that come more than once.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
@@ -24,8 +32,11 @@ import { idOf, idText } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { Holder } from './holder.ts'
 import { blockKey } from './keys.ts'
-import { EXACT, FIXED, INDEXED, PLAIN, TWO_FACED, WIDE } from './row.ts'
+import { EXACT, FINISHED, FINISHED_FIXED, FIXED, INDEXED, SIMPLE, TWO_FACED, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
+
+/** Numbers that a finished text has in the table. */
+export const COLUMNS = 5
 
 /** Where things lie in the payload of a block. */
 export class Shape<R> extends Holder {
@@ -40,20 +51,24 @@ export class Shape<R> extends Holder {
   protected readonly from: number
   protected readonly to: number
   protected readonly flags: number
-  protected readonly faces: number
+  /** Who finished its texts; 0 for nobody. */
+  readonly finisher: number
+  /** Texts of a record. */
+  readonly faces: number
   /** Bytes of a number of the table: 2 or 4. */
   protected readonly width: number
   /** Where the parts of the value begin. */
+  protected readonly positions: number
   protected readonly table: number
   protected readonly sideAt: number
   protected readonly stringEnds: number
   protected readonly frameEnds: number
   protected readonly stringsAt: number
+  /** Behind the strings: frames, or in a block that was finished hole ends. */
   protected readonly framesAt: number
   protected readonly bodies: number
   /** Which of the faces is shown, and which column stands for which. */
   protected face = 0
-  protected columns: readonly number[] | undefined
 
   /** The block whose payload lies from `from` to `to` in a region, with room behind it that may be read. @throws CORRUPT */
   constructor(resource: Resource<R>, region: Region, from: number, to: number, place: Uint8Array | number, sum?: number) {
@@ -74,15 +89,26 @@ export class Shape<R> extends Holder {
     this.faces = this.flags & TWO_FACED ? 2 : 1
     this.width = this.flags & WIDE ? 4 : 2
     const { count, width } = this
-    this.table = from + FIXED + count * (this.flags & INDEXED ? 12 : 8)
-    this.sideAt = this.table + 3 * width * count * this.faces
+    const finished = this.flags & FINISHED
+    const cells = (finished ? COLUMNS : 3) * width * count * this.faces
+    const numbers = count * (this.flags & INDEXED ? 12 : 8)
+    this.finisher = finished ? u32(bytes, from + FIXED) : 0
+    this.table = from + (finished ? FINISHED_FIXED : FIXED + numbers)
+    this.positions = finished ? this.table + cells : from + FIXED
+    this.sideAt = finished ? this.positions + numbers : this.table + cells
     this.stringEnds = this.sideAt + width * count * resource.sides.length
     this.frameEnds = this.stringEnds + width * strings
     this.stringsAt = this.frameEnds + width * frames
+    if (finished) {
+      // Made here of a block that was checked, and found without looking any further: each look would be another wait for memory.
+      this.bodies = from + u32(bytes, from + FIXED + 4)
+      this.framesAt = from + u32(bytes, from + FIXED + 8)
+      return
+    }
     if (bytes[from + 7] !== resource.sides.length || this.stringsAt > to) throw corrupt(this.key, 'the block has another shape')
     this.framesAt = this.stringsAt + (strings ? this.number(this.frameEnds - width) : 0)
     this.bodies = this.framesAt + (frames ? this.number(this.stringsAt - width) : 0)
-    if (this.bodies + (count ? this.number(this.sideAt - width) : 0) !== to) throw corrupt(this.key, 'the block has another length')
+    if (this.bodies + (count ? this.number(this.table + cells - width) : 0) !== to) throw corrupt(this.key, 'the block has another length')
   }
 
   protected get key(): Uint8Array {
@@ -100,11 +126,6 @@ export class Shape<R> extends Holder {
     return start + this.length
   }
 
-  /** True where bodies are texts. */
-  get plain(): boolean {
-    return (this.flags & PLAIN) !== 0
-  }
-
   /** A number of the table. */
   protected number(at: number): number {
     const { bytes } = this
@@ -112,15 +133,15 @@ export class Shape<R> extends Holder {
   }
 
   hi(at: number): number {
-    return u32(this.bytes, this.from + FIXED + 4 * at)
+    return u32(this.bytes, this.positions + 4 * at)
   }
 
   lo(at: number): number {
-    return u32(this.bytes, this.from + FIXED + 4 * (this.count + at))
+    return u32(this.bytes, this.positions + 4 * (this.count + at))
   }
 
   index(at: number): number {
-    return this.flags & INDEXED ? u32(this.bytes, this.from + FIXED + 4 * (2 * this.count + at)) : 0
+    return this.flags & INDEXED ? u32(this.bytes, this.positions + 4 * (2 * this.count + at)) : 0
   }
 
   /** The 64-bit id of a record: its own, or that of its operation. */
@@ -134,20 +155,32 @@ export class Shape<R> extends Holder {
     return this.resource.indexed ? `${id}-${this.index(at)}` : id
   }
 
-  /** Where `column` (frame, length, end) of the text of a record stands. */
+  /** Where `column` (frame, length, end, lead, cut) of the text of a record stands. */
   protected cell(column: number, at: number, face = this.face): number {
     const { faces, table, width } = this
-    return table + width * (this.flags & PLAIN ? 3 * (at * faces + face) + column : (column * this.count + at) * faces + face)
+    return table + width * (this.flags & FINISHED ? COLUMNS * (face * this.count + at) + column : (column * this.count + at) * faces + face)
   }
 
-  /** How many bytes {@link write} writes; none where the record has no text. */
+  /** How many bytes the stored text has; none where the record has no text. */
   textBytes(at: number): number {
     return this.number(this.cell(1, at))
   }
 
-  protected body(at: number, face = this.face): number {
+  /** Where the body of a text begins: in a block that was finished, what is to be sent of the record. */
+  bodyStart(at: number, face = this.face): number {
     if (at + face === 0) return this.bodies
-    return this.bodies + this.number(this.flags & PLAIN ? this.cell(2, at, face) - 3 * this.width : this.cell(2, at, face) - this.width)
+    return (
+      this.bodies + this.number(this.flags & FINISHED ? this.cell(2, at, face) - COLUMNS * this.width : this.cell(2, at, face) - this.width)
+    )
+  }
+
+  bodyEnd(at: number, face = this.face): number {
+    return this.bodies + this.number(this.cell(2, at, face))
+  }
+
+  /** Where the stored text begins, in a block that was finished. */
+  protected textStart(at: number, face = this.face): number {
+    return this.bodyStart(at, face) + this.number(this.cell(3, at, face))
   }
 
   protected stringStart(string: number): number {
@@ -160,7 +193,9 @@ export class Shape<R> extends Holder {
 
   /** Which of the block's strings a side column holds. */
   protected ref(at: number, column: number): number {
-    return this.number(this.sideAt + this.width * (at * this.resource.sides.length + (this.columns?.[column] ?? column)))
+    return this.number(
+      this.sideAt + this.width * (at * this.resource.sides.length + (this.face ? this.resource.turning![column]! : column)),
+    )
   }
 
   /** Where a side column of a record begins in {@link region}, and how long it is. */
@@ -173,9 +208,22 @@ export class Shape<R> extends Holder {
     return this.stringEnd(ref) - this.stringStart(ref)
   }
 
+  /** True where a side column of a record holds these bytes. */
+  isSide(at: number, column: number, wanted: Uint8Array): boolean {
+    const start = this.sideStart(at, column)
+    if (this.sideLength(at, column) !== wanted.length) return false
+    for (let i = 0; i < wanted.length; i++) if (this.bytes[start + i] !== wanted[i]) return false
+    return true
+  }
+
   /** True where its text holds numbers that `JSON.parse` would change. */
   isExact(at: number): boolean {
     return (this.number(this.cell(0, at)) & EXACT) !== 0
+  }
+
+  /** True where all values in the holes of its text are ASCII, and hold no backslash. */
+  protected isSimple(at: number, face = this.face): boolean {
+    return (this.number(this.cell(0, at, face)) & SIMPLE) !== 0
   }
 }
 

@@ -8,22 +8,22 @@
  * written once more. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
  */
 import { Region } from '../bytes.ts'
+import { Addresses, NOWHERE } from './addresses.ts'
 
+/** Slabs are this long; of large caches up to eight times, since each is some objects that every look-up in it needs. */
 export const SLAB_BYTES = 2 ** 20
+const MOST = { times: 8, slabs: 256 }
 const HEADER = 20
-/** An address is a slab and a word in it: small integers, of which there are enough for so many slabs. */
-const WORDS = SLAB_BYTES / 4
-const MAX_SLABS = 2 ** 31 / WORDS - 1
-/** What was asked for counts half each time so many values were looked up. */
-const EPOCH = 2 ** 16
+/** An address is a number of four bytes, counted over all slabs: a small integer. */
+const MAX_BYTES = 2 ** 33 - 2 ** 24
+/** What was asked for counts half each time every value could have been looked up so often, and so many look-ups have passed at the least. */
+const EPOCH = { each: 8, least: 2 ** 16 }
 const MAX_ASKED = 0xffff
 /** The part of the room that is left to dead values, so that there is always a slab that gains something from being written anew. */
 const SPARE = 1 / 8
 
-/** The address where there is none. */
-export const NOWHERE = -1
 /** Longer payloads would leave too much of a slab empty. */
-export const MAX_PAYLOAD = SLAB_BYTES * SPARE - HEADER - 4
+export const MAX_PAYLOAD = SLAB_BYTES / 8 - HEADER - 4
 
 /** Bytes that a payload takes. */
 const sizeOf = (length: number): number => (HEADER + length + 3) & ~3
@@ -31,19 +31,28 @@ const sizeOf = (length: number): number => (HEADER + length + 3) & ~3
 export class Slabs {
   /** What the slabs hold at the most, together. */
   readonly maxBytes: number
+  private readonly slabBytes: number
+  /** How far an address is shifted to give the number of its slab. */
+  private readonly bits: number
   private readonly regions: Region[] = []
   /** Bytes that are filled of each slab, and those of values in it that can be found. */
   private readonly used: number[] = []
   private readonly liveIn: number[] = []
-  private readonly addresses = new Map<number, number>()
+  private readonly addresses = new Addresses()
   /** The slab that is being filled. */
   private current = -1
   /** Bytes of all values that can be found. */
   private live = 0
   private lookUps = 0
+  /** How often what was asked for was halved. */
+  private epoch = 0
 
   constructor(maxBytes: number) {
-    this.maxBytes = Math.min(MAX_SLABS, Math.floor(maxBytes / SLAB_BYTES)) * SLAB_BYTES
+    let times = 1
+    while (times < MOST.times && maxBytes > MOST.slabs * times * SLAB_BYTES) times *= 2
+    this.slabBytes = times * SLAB_BYTES
+    this.bits = Math.log2(this.slabBytes / 4)
+    this.maxBytes = Math.floor(Math.min(MAX_BYTES, maxBytes) / this.slabBytes) * this.slabBytes
   }
 
   /** True while so many more bytes push nothing out. */
@@ -53,22 +62,27 @@ export class Slabs {
 
   /** The address of a value, or {@link NOWHERE}; good until the next value is put. */
   find(id: number): number {
-    return this.addresses.get(id) ?? NOWHERE
+    const address = this.addresses.get(id)
+    return address === NOWHERE || this.id(address) === id ? address : NOWHERE
   }
 
   region(address: number): Region {
-    return this.regions[Math.floor(address / WORDS)]!
+    return this.regions[address >>> this.bits]!
   }
 
   /** Where in its region a payload begins. */
   start(address: number): number {
-    return (address % WORDS) * 4 + HEADER
+    return (address & ((1 << this.bits) - 1)) * 4 + HEADER
   }
 
   /** Where it ends. */
   end(address: number): number {
     const start = this.start(address)
     return start + this.region(address).view.getInt32(start - HEADER, true)
+  }
+
+  private id(address: number): number {
+    return this.region(address).view.getFloat64(this.start(address) - HEADER + 12, true)
   }
 
   sum(address: number): number {
@@ -79,8 +93,8 @@ export class Slabs {
   ask(address: number, records: number): number {
     const { view } = this.region(address)
     const at = this.start(address) - HEADER + 8
-    const epoch = this.epoch()
-    this.lookUps++
+    this.tick()
+    const { epoch } = this
     const passed = (epoch - view.getUint16(at + 2, true) + 65536) % 65536
     const asked = Math.min(MAX_ASKED, (view.getUint16(at, true) >>> Math.min(passed, 16)) + records)
     view.setUint16(at, asked, true)
@@ -88,8 +102,10 @@ export class Slabs {
     return asked
   }
 
-  private epoch(): number {
-    return Math.floor(this.lookUps / EPOCH) % 65536
+  private tick(): void {
+    if (++this.lookUps < Math.max(EPOCH.least, EPOCH.each * this.addresses.size)) return
+    this.lookUps = 0
+    this.epoch = (this.epoch + 1) % 65536
   }
 
   /**
@@ -100,7 +116,7 @@ export class Slabs {
   put(id: number, length: number, sum: number, asked: number, write: (out: Region, start: number) => number): void {
     if (length > MAX_PAYLOAD || this.maxBytes === 0) return
     this.delete(id)
-    if (this.current < 0 || this.used[this.current]! + sizeOf(length) > SLAB_BYTES) this.next()
+    if (this.current < 0 || this.used[this.current]! + sizeOf(length) > this.slabBytes) this.next()
     const at = this.used[this.current]!
     const region = this.regions[this.current]!
     const end = write(region, at + HEADER)
@@ -108,10 +124,10 @@ export class Slabs {
     view.setInt32(at, end - at - HEADER, true)
     view.setInt32(at + 4, sum, true)
     view.setUint16(at + 8, asked, true)
-    view.setUint16(at + 10, this.epoch(), true)
+    view.setUint16(at + 10, this.epoch, true)
     view.setFloat64(at + 12, id, true)
     this.used[this.current] = at + sizeOf(end - at - HEADER)
-    this.addresses.set(id, this.current * WORDS + at / 4)
+    this.addresses.set(id, this.address(at))
     this.count(this.current, sizeOf(end - at - HEADER))
   }
 
@@ -120,10 +136,16 @@ export class Slabs {
     this.liveIn[slab] = this.liveIn[slab]! + bytes
   }
 
+  /** Of what is at a place of the slab that is being filled. */
+  private address(at: number): number {
+    return (this.current << this.bits) | (at / 4)
+  }
+
+  /** Forgets a value; or another one, whose number has the same lower half. */
   private delete(id: number): void {
-    const address = this.find(id)
+    const address = this.addresses.get(id)
     if (address === NOWHERE) return
-    this.count(Math.floor(address / WORDS), -sizeOf(this.end(address) - this.start(address)))
+    this.count(address >>> this.bits, -sizeOf(this.end(address) - this.start(address)))
     this.addresses.delete(id)
   }
 
@@ -138,8 +160,8 @@ export class Slabs {
 
   /** An empty slab; or, in place of the oldest, one with some of what that held: all of it while there is room, else up to half a slab. */
   private next(): void {
-    const region = Region.room(SLAB_BYTES)
-    if (this.regions.length * SLAB_BYTES < this.maxBytes) {
+    const region = Region.room(this.slabBytes)
+    if (this.regions.length * this.slabBytes < this.maxBytes) {
       this.current = this.regions.push(region) - 1
       this.used.push(0)
       this.liveIn.push(0)
@@ -148,26 +170,37 @@ export class Slabs {
     const all = this.hasRoom(0)
     // Where nothing has to be pushed out, a slab that is full of what can be found is passed over: there is one that is not.
     do this.current = (this.current + 1) % this.regions.length
-    while (all && this.liveIn[this.current]! > SLAB_BYTES * (1 - SPARE))
-    const { view, bytes } = this.regions[this.current]!
-    const end = this.used[this.current]!
+    while (all && this.liveIn[this.current]! > this.slabBytes * (1 - SPARE))
+    const old = this.regions[this.current]!
+    const found = this.leave(old)
     this.regions[this.current] = region
     this.used[this.current] = 0
-    for (let at = 0; at < end; ) {
-      const length = view.getInt32(at, true)
-      const id = view.getFloat64(at + 12, true)
+    for (const at of found) {
+      const length = old.view.getInt32(at, true)
+      const asked = old.view.getUint16(at + 8, true) >>> 1
+      if (!all && (asked === 0 || this.used[this.current]! + sizeOf(length) > this.slabBytes / 2)) continue
       const from = at + HEADER
-      if (this.find(id) === this.current * WORDS + at / 4) {
-        this.count(this.current, -sizeOf(length))
-        this.addresses.delete(id)
-        const asked = view.getUint16(at + 8, true) >>> 1
-        if (all || (asked > 0 && this.used[this.current]! + sizeOf(length) <= SLAB_BYTES / 2))
-          this.put(id, length, view.getInt32(at + 4, true), asked, (out, to) => {
-            out.bytes.set(bytes.subarray(from, from + length), to)
-            return to + length
-          })
-      }
-      at += sizeOf(length)
+      this.put(old.view.getFloat64(at + 12, true), length, old.view.getInt32(at + 4, true), asked, (out, to) => {
+        out.bytes.set(old.bytes.subarray(from, from + length), to)
+        return to + length
+      })
     }
+  }
+
+  /** Forgets all that can be found in the slab that is to be filled anew; returns where in it that was. */
+  private leave({ view }: Region): number[] {
+    const found: number[] = []
+    const end = this.used[this.current]!
+    for (let at = 0; at < end; ) {
+      const size = sizeOf(view.getInt32(at, true))
+      const id = view.getFloat64(at + 12, true)
+      if (this.addresses.get(id) === this.address(at)) {
+        found.push(at)
+        this.addresses.delete(id)
+        this.count(this.current, -size)
+      }
+      at += size
+    }
+    return found
   }
 }

@@ -18,8 +18,6 @@ const HOLE = '\u0000'
 const QUOTE = 34
 const COLON = 58
 const MINUS = 45
-/** Longer strings that follow each other are one value, with what stands between them: they are copied in one go. */
-const LONG = 100
 /** Up to this length a string that looks like the name of a type belongs to the frame. */
 const NAME = 24
 
@@ -52,22 +50,15 @@ export function takeApart(json: string): Apart {
   const values: string[] = []
   let frame = ''
   let kept = 0
-  /** Where the last value began, if that was a long string. */
-  let long = -1
   const { length } = json
   for (let at = 0; at < length; ) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) {
       const end = closing(json, at + 1)
       if (json.charCodeAt(end + 1) === COLON || isName(json, at + 1, end)) at = end + 1
-      else if (end - at > LONG && long >= 0) {
-        values[values.length - 1] = json.slice(long, end)
-        kept = end
-        at = end + 1
-      } else {
+      else {
         frame += json.slice(kept, at + 1) + HOLE
         values.push(json.slice(at + 1, end))
-        long = end - at > LONG ? at + 1 : -1
         kept = end
         at = end + 1
       }
@@ -76,7 +67,6 @@ export function takeApart(json: string): Apart {
       while (end < length && isNumeric(json.charCodeAt(end))) end++
       frame += json.slice(kept, at) + HOLE
       values.push(json.slice(at, end))
-      long = -1
       kept = end
       at = end
     } else at++

@@ -5,7 +5,7 @@
 import { invalidInput } from '../errors.ts'
 import { stringifyJson } from '../json.ts'
 import { idText } from '../position.ts'
-import type { OpenRecord } from '../query.ts'
+import type { OpenRecord, Source } from '../query.ts'
 
 /** Where the record being encoded stands. */
 export interface Place {
@@ -74,8 +74,8 @@ export const priceOf = (price: OpenRecord): OpenRecord => {
 }
 
 /** A 64-bit member as a bigint: from the parsed number where that is exact, else from its digits in the text. */
-export const exactInteger = (parsed: unknown, text: string, name: string): bigint | undefined =>
-  Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(text, name)
+export const exactInteger = (parsed: unknown, source: Source, name: string): bigint | undefined =>
+  Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(source.text, name)
 
 /** The first bare integer member of this name in a record's text: exact where the member was written before any open one. */
 function integerIn(text: string, name: string): bigint | undefined {

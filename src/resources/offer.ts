@@ -64,7 +64,7 @@ export const offers: Resource<Offer> = {
   shift: 0,
   indexed: false,
   sides,
-  decode(members: any, id) {
+  decode(members: any, { id }) {
     members.id = id
     return members
   },

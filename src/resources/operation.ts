@@ -112,8 +112,8 @@ export const operations: Resource<Operation> = {
   shift: 4,
   indexed: false,
   sides: ['transaction', 'created_at', 'source', 'participants', 'type_i'],
-  decode(members: any, id, source) {
-    members.id = id
+  decode(members: any, source) {
+    members.id = source.id
     if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
     return members
   },

@@ -81,6 +81,7 @@ export const trades: Resource<Trade> = {
   shift: 3,
   indexed: true,
   sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset'],
+  turning: [1, 0, 3, 2],
   decode: (members) => members as Trade,
 }
 
@@ -222,5 +223,4 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
     const pair = pairOf(filter)
     return pair && pair[0] !== pair[1] ? { column: trades.sides.indexOf('base_asset'), wanted: pair[0] } : undefined
   },
-  turning: [1, 0, 3, 2],
 }

@@ -1,7 +1,7 @@
 /** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
 
 import type { TSchema } from 'typebox'
-import type { Index, Resource } from '../query.ts'
+import type { Index, Resource, Source } from '../query.ts'
 import {
   checkHex,
   checkIdentity,
@@ -69,7 +69,7 @@ export const transactionSchema = (operation: TSchema): TSchema =>
     operations: optional(array(operation)),
   })
 
-const decode = (members: any, _id: bigint, source: string): Transaction => {
+const decode = (members: any, source: Source): Transaction => {
   members.account_sequence = exactInteger(members.account_sequence, source, 'account_sequence')
   return members
 }
@@ -80,6 +80,7 @@ export const transactions: Resource<Transaction> = {
   shift: 2,
   indexed: false,
   sides: ['account', 'participants', 'hash'],
+  hashColumn: 2,
   decode,
 }
 

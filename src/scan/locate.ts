@@ -4,6 +4,7 @@
  */
 import { FolioError } from '../errors.ts'
 import type { Block } from '../layout/block.ts'
+import type { Found } from '../layout/hashes.ts'
 import { type Position, splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'
@@ -104,11 +105,17 @@ export function spanOfIds(reader: Reader, resource: Resource<any>, hi: number, f
 }
 
 export function findTransaction(reader: Reader, hash: string): Place | undefined {
-  const entry = reader.hashed(hash)
-  if (!entry) return undefined
-  const resource = entry.failed ? failedTransactions : transactions
+  const guess = reader.guess(hash)
+  const guessed = guess && placeOf(reader, guess)
+  if (guessed && guessed.block.side(guessed.at, transactions.hashColumn!) === hash) return guessed
+  const found = reader.hashed(hash)
+  return found && placeOf(reader, found)
+}
+
+function placeOf(reader: Reader, { log, ordinal }: Found): Place | undefined {
+  const resource = log === transactions.tag ? transactions : failedTransactions
   const { from, to } = everything(reader, resource)
-  return entry.ordinal >= from && entry.ordinal < to ? reader.at(resource, entry.ordinal) : undefined
+  return ordinal >= from && ordinal < to ? reader.at(resource, ordinal) : undefined
 }
 
 export function findOperation(reader: Reader, id: bigint): Place | undefined {

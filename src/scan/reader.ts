@@ -7,13 +7,15 @@ import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { blockId, type Cache, type Weighed } from '../layout/cache.ts'
-import { decodeHash, type HashEntry } from '../layout/hash.ts'
+import { decodeHash } from '../layout/hash.ts'
+import type { Found } from '../layout/hashes.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
 import { corrupt, sumOf, unseal } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
 import { type Offer, offerChanges, offers } from '../resources/offer.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { listId, type Unfiled } from './unfiled.ts'
@@ -54,8 +56,6 @@ export interface Place<R = any> {
   readonly at: number
 }
 
-export const hashId = (hash: string): string => `hash ${hash}`
-export const heldEntry = (entry: HashEntry, asOf: number): Weighed => new Held(entry, 250, asOf)
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
@@ -229,20 +229,22 @@ export class Reader {
     }
   }
 
-  /** Where the transaction of this hash lies: its ordinal, in the log of successful or of failed ones. */
-  hashed(hash: string): HashEntry | undefined {
-    const id = hashId(hash)
-    const cached = this.cache.get<Held<HashEntry>>(id)
-    if (cached !== undefined) {
-      this.stats.hits++
-      return cached.value
-    }
+  /** Where a transaction lies that may be the one of this hash: the record says whether it is. */
+  guess(hash: string): Found | undefined {
+    const found = this.cache.hashes.get(hash)
+    if (found !== undefined) this.stats.hits++
+    return found
+  }
+
+  /** Where the transaction of this hash lies. */
+  hashed(hash: string): Found | undefined {
     const key = hashKey(hash)
-    const value = this.fetch(id, key)
+    const value = this.fetch(`hash ${hash}`, key)
     if (value === undefined) return undefined
-    const entry = decodeHash(unseal(key, value), key)
-    this.keep(id, heldEntry(entry, this.head.last))
-    return entry
+    const { ordinal, failed } = decodeHash(unseal(key, value), key)
+    const found = { log: (failed ? failedTransactions : transactions).tag, ordinal }
+    this.whenSure(() => this.cache.hashes.add(hash, found))
+    return found
   }
 
   /** An offer of the current book, as a block of one; undefined where it never was or was removed. */

@@ -47,12 +47,13 @@ describe('parts', () => {
   })
 
   test('an integer is read from its digits where the number is not exact', () => {
-    expect(exactInteger(12, '', 'amount')).toBe(12n)
-    expect(exactInteger(2 ** 60, ',"amount":1152921504606846977,"amount":1', 'amount')).toBe(2n ** 60n + 1n)
-    expect(exactInteger(undefined, '"x":1,"amount":-7', 'amount')).toBe(-7n)
-    expect(exactInteger(undefined, '"x":1,"amounts":7', 'amount')).toBeUndefined()
-    expect(exactInteger(undefined, '"x":123456789012345', 'amount')).toBeUndefined()
-    expect(exactInteger(undefined, ',"amount":"7"', 'amount')).toBeUndefined()
+    const from = (text: string) => ({ id: 0n, text })
+    expect(exactInteger(12, from(''), 'amount')).toBe(12n)
+    expect(exactInteger(2 ** 60, from(',"amount":1152921504606846977,"amount":1'), 'amount')).toBe(2n ** 60n + 1n)
+    expect(exactInteger(undefined, from('"x":1,"amount":-7'), 'amount')).toBe(-7n)
+    expect(exactInteger(undefined, from('"x":1,"amounts":7'), 'amount')).toBeUndefined()
+    expect(exactInteger(undefined, from('"x":123456789012345'), 'amount')).toBeUndefined()
+    expect(exactInteger(undefined, from(',"amount":"7"'), 'amount')).toBeUndefined()
   })
 
   test('accounts are named once, in order; side columns hold only those not named elsewhere', () => {
@@ -177,7 +178,7 @@ test('an effect', () => {
     ...{ sides: [TIME, 'G"A'], exact: false },
   })
   expect(keysOf(effectsByAccount.keys({}, { account: 'GA' }))).toEqual([['GA']])
-  expect(effects.decode({ a: 1 }, 1n, '')).toEqual({ a: 1 })
+  expect(effects.decode({ a: 1 }, { id: 1n, text: '' })).toEqual({ a: 1 })
 })
 
 describe('a trade', () => {

@@ -154,7 +154,7 @@ describe('texts', () => {
     ['"a":"GABC","type":"credit_alphanum4","n":-1.50e3', '"a":"□","type":"credit_alphanum4","n":□', ['GABC', '-1.50e3']],
     [String.raw`"a\\":"x\"y","b":["UP",{"c":1}],"d":true`, String.raw`"a\\":"□","b":["□",{"c":□}],"d":true`, [String.raw`x\"y`, 'UP', '1']],
     ['', '', []],
-    [`"x":"${'A'.repeat(101)}","y":"${'B'.repeat(101)}","z":"C"`, '"x":"□","z":"□"', [`${'A'.repeat(101)}","y":"${'B'.repeat(101)}`, 'C']],
+    [`"x":"${'A'.repeat(101)}","y":"${'B'.repeat(101)}","z":"C"`, '"x":"□","y":"□","z":"□"', ['A'.repeat(101), 'B'.repeat(101), 'C']],
   ])('%s', (text, frame, values) => {
     expect(takeApart(text)).toEqual({ frame: frame.replaceAll('□', '\u0000'), values })
   })
@@ -296,7 +296,7 @@ test('the cache gives back the newest value put, or nothing, and stays near its 
     }
   }))
 
-test('a cache of which no size is asked for is a 16th of the memory there is, within bounds', () => {
+test('a cache of which no size is asked for is an eighth of the memory there is, within bounds', () => {
   const MB = 2 ** 20
   const may = (confined: number): number => {
     const asked = vi.spyOn(process, 'constrainedMemory').mockReturnValue(confined)
@@ -306,7 +306,7 @@ test('a cache of which no size is asked for is a 16th of the memory there is, wi
       asked.mockRestore()
     }
   }
-  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(128 * MB, Math.floor(totalmem() / 16))])
-  const whole = Math.min(1024 * MB, Math.max(32 * MB, Math.floor(totalmem() / 16)))
+  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(256 * MB, Math.floor(totalmem() / 8))])
+  const whole = Math.min(2048 * MB, Math.max(32 * MB, Math.floor(totalmem() / 8)))
   expect([may(0), may(2 ** 64)]).toEqual([whole, whole])
 })

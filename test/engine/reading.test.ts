@@ -68,10 +68,10 @@ describe('a read', () => {
       2,
     ])
     const entry = second.hashed(hashOf(FIRST + 1, 1))
-    expect([entry, second.hashed(hashOf(FIRST + 1, 1)), second.hashed(hashOf(FIRST + 1, 2))?.failed]).toEqual([
-      { ordinal: 2, failed: false },
+    expect([entry, second.guess(hashOf(FIRST + 1, 1)), second.hashed(hashOf(FIRST + 1, 2))?.log]).toEqual([
+      { log: 2, ordinal: 2 },
       entry,
-      true,
+      6,
     ])
     expect([second.stats.gets, second.stats.hits]).toEqual([5, 3])
     expect(second.hashed('f'.repeat(64))).toBeUndefined()

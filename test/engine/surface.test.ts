@@ -46,7 +46,7 @@ describe('names that others import', () => {
     ))
   test('types', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf RepairOptions RepairReport Resource ScanOptions Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf RepairOptions RepairReport Resource ScanOptions Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
     ))
 })
 
@@ -198,14 +198,14 @@ describe('bytes of values', () => {
       { hi: 1, lo: 4097, index: 2, texts: [takeApart('"b":"é"')], sides: ['2019-06-01T12:00:00Z', 'GB'], exact: false },
     ]
     expect(sealed(blockKey(4, 0), encodeBlock(effects, rows))).toMatchInlineSnapshot(
-      `"0200020003000202010000000100000001100000011000000100000002000000000001000500080002000500000001000000020014001600180005000c00323031392d30362d30315431323a30303a30305a474147422261223a002262223a220022013102c3a902e3f38d93"`,
+      `"0200020003000202010000000100000001100000011000000100000002000000004001000500080002000500000001000000020014001600180005000c00323031392d30362d30315431323a30303a30305a474147422261223a002262223a220022013102c3a90249bfb01e"`,
     )
   })
 
   test('a block of a ledger with numbers that need care', () => {
     const rows = [{ hi: 5, lo: 0, index: 0, texts: [takeApart('"n":1.50')], sides: ['0,1', '9', '0'], exact: true }]
     expect(sealed(blockKey(1, 0), encodeBlock(ledgers, rows))).toMatchInlineSnapshot(
-      `"010001000300000305000000000000000080080005000000010002000300040005000300302c3139300d0b0004312e3530020b98a10d"`,
+      `"0100010003000003050000000000000000c0080005000000010002000300040005000300302c3139300d0b0004312e353002419a6fdc"`,
     )
   })
 

@@ -4,7 +4,7 @@ import { crc32, hex, Region, SLACK, text, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
 import { blockKey } from '../../../src/layout/keys.ts'
 import { putTogether } from '../../../src/layout/text.ts'
-import { bare, blockOf, comesBack, KEY, payloadOf, resource, row, sided, textOf, unfolded } from './support.ts'
+import { bare, blockOf, comesBack, finished, KEY, payloadOf, resource, row, sided, textOf } from './support.ts'
 
 const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '1009', reason } })
 
@@ -25,7 +25,7 @@ describe('the bytes of a block', () => {
     ])
     // "x":"□" spelled out, ,"id":"□" and ,"n":□ of the vocabulary, ,"w":"□" spelled out.
     const frame = '2278223a220022' + '0100' + '050b' + '2c2277223a220022'
-    const wanted = [...[2, 0, 1, 0, 2, 0, 0, 1], ...[2, 0, 0, 0, 3, 0, 0, 0], ...[1, 0, 0, 0, 0, 16, 0, 0], ...[0, 0x80, 0, 0]]
+    const wanted = [...[2, 0, 1, 0, 2, 0, 0, 1], ...[2, 0, 0, 0, 3, 0, 0, 0], ...[1, 0, 0, 0, 0, 16, 0, 0], ...[0, 0xc0, 0, 0x40]]
     expect(Array.from(value.subarray(0, wanted.length))).toEqual(wanted)
     expect(hex(value.subarray(wanted.length))).toBe(
       [
@@ -212,10 +212,10 @@ describe('a block amid other bytes', () => {
 
   test('weighs what it has, and says by its number where it is damaged', () => {
     const block = blockOf(sided, rows)
-    const plain = unfolded(block, 5)
-    expect(plain.weight).toBe(plain.length + 400)
-    // Few records are numbered in two bytes each, unfolded too.
-    expect(plain.length).toBeLessThan(block.length + 20)
+    const done = finished(block, undefined, 5)
+    expect(done.weight).toBe(done.length + 400)
+    // Few records are numbered in two bytes each, finished too.
+    expect(done.length).toBeLessThan(block.length + 60)
     const region = Region.room(200)
     region.bytes.fill(0)
     const key = Buffer.from(blockKey(sided.tag, 5)).toString('hex')
@@ -238,7 +238,7 @@ describe('a block of records with two faces', () => {
     comesBack(sided, turnable)
     const block = blockOf(sided, turnable)
     expect(block.region.bytes[6]).toBe(2 | 4)
-    const turned = block.turned([1, 0])
+    const turned = block.turned()
     expect(turned.json(1)).toBe('{"counter":"BB!","n":-22}')
     expect(block.json(1)).toBe('{"base":"BB","n":22}')
     expect([turned.side(0, 0), turned.side(0, 1), block.side(0, 0)]).toEqual(['two', 'one', 'one'])
@@ -256,8 +256,8 @@ describe('a block of records with two faces', () => {
     const grown: number[] = []
     block.grew = (bytes) => grown.push(bytes)
     const before = block.weight
-    const turned = block.turned([1, 0])
-    expect(block.turned([1, 0])).toBe(turned)
+    const turned = block.turned()
+    expect(block.turned()).toBe(turned)
     expect([turned.weight, block.weight - before]).toEqual([400, 400])
     const page = () =>
       turned.attach(
@@ -274,7 +274,7 @@ describe('a block of records with two faces', () => {
     )
     expect([grown, block.weight - before]).toEqual([[400, 30, 8], 438])
     // What hangs on nothing that is kept is told to nobody, so nothing is kept of it either.
-    expect(blockOf(sided, turnable).turned([1, 0]).grew).toBeUndefined()
+    expect(blockOf(sided, turnable).turned().grew).toBeUndefined()
     expect(turned.sum).not.toBe(block.sum)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
 import { MAX_PAYLOAD, SLAB_BYTES } from '../../../src/layout/slabs.ts'
-import { blockOf, resource, row, textOf } from './support.ts'
+import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
 
 const weighing = (weight: number) => ({ weight })
 
@@ -129,13 +129,13 @@ describe('blocks in the cache', () => {
   const cacheOf = (slabs: number) => new Cache((slabs * SLAB_BYTES * 8) / 7)
   const id = (number: number): number => number * 64 + coins.tag
 
-  test('come back as they were, unfolded where there is room', () => {
+  test('come back as they were', () => {
     const cache = cacheOf(8)
     const block = blockOf(coins, rows(3))
     expect([cache.block(coins, 5, 1, 1), cache.has(id(5)), cache.misses]).toEqual([undefined, false, 1])
     cache.keep(coins, 5, block)
     const found = cache.block(coins, 5, 3, 1)!
-    expect([found.plain, found.count, found.sum, cache.hits, cache.has(id(5))]).toEqual([true, 3, block.sum, 1, true])
+    expect([found.length, found.count, found.sum, cache.hits, cache.has(id(5))]).toEqual([block.length, 3, block.sum, 1, true])
     for (const at of [0, 1, 2]) expect([textOf(found, at), found.side(at, 0), found.lo(at)]).toEqual([textOf(block, at), `side ${at}`, at])
     // It is no object: what is made of it is not kept.
     expect([found.grew, found.isHot, cache.get(id(5))]).toEqual([undefined, false, undefined])
@@ -202,15 +202,59 @@ describe('blocks in the cache', () => {
     expect(asksFor(11)).toBeGreaterThan(4)
   })
 
-  test('lie folded where there is no room, until each record was asked for twice', () => {
+  const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
+
+  test('are finished once half of the records were asked for, and for somebody else once each was four times more', () => {
+    const cache = cacheOf(8)
+    const block = blockOf(coins, rows(4))
+    cache.keep(coins, 5, block)
+    expect(cache.block(coins, 5, 4, 1)!.finishedBy(alice)).toBeUndefined()
+    // What is not kept by anybody is not finished.
+    expect(block.finishedBy(alice)).toBeUndefined()
+    const done = cache.block(coins, 5, 4, 1)!.finishedBy(alice)!
+    expect([done.finisher, done.sum, done.count, sent(done, 2)]).toEqual([1, block.sum, 4, `alice: ${textOf(block, 2)};`])
+    expect(done.finishedBy(alice)).toBe(done)
+    const again = cache.block(coins, 5, 4, 4)!
+    expect([again.finisher, textOf(again, 3), again.side(3, 0), again.finishedBy(bob)]).toEqual([1, textOf(block, 3), 'side 3', undefined])
+    const anew = cacheOf(8)
+    anew.keep(coins, 5, block)
+    anew.block(coins, 5, 4, 2)!.finishedBy(alice)
+    expect(anew.block(coins, 5, 4, 13)!.finishedBy(bob)).toBeUndefined()
+    const other = anew.block(coins, 5, 4, 1)!
+    expect([other.isHot, other.finisher]).toEqual([true, 1])
+    const turned = other.finishedBy(bob)!
+    expect([turned.finisher, sent(turned, 0), turned.asked]).toEqual([2, `bob: ${textOf(block, 0)};`, 0])
+    expect(anew.block(coins, 5, 4, 1)).toBe(turned)
+  })
+
+  test('that were read before others took their place are not finished', () => {
+    const cache = cacheOf(8)
+    cache.keep(coins, 5, blockOf(coins, rows(2)))
+    const before = cache.block(coins, 5, 2, 2)!
+    cache.keep(coins, 5, blockOf(coins, rows(3)))
+    expect([before.finishedBy(alice), cache.block(coins, 5, 3, 1)?.count]).toEqual([undefined, 3])
+    const cleared = cache.block(coins, 5, 3, 3)!
+    cache.clear()
+    expect(cleared.finishedBy(alice)).toBeUndefined()
+  })
+
+  test('lie as they came where there is no room, until they are objects', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
-    const found = cache.block(coins, 300, 4, 4)!
-    expect([found.plain, cache.block(coins, 300, 4, 3)?.plain, cache.block(coins, 300, 4, 1)?.plain]).toEqual([false, false, true])
-    const plain = cache.block(coins, 300, 4, 1)!
-    for (const at of [0, 1, 2, 3]) expect([textOf(plain, at), plain.side(at, 0)]).toEqual([textOf(found, at), `side ${at}`])
-    expect(plain.sum).toBe(found.sum)
+    expect(cache.block(coins, 300, 4, 15)!.finishedBy(alice)).toBeUndefined()
+    const hot = cache.block(coins, 300, 4, 1)!
+    expect([hot.isHot, hot.finisher, hot.finishedBy(alice)?.finisher]).toEqual([true, 0, 1])
+    expect(cache.block(coins, 300, 4, 1)!.finisher).toBe(1)
+  })
+
+  test('that are objects are finished once each record was asked for four times, and keep what they weigh', () => {
+    const cache = new Cache(SLAB_BYTES)
+    const block = blockOf(coins, rows(3))
+    cache.keep(coins, 5, block)
+    expect(cache.block(coins, 5, 3, 11)!.finishedBy(alice)).toBeUndefined()
+    const done = cache.block(coins, 5, 3, 1)!.finishedBy(alice)!
+    expect([done.isHot, done.weight, cache.block(coins, 5, 3, 1)]).toEqual([true, done.length + 400, done])
   })
 
   test('too long for a slab are objects, and so are all where the cache has no room for slabs', () => {
@@ -234,16 +278,15 @@ describe('blocks in the cache', () => {
     expect(held.at(-1)).toBe(199)
   })
 
-  test('that would be too long unfolded lie folded, however often they are asked for', () => {
+  test('that are too long for a slab once they are finished are objects from then on', () => {
     const cache = cacheOf(8)
     const repeated = Array.from({ length: 8 }, (_, at) => row(7, at, 1, ['side'], `"value":"${'x'.repeat(20_000)}"`))
     const block = blockOf(coins, repeated)
     expect(block.length).toBeLessThan(MAX_PAYLOAD)
     cache.keep(coins, 5, block)
-    for (let n = 0; n < 3; n++) {
-      const found = cache.block(coins, 5, 8, 8)!
-      expect([found.plain, textOf(found, n) === textOf(block, n)]).toEqual([false, true])
-    }
+    const done = cache.block(coins, 5, 8, 8)!.finishedBy(alice)!
+    expect([done.isHot, done.grew !== undefined, sent(done, 7) === `alice: ${textOf(block, 7)};`]).toEqual([true, true, true])
+    expect(cache.block(coins, 5, 8, 8)).toBe(done)
   })
 })
 

@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Region } from '../../../src/bytes.ts'
-import { MAX_PAYLOAD, NOWHERE, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
+import { NOWHERE } from '../../../src/layout/addresses.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
 
 /** A payload of so many bytes that says which one it is. */
 function payload(id: number, length: number): Uint8Array {
@@ -28,14 +29,40 @@ const EIGHTH = MAX_PAYLOAD
 describe('slabs', () => {
   test('hold what was put, byte for byte, the last that was put for an id', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
-    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 1]) put(slabs, id, payload(id, 1 + (id % 1000)))
-    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 1]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 2]) put(slabs, id, payload(id, 1 + (id % 1000)))
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 2]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
     put(slabs, 63, payload(64, 5))
     expect([held(slabs, 63), held(slabs, 64)]).toEqual([payload(64, 5), undefined])
     slabs.clear()
     expect([held(slabs, 0), held(slabs, 63)]).toEqual([undefined, undefined])
     put(slabs, 7, payload(7, 3))
     same(held(slabs, 7), payload(7, 3))
+  })
+
+  test('of two ids with the same lower half hold the one that was put last', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    const [low, high] = [5, 2 ** 32 + 5]
+    put(slabs, low, payload(1, 100))
+    put(slabs, high, payload(2, 50))
+    expect(held(slabs, low)).toBeUndefined()
+    same(held(slabs, high), payload(2, 50))
+    for (let n = 0; n < 200_000; n++) put(slabs, n % 2 ? low : high, payload(n, 100))
+    // What was put over is not counted any more.
+    expect(slabs.hasRoom(3.5 * SLAB_BYTES - 130)).toBe(true)
+    expect(slabs.hasRoom(3.5 * SLAB_BYTES - 110)).toBe(false)
+  })
+
+  test('are longer where there is much room', () => {
+    for (const [slabs, bytes] of [
+      [256, SLAB_BYTES],
+      [257, 2 * SLAB_BYTES],
+      [1025, 8 * SLAB_BYTES],
+      [4097, 8 * SLAB_BYTES],
+    ] as const) {
+      const large = new Slabs(slabs * SLAB_BYTES)
+      put(large, 1, payload(1, 10))
+      expect([large.region(large.find(1)).bytes.length, large.maxBytes]).toEqual([bytes, Math.floor((slabs * SLAB_BYTES) / bytes) * bytes])
+    }
   })
 
   test('of no room hold nothing, nor do any hold what is too long', () => {
@@ -46,7 +73,7 @@ describe('slabs', () => {
     put(slabs, 1, payload(1, MAX_PAYLOAD + 1))
     put(slabs, 2, payload(2, MAX_PAYLOAD))
     expect([slabs.maxBytes, held(slabs, 1), held(slabs, 2)?.length]).toEqual([2 * SLAB_BYTES, undefined, MAX_PAYLOAD])
-    expect(new Slabs(2 ** 50).maxBytes).toBe((2 ** 13 - 1) * SLAB_BYTES)
+    expect(new Slabs(2 ** 50).maxBytes).toBe((2 ** 13 - 16) * SLAB_BYTES)
   })
 
   test('give up the oldest, but keep over what was asked for, up to half a slab', () => {

@@ -1,8 +1,9 @@
 /** What tests of blocks share: logs, rows, and blocks made of them. */
 import { expect } from 'vitest'
-import { Region, text } from '../../../src/bytes.ts'
+import { Region, text, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
 import { encodeBlock } from '../../../src/layout/encode-block.ts'
+import type { Finisher } from '../../../src/layout/finisher.ts'
 import type { Row } from '../../../src/layout/row.ts'
 import { SEAL_BYTES } from '../../../src/layout/seal.ts'
 import { putTogether, takeApart } from '../../../src/layout/text.ts'
@@ -15,7 +16,8 @@ export const resource = (indexed: boolean, ...sides: string[]): Resource<any> =>
   shift: 4,
   indexed,
   sides,
-  decode: (members, id, json) => ({ members, id, json }),
+  turning: sides.map((_, column) => sides.length - 1 - column),
+  decode: (members, { id, text }) => ({ members, id, json: text }),
 })
 export const bare = resource(false)
 export const sided = resource(true, 'a', 'b')
@@ -37,28 +39,58 @@ export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array =
 }
 export const blockOf = (of: Resource<any>, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
 export const textOf = (block: Block, at: number): string => text(block.text(at))
-/** The block with its texts put together, amid other bytes. */
-export function unfolded(block: Block, place: Uint8Array | number = KEY): Block {
-  const region = Region.room(block.plainBytes + 100)
+/** Puts a word before each text and a sign behind it. */
+export const finisher = (id: number, word: string): Finisher => ({
+  id,
+  finish(block: Block) {
+    const faces = block.faces === 2 ? [block, block.turned()] : [block]
+    const [leads, ends]: [number[], number[]] = [[], []]
+    let texts = ''
+    for (const face of faces)
+      for (let at = 0; at < block.count; at++) {
+        texts += `${word}${textOf(face, at)};`
+        leads.push(utf8(word).length)
+        ends.push(utf8(texts).length)
+      }
+    return { by: id, bytes: utf8(`${texts}and more`), length: utf8(texts).length, leads, ends }
+  },
+})
+const FIRST = finisher(7, 'é: ')
+const SECOND = finisher(0xfedcba98, '')
+
+/** The block with its texts finished, amid other bytes. */
+export function finished(block: Block, by: Finisher = FIRST, place: Uint8Array | number = KEY): Block {
+  const texts = by.finish(block)
+  const region = Region.room(block.finishedBytes(texts) + 100)
   region.bytes.fill(0xee)
-  const end = block.unfold(region, 64)
-  expect(end - 64).toBeLessThanOrEqual(block.plainBytes)
+  const end = block.writeFinished(region, 64, texts)
+  expect(end - 64).toBeLessThanOrEqual(block.finishedBytes(texts))
   return new Block(block.resource, region, 64, end, place, block.sum)
 }
 
-/** What went in comes out, as it is stored and unfolded: texts, positions, sides, and the rows that make the same bytes again. */
+/** What is to be sent of a record of a block that was finished. */
+export const sent = (block: Block, at: number): string => text(block.region.bytes, block.bodyStart(at), block.bodyEnd(at))
+
+/** What went in comes out, as it is stored and finished: texts, positions, sides, members, and the rows that make the same bytes again. */
 export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const value = payloadOf(of, rows)
   const stored = Block.of(of, value, KEY)
-  const plain = unfolded(stored)
-  expect([stored.plain, plain.plain]).toEqual([false, true])
-  for (const block of [stored, plain, stored.kept(), unfolded(plain)]) {
+  const once = finished(stored)
+  const twice = finished(once, SECOND)
+  expect([stored.finisher, once.finisher, twice.finisher]).toEqual([0, FIRST.id, SECOND.id])
+  for (const block of [stored, once, stored.kept(), stored.kept(FIRST.finish(stored)), twice]) {
     expect(block.count).toBe(rows.length)
     for (const [at, { hi, lo, index, sides, texts, exact }] of rows.entries()) {
       expect([block.hi(at), block.lo(at), block.index(at), block.isExact(at)]).toEqual([hi, lo, of.indexed ? index : 0, exact])
       expect(sides.map((_, column) => block.side(at, column))).toEqual(sides)
-      expect(textOf(block, at) === putTogether(texts[0]!)).toBe(true)
-      if (texts[1]) expect(textOf(block.turned([]), at)).toBe(putTogether(texts[1]))
+      for (const [face, apart] of texts.entries()) {
+        const shown = face === 0 ? block : block.turned()
+        const json = putTogether(apart)
+        expect(textOf(shown, at) === json).toBe(true)
+        if (block.finisher !== 0) expect(sent(shown, at) === (block.finisher === FIRST.id ? `é: ${json};` : `${json};`)).toBe(true)
+        const made = shown.made(at)
+        if (made !== undefined) expect(JSON.stringify(made)).toBe(JSON.stringify(JSON.parse(`{${json}}`)))
+      }
     }
     const again = payloadOf(
       of,

@@ -1,0 +1,104 @@
+/**
+ * Where transactions lie by hash, as far as blocks that were read and ledgers that were written have shown: a table of fixed size.
+ *
+ * Four entries a set, one line of memory; where a set is full, one of them gives way. Of a hash the first 64 bits are kept: whoever looks up compares the
+ * hash of the record that is found.
+ */
+import type { Resource } from '../query.ts'
+import type { Shape } from './shape.ts'
+
+/** Numbers of four bytes: two of the hash, then the ordinal × 64 + the log, plus 1, in two halves. */
+const ENTRY = 4
+const WAYS = 4
+const SET = ENTRY * WAYS
+const SET_BYTES = 4 * SET
+const HALF = 2 ** 32
+
+export interface Found {
+  /** The tag of the log. */
+  readonly log: number
+  readonly ordinal: number
+}
+
+export class Hashes {
+  private readonly sets: number
+  /** Allocated when there is something to put. */
+  private table = new Int32Array(0)
+  /** How often an entry gave way: which one does next. */
+  private turn = 0
+
+  constructor(maxBytes: number) {
+    this.sets = maxBytes < SET_BYTES ? 0 : 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES))
+  }
+
+  /** What the table takes. */
+  get maxBytes(): number {
+    return this.sets * SET_BYTES
+  }
+
+  /** A record whose hash may be this one. */
+  get(hash: string): Found | undefined {
+    if (this.table.length === 0) return undefined
+    const [first, second] = [beginning(hash, 0), beginning(hash, 8)]
+    const { table } = this
+    const set = this.set(first)
+    for (let at = set; at < set + SET; at += ENTRY) {
+      if (table[at] !== first || table[at + 1] !== second || isEmpty(table, at)) continue
+      const entry = (table[at + 3]! >>> 0) * HALF + (table[at + 2]! >>> 0) - 1
+      return { log: entry % 64, ordinal: Math.floor(entry / 64) }
+    }
+    return undefined
+  }
+
+  add(hash: string, { log, ordinal }: Found): void {
+    this.put(beginning(hash, 0), beginning(hash, 8), log, ordinal)
+  }
+
+  /** Takes note of all records of a block, where its records have hashes. */
+  learn({ hashColumn, shift, tag }: Resource<any>, number: number, block: Shape<any>): void {
+    if (hashColumn === undefined) return
+    const { bytes } = block.region
+    for (let at = 0; at < block.count; at++) {
+      if (block.sideLength(at, hashColumn) < 16) continue
+      const start = block.sideStart(at, hashColumn)
+      this.put(inBytes(bytes, start), inBytes(bytes, start + 8), tag, number * 2 ** shift + at)
+    }
+  }
+
+  private put(first: number, second: number, log: number, ordinal: number): void {
+    if (this.sets === 0) return
+    if (this.table.length === 0) this.table = new Int32Array(this.sets * SET)
+    const { table } = this
+    const set = this.set(first)
+    let at = set
+    while (at < set + SET && !(table[at] === first && table[at + 1] === second) && !isEmpty(table, at)) at += ENTRY
+    if (at === set + SET) at = set + ENTRY * (this.turn++ % WAYS)
+    const entry = ordinal * 64 + log + 1
+    table[at] = first
+    table[at + 1] = second
+    table[at + 2] = (entry % HALF) | 0
+    table[at + 3] = Math.floor(entry / HALF)
+  }
+
+  private set(first: number): number {
+    return (first & (this.sets - 1)) * SET
+  }
+
+  clear(): void {
+    this.table = new Int32Array(0)
+  }
+}
+
+const isEmpty = (table: Int32Array, at: number): boolean => table[at + 2] === 0 && table[at + 3] === 0
+
+/** Eight hexadecimal digits as a signed number. */
+const beginning = (hash: string, from: number): number => Number.parseInt(hash.substring(from, from + 8), 16) | 0
+
+function inBytes(bytes: Uint8Array, from: number): number {
+  let value = 0
+  for (let at = from; at < from + 8; at++) {
+    const code = bytes[at]!
+    value = (value << 4) | (code < 58 ? code - 48 : (code | 32) - 87)
+  }
+  return value | 0
+}

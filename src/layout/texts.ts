@@ -1,0 +1,220 @@
+/** What is read of a record: its text, its members, its side columns, and what it was put together from. */
+import { characters, copy, numberIn, Region, SLACK, text } from '../bytes.ts'
+import { idText, writeId, writeNumber } from '../position.ts'
+import type { OpenRecord } from '../query.ts'
+import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
+import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
+import { corrupt } from './seal.ts'
+import { Shape, u32 } from './shape.ts'
+import { type Apart, takeApart } from './text.ts'
+import { parseRecord } from './typed.ts'
+
+/** Where texts are put together to be read. */
+let scratch = new Region(new Uint8Array(64 * 1024))
+
+/** The records of a block, each to be had without the others. */
+export class Texts<R> extends Shape<R> {
+  private frames: (Frame | undefined)[] | undefined
+  /** Strings that were asked for as text. */
+  private decoded: string[] | undefined
+
+  /** The frame of a text; none where the block was finished and the frame had no number. */
+  protected frame(at: number, face = this.face): Frame | undefined {
+    const number = this.number(this.cell(0, at, face)) & FRAME
+    if (this.flags & FINISHED) return frameOf(number)
+    this.frames ??= []
+    const held = this.frames[number]
+    if (held) return held
+    const end = this.frameEnds + this.width * number
+    const frame = decodeFrame(this.bytes, this.framesAt + (number ? this.number(end - this.width) : 0), this.framesAt + this.number(end))
+    this.frames[number] = frame
+    return frame
+  }
+
+  /**
+   * Writes the wire members of a record without braces and `_links` into `out`, which has room for {@link textBytes} and the slack of `copy`;
+   * returns where they end.
+   */
+  write(at: number, out: Region, to: number): number {
+    const { bytes, region } = this
+    if (this.flags & FINISHED) return copy(out, to, region, this.textStart(at), this.textBytes(at))
+    let from = this.bodyStart(at)
+    const { pieces, ends } = this.frame(at)!
+    const start = to
+    let end = ends[0]!
+    to = copy(out, to, pieces, 0, end)
+    for (let hole = 1; hole < ends.length; hole++) {
+      const code = bytes[from++]!
+      if (code <= MAX_LITERAL) {
+        to = copy(out, to, region, from, code)
+        from += code
+      } else if (code < LITERAL) {
+        const string = (code - STRING) * 256 + bytes[from++]!
+        const begin = this.stringStart(string)
+        to = copy(out, to, region, begin, this.stringEnd(string) - begin)
+      } else if (code === LITERAL) {
+        const length = u32(bytes, from)
+        to = copy(out, to, region, from + 4, length)
+        from += 4 + length
+      } else if (code === LEDGER) to = writeNumber(out.bytes, to, this.hi(at))
+      else {
+        to = writeId(out.bytes, to, this.hi(at), this.lo(at))
+        if (code === INDEXED_ID) {
+          out.bytes[to++] = 45
+          to = writeNumber(out.bytes, to, this.index(at))
+        }
+      }
+      const begin = end
+      end = ends[hole]!
+      to = copy(out, to, pieces, begin, end - begin)
+    }
+    if (to - start !== this.textBytes(at)) throw corrupt(this.key, 'a text of the block has another length')
+    return to
+  }
+
+  /** The wire members of a record without braces and `_links`, in bytes of their own. */
+  text(at: number): Uint8Array {
+    const { bytes } = this.room(at)
+    return bytes.slice(0, this.write(at, scratch, 0))
+  }
+
+  /** The record as JSON text, without `_links`. */
+  json(at: number): string {
+    return `{${this.membersText(at)}}`
+  }
+
+  /** The wire members of a record as JSON text, without braces and `_links`. */
+  private membersText(at: number): string {
+    if (this.flags & FINISHED) {
+      const from = this.textStart(at)
+      return text(this.bytes, from, from + this.textBytes(at))
+    }
+    const { bytes } = this.room(at)
+    return text(bytes, 0, this.write(at, scratch, 0))
+  }
+
+  /** The region that texts are put together in, with room for that of a record. */
+  private room(at: number): Region {
+    const room = this.textBytes(at) + SLACK
+    if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
+    return scratch
+  }
+
+  side(at: number, column: number): string {
+    return this.string(this.ref(at, column))
+  }
+
+  private string(number: number): string {
+    this.decoded ??= []
+    this.decoded[number] ??= text(this.bytes, this.stringStart(number), this.stringEnd(number))
+    return this.decoded[number]
+  }
+
+  /** The side columns of a record, in order. */
+  sides(at: number): string[] {
+    return this.resource.sides.map((_, column) => this.side(at, column))
+  }
+
+  /** The members of a record as plain JSON: numbers rounded where JavaScript rounds them, unless they need exactness. */
+  members(at: number): OpenRecord {
+    return this.made(at) ?? parseRecord(this.json(at), this.isExact(at))
+  }
+
+  /** The same without parsing, where the frame says how; objects inside it are frozen. */
+  made(at: number): Record<string, unknown> | undefined {
+    const { face } = this
+    if (!this.isSimple(at) || this.isExact(at)) return undefined
+    const frame = this.frame(at)
+    const recipe = frame && recipeOf(frame)
+    return recipe?.make(this.flags & FINISHED ? this.cut(at, face, frame!, recipe.isText) : this.values(at, face, recipe.isText))
+  }
+
+  /** The record as it went in, to be written into another block. */
+  row(at: number): Row {
+    return {
+      hi: this.hi(at),
+      lo: this.lo(at),
+      index: this.index(at),
+      texts: Array.from({ length: this.faces }, (_, face) => this.apart(at, face)),
+      sides: this.sides(at),
+      exact: this.isExact(at),
+    }
+  }
+
+  private apart(at: number, face: number): Apart {
+    if (this.flags & FINISHED) {
+      const from = this.textStart(at, face)
+      return takeApart(text(this.bytes, from, from + this.number(this.cell(1, at, face))))
+    }
+    return { frame: this.frame(at, face)!.text, values: this.values(at, face) as string[] }
+  }
+
+  /**
+   * The values in the holes of a text that was not finished, as strings.
+   * @param isText of a simple text, which of them are to be strings; the others are given as numbers
+   */
+  private values(at: number, face: number, isText?: readonly boolean[]): (string | number)[] {
+    const { bytes } = this
+    const start = this.bodyStart(at, face)
+    const body = isText ? characters(bytes, start, this.bodyEnd(at, face)) : ''
+    const holes = this.frame(at, face)!.ends.length - 1
+    const values: (string | number)[] = []
+    let from = start
+    for (let hole = 0; hole < holes; hole++) {
+      const code = bytes[from++]!
+      const bare = isText !== undefined && !isText[hole]
+      if (code <= MAX_LITERAL || code === LITERAL) {
+        if (code === LITERAL) from += 4
+        const to = from + (code === LITERAL ? u32(bytes, from - 4) : code)
+        values.push(bare ? numberIn(bytes, from, to) : isText ? body.substring(from - start, to - start) : text(bytes, from, to))
+        from = to
+      } else {
+        const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
+        values.push(bare ? Number(value) : value)
+      }
+    }
+    return values
+  }
+
+  /** What a code says that stands for a number of the record's position. */
+  private numbered(at: number, code: number): string {
+    if (code === LEDGER) return String(this.hi(at))
+    const id = idText(this.hi(at), this.lo(at))
+    return code === ID ? id : `${id}-${this.index(at)}`
+  }
+
+  /** The values in the holes of a simple text that was finished. */
+  private cut(at: number, face: number, { ends }: Frame, isText: readonly boolean[]): (string | number)[] {
+    const { bytes, width } = this
+    const start = this.textStart(at, face)
+    const body = characters(bytes, start, start + this.number(this.cell(1, at, face)))
+    const values: (string | number)[] = []
+    let cut = this.framesAt + width * this.number(this.cell(4, at, face))
+    let from = ends[0]!
+    for (let hole = 0; hole < isText.length; hole++) {
+      const to = this.number(cut)
+      values.push(isText[hole] ? body.substring(from, to) : numberIn(bytes, start + from, start + to))
+      from = to + ends[hole + 1]! - ends[hole]!
+      cut += width
+    }
+    return values
+  }
+
+  /** Where the holes of a simple text end, counted from its beginning, where its frame has a number. */
+  protected cuts(at: number, face: number): number[] {
+    const frame = this.frame(at, face)
+    if (!frame || frame.number === 0 || !this.isSimple(at, face)) return []
+    const cuts: number[] = []
+    if (this.flags & FINISHED) {
+      const from = this.framesAt + this.width * this.number(this.cell(4, at, face))
+      for (let hole = 1; hole < frame.ends.length; hole++) cuts.push(this.number(from + this.width * (hole - 1)))
+      return cuts
+    }
+    let end = frame.ends[0]!
+    for (const [hole, value] of (this.values(at, face) as string[]).entries()) {
+      cuts.push(end + value.length)
+      end += value.length + frame.ends[hole + 1]! - frame.ends[hole]!
+    }
+    return cuts
+  }
+}

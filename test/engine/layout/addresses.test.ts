@@ -1,0 +1,48 @@
+/** The table of where values lie: as a map would have it. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Addresses, NOWHERE } from '../../../src/layout/addresses.ts'
+
+/** Numbers of blocks: neighbours of few logs, and far ones. */
+const ids = fc.oneof(
+  fc.tuple(fc.nat(40), fc.constantFrom(2, 3, 4)).map(([block, log]) => block * 64 + log),
+  fc.nat(2 ** 31 - 1),
+)
+
+test('finds what was set and not deleted, for any history', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom('set', 'set', 'delete'), ids, fc.nat(2 ** 31 - 1)), { maxLength: 300 }), (steps) => {
+      const [table, model] = [new Addresses(), new Map<number, number>()]
+      for (const [step, id, address] of steps) {
+        if (step === 'set') {
+          table.set(id, address)
+          model.set(id, address)
+        } else {
+          table.delete(id)
+          model.delete(id)
+        }
+        expect(table.size).toBe(model.size)
+      }
+      for (const [, id] of steps) expect(table.get(id)).toBe(model.get(id) ?? NOWHERE)
+    }),
+  )
+})
+
+test('finds each of many, and nothing once they are gone', () => {
+  const table = new Addresses()
+  const count = 20_000
+  for (let n = 0; n < count; n++) table.set(n * 64 + 3, n)
+  for (let n = 0; n < count; n += 2) table.delete(n * 64 + 3)
+  expect(table.size).toBe(count / 2)
+  for (let n = 0; n < count; n++) expect(table.get(n * 64 + 3)).toBe(n % 2 ? n : NOWHERE)
+  table.clear()
+  expect([table.size, table.get(67)]).toEqual([0, NOWHERE])
+})
+
+test('compares the lower 32 bits', () => {
+  const table = new Addresses()
+  table.set(2 ** 32 + 5, 1)
+  expect([table.get(5), table.get(2 ** 33 + 5), table.get(6)]).toEqual([1, 1, NOWHERE])
+  table.set(5, 2)
+  expect([table.get(2 ** 32 + 5), table.size]).toEqual([2, 1])
+})

@@ -1,0 +1,59 @@
+/** The table of where transactions lie by hash: what is learned, what gives way, and that no guess is believed unseen. */
+import { expect, test } from 'vitest'
+import { memory } from '../../../adapters/memory/index.ts'
+import { catalogue, openLedger } from '../../../src/index.ts'
+import { Hashes } from '../../../src/layout/hashes.ts'
+import { transactions } from '../../../src/resources/transaction.ts'
+import { closes } from '../../http/support.ts'
+import { blockOf, row } from './support.ts'
+
+/** 64 digits, in the order of `n`, of which sixteen tell them apart. */
+const hashOf = (n: number): string =>
+  (n * 0x9e3779b1).toString(16).padStart(16, '0').slice(-16).split('').reverse().join('').padEnd(64, 'ab')
+
+test('finds what was added, however long history is', () => {
+  const hashes = new Hashes(2 ** 16)
+  expect(hashes.get(hashOf(1))).toBeUndefined()
+  for (const [n, ordinal] of [0, 5, 2 ** 31, 2 ** 40].entries()) hashes.add(hashOf(n), { log: n % 2 ? 6 : 2, ordinal })
+  for (const [n, ordinal] of [0, 5, 2 ** 31, 2 ** 40].entries()) expect(hashes.get(hashOf(n))).toEqual({ log: n % 2 ? 6 : 2, ordinal })
+  hashes.add(hashOf(1), { log: 2, ordinal: 7 })
+  expect([hashes.get(hashOf(1)), hashes.get(hashOf(9))]).toEqual([{ log: 2, ordinal: 7 }, undefined])
+  hashes.clear()
+  expect(hashes.get(hashOf(1))).toBeUndefined()
+})
+
+test('is of one size: older entries give way', () => {
+  const hashes = new Hashes(1024)
+  for (let n = 0; n < 1000; n++) hashes.add(hashOf(n), { log: 2, ordinal: n })
+  const held = Array.from({ length: 1000 }, (_, n) => n).filter((n) => hashes.get(hashOf(n)) !== undefined)
+  expect(held.length).toBe(64)
+  for (const n of held) expect(hashes.get(hashOf(n))!.ordinal).toBe(n)
+  const none = new Hashes(63)
+  none.add(hashOf(1), { log: 2, ordinal: 1 })
+  expect(none.get(hashOf(1))).toBeUndefined()
+})
+
+test('learns from blocks of transactions', () => {
+  const hashes = new Hashes(2 ** 16)
+  const block = blockOf(
+    transactions,
+    [hashOf(1), hashOf(2), 'short'].map((hash, at) => row(7, at, 0, ['GA', '', hash], '"x":1')),
+  )
+  hashes.learn(transactions, 5, block)
+  expect([hashes.get(hashOf(1)), hashes.get(hashOf(2)), hashes.get('0'.repeat(64))]).toEqual([
+    { log: 2, ordinal: 20 },
+    { log: 2, ordinal: 21 },
+    undefined,
+  ])
+})
+
+test('two hashes that begin alike are told apart', async () => {
+  const ledger = await openLedger(memory())
+  const [one, other] = ['0123456789abcdef'.padEnd(64, '1'), '0123456789abcdef'.padEnd(64, '2')]
+  const [first] = closes
+  const transaction = first!.transactions![0]
+  await ledger.append({ ...first!, transactions: [one, other].map((hash) => ({ ...transaction!, hash })) })
+  for (let n = 0; n < 3; n++) for (const hash of [one, other]) expect((await ledger.get(catalogue.transaction, { hash }))?.hash).toBe(hash)
+  expect(await ledger.get(catalogue.transaction, { hash: one.replace(/.$/, '3') })).toBeUndefined()
+  await ledger.close()
+})

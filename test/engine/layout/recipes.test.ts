@@ -1,0 +1,83 @@
+/** Records made of the values in the holes of their texts: what `JSON.parse` would have given, without parsing. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Recipe } from '../../../src/layout/recipe.ts'
+import { takeApart } from '../../../src/layout/text.ts'
+import { bare, blockOf, finished, row } from './support.ts'
+
+const textOf = (members: object): string => JSON.stringify(members).slice(1, -1)
+/** What a block makes of a text, as it is stored and finished; nothing where it has to be parsed. */
+function made(text: string): unknown {
+  const block = blockOf(bare, [row(7, 4096, 0, [], text)])
+  const [stored, done] = [block.made(0), finished(block).made(0)]
+  expect(done).toEqual(stored)
+  return stored
+}
+
+describe('records made without parsing', () => {
+  test.each([
+    { id: '30064775168', amount: '25.8585173', type: 'payment', type_i: 2, flag: true, none: null },
+    { a: { b: { c: 'GA', d: [1, 'X', { e: -2.5 }] }, f: [] }, g: {}, h: [[]], i: 'AB' },
+    { n: 0, m: -1, r: 1.5, e: 1e21, t: 1e-7, big: 2 ** 53 - 1, id: 30064775168, ledger: 7 },
+    { 7: 'integer-like names come first', b: 1, 3: 'X Y' },
+    {},
+  ])('%j', (members) => {
+    expect(made(textOf(members))).toEqual(members)
+    expect(JSON.stringify(made(textOf(members)))).toBe(JSON.stringify(members))
+  })
+
+  test('are ordinary objects, of which those inside are frozen', () => {
+    const record: any = made('"asset":{"code":"XLM","of":[{"n":12}]},"path":[],"memo":"M M"')
+    expect([Object.getPrototypeOf(record), Object.isFrozen(record)]).toEqual([Object.prototype, false])
+    for (const inside of [record.asset, record.asset.of, record.asset.of[0], record.path]) expect(Object.isFrozen(inside)).toBe(true)
+    expect([Array.isArray(record.asset.of), Array.isArray(record.path)]).toEqual([true, true])
+  })
+
+  test.each([
+    ['an escape', '"memo":"a\\"b"'],
+    ['a backslash', '"memo":"a\\\\"'],
+    ['a letter that is not ASCII', '"memo":"M€"'],
+    ['a member that would be the prototype', '"__proto__":{"a":"GA"}'],
+    ['two members of one name', '"a":"GA","a":"GB"'],
+  ])('are not made of a text with %s', (_, text) => expect(made(text)).toBeUndefined())
+
+  test('are not made where numbers would lose digits', () => {
+    const block = blockOf(bare, [{ ...row(7, 0, 0, [], '"n":12345678901234567890'), exact: true }])
+    expect([block.made(0), block.members(0)]).toEqual([undefined, { n: 12345678901234567890n }])
+  })
+
+  test('an unclear frame has no recipe', () => {
+    expect([Recipe.of('"a":\u0000\u0000'), Recipe.of('\u0000":1'), Recipe.of('"a')]).toEqual([undefined, undefined, undefined])
+    expect(Recipe.of('"a":\u0000')!.make([5])).toEqual({ a: 5 })
+  })
+
+  test('are what parsing gives, for any members', () => {
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 3 },
+        fc.oneof(
+          fc.string(),
+          fc.constantFrom('GA', 'credit_alphanum4', '30064775168', '12'),
+          fc.double({ noNaN: true, noDefaultInfinity: true }),
+          fc.integer(),
+          fc.boolean(),
+          fc.constant(null),
+        ),
+        fc.array(tie('any'), { maxLength: 4 }),
+        fc.dictionary(fc.string(), tie('any'), { maxKeys: 5 }),
+      ),
+    })).any
+    let without = 0
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), value, { maxKeys: 8 }), (members) => {
+        const text = textOf(members)
+        const record = made(text)
+        if (record === undefined) without++
+        else expect(JSON.stringify(record)).toBe(JSON.stringify(JSON.parse(`{${text}}`)))
+        const { frame, values } = takeApart(text)
+        expect(frame.split('\u0000').length).toBe(values.length + 1)
+      }),
+    )
+    expect(without).toBeLessThan(fc.readConfigureGlobal().numRuns ?? 100)
+  })
+})
