@@ -18,18 +18,20 @@ const write = (key: Uint8Array, resource: Resource<any>, row: Row, position: big
   seal(key, encodeBlock(resource, [{ ...row, ...splitId(position), index: 0 }])),
 ]
 
-/** Puts an offer into the book as the change in `row` left it. */
-export function offerWrites(id: bigint, row: Row): Write[] {
-  const seller = row.sides[0]!
+/**
+ * What brings an offer's entries in the book to what the change in `row` left of it, if anything.
+ * @param held the seller it lies under in the store, if it is there: an entry that stays the same is not written again
+ */
+export function offerWrites(id: bigint, row: Row | undefined, held?: string): Write[] {
+  const seller = row?.sides[0]
   const key = bookSellerKey(id)
-  return [write(bookKey(seller, id), offers, row, id), [key, seal(key, encodeText(seller))]]
+  const writes: Write[] = []
+  if (row) writes.push(write(bookKey(seller!, id), offers, row, id))
+  if (held === seller) return writes
+  if (held !== undefined) writes.push([bookKey(held, id), undefined])
+  writes.push([key, seller === undefined ? undefined : seal(key, encodeText(seller))])
+  return writes
 }
-
-/** Takes an offer out of the book. */
-export const offerRemoval = (id: bigint, seller: string): Write[] => [
-  [bookKey(seller, id), undefined],
-  [bookSellerKey(id), undefined],
-]
 
 /** Keeps the last change of an offer below the oldest ledger; says in the place of its position which change it is. */
 export const baseWrite = (id: bigint, row: Row, ordinal: number): Write => write(baseKey(id), offerChanges, row, BigInt(ordinal))

@@ -19,8 +19,8 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import { offerRemoval, offerWrites } from './book.ts'
-import type { BookChange, EncodedClose } from './encode.ts'
+import { offerWrites } from './book.ts'
+import type { EncodedClose } from './encode.ts'
 import { appendTo, edgeWrite } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows that its next value starts with. */
@@ -35,6 +35,14 @@ export interface WrittenBlock {
   readonly resource: Resource<any>
   readonly number: number
   readonly block: Block
+}
+
+/** An offer that a draft changes. */
+interface BookEntry {
+  /** Whose it is in the store, where it is in its book. */
+  readonly held: string | undefined
+  /** What is left of it, if anything. */
+  row: Row | undefined
 }
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
@@ -59,8 +67,7 @@ export class Draft {
   private readonly counts: number[]
   private readonly writes: Write[] = []
   private readonly seenHashes = new Map<string, boolean>()
-  private readonly sellers = new Map<bigint, string | undefined>()
-  private readonly book = new Map<string, Write>()
+  private readonly book = new Map<bigint, BookEntry>()
 
   /** @param fileEvery records that wait at the most before the posting lists in the store are brought up to date */
   constructor(head: Head, tails: Tails, unfiled: Unfiled, fileEvery: number) {
@@ -78,15 +85,13 @@ export class Draft {
    */
   async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
     const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash))
-    const changes = close.book.filter(({ id }) => !this.sellers.has(id))
+    const changes = close.book.filter(({ id }) => !this.book.has(id))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
-    for (const [i, { id }] of changes.entries()) {
-      const at = hashes.length + i
-      this.sellers.set(id, values[at] && text(unseal(keys[at]!, values[at])))
-    }
+    const sellers = values.slice(hashes.length).map((value, i) => value && text(unseal(keys[hashes.length + i]!, value)))
     this.refuseKnownHashes(close)
+    for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     this.apply(close)
     if (this.head.filed === close.sequence) await this.file(store, cachedEdge)
   }
@@ -121,9 +126,9 @@ export class Draft {
       this.push(resource, row)
     }
     let top = BigInt(this.head.topOffer)
-    for (const change of close.book) {
-      this.changeBook(change)
-      if (change.id > top) top = change.id
+    for (const { id, row } of close.book) {
+      this.book.get(id)!.row = row
+      if (id > top) top = id
     }
     const topOffer = String(top)
     const counts = this.counts.slice()
@@ -154,13 +159,6 @@ export class Draft {
     const value = encodeBlock(resource, rows)
     this.writes.push([key, seal(key, value)])
     this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
-  }
-
-  private changeBook({ id, seller, row }: BookChange): void {
-    const before = this.sellers.get(id)
-    const removed = before === undefined ? [] : offerRemoval(id, before)
-    for (const write of [...removed, ...(row ? offerWrites(id, row) : [])]) this.book.set(write[0].join(), write)
-    this.sellers.set(id, row && seller)
   }
 
   /** Files everything that waits into the posting lists. */
@@ -195,7 +193,8 @@ export class Draft {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)
     for (const { index, key, edge } of this.edges.values()) this.writes.push(edgeWrite(index, key, edge))
-    this.writes.push(...this.book.values(), [HEAD, encodeHead(this.head)])
+    for (const [id, { held, row }] of this.book) this.writes.push(...offerWrites(id, row, held))
+    this.writes.push([HEAD, encodeHead(this.head)])
     return this.writes
   }
 }

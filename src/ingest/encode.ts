@@ -23,7 +23,6 @@ export interface EncodedRow {
 /** A change of the book: the offer's new state, or its removal. */
 export interface BookChange {
   readonly id: bigint
-  readonly seller: string
   readonly row: Row | undefined
 }
 
@@ -139,7 +138,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
   const book: BookChange[] = []
   const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, number: number, path: string): void => {
     const row = add(offerChanges, input, encoded, place(number, 0, path))
-    book.push({ id: encoded.id, seller: encoded.sides[0]!, row: encoded.text === '' ? undefined : row })
+    book.push({ id: encoded.id, row: encoded.text === '' ? undefined : row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
   for (const [i, offer] of changed.entries())

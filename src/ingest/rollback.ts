@@ -18,7 +18,7 @@ import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
-import { offerRemoval, offerWrites } from './book.ts'
+import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
 
 /** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
@@ -118,11 +118,10 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
 
 /** Puts an offer back to its newest state below `bound`. */
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
-  const now = reader.offer(id)
-  if (now) yield* offerRemoval(id, now.side(0, 0))
+  const held = reader.offer(id)?.side(0, 0)
   const from = reader.head.since[offerChanges.tag]!
   const ordinal = posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true)[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
-  if (place === undefined || place.block.textBytes(place.at) === 0) return
-  yield* offerWrites(id, place.block.row(place.at))
+  const lives = place !== undefined && place.block.textBytes(place.at) > 0
+  yield* offerWrites(id, lives ? place.block.row(place.at) : undefined, held)
 }
