@@ -110,9 +110,9 @@ export class Ledger {
     return results[0]!
   }
 
-  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions) {
+  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, handed?: () => void) {
     this.checkOpen()
-    return this.writer.exclusive(() => this.writer.append(closes, durable))
+    return this.writer.exclusive(() => this.writer.append(closes, durable, handed))
   }
 
   /**
@@ -123,8 +123,8 @@ export class Ledger {
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
     const { batch = 1, onBatch } = options
     const total = { appended: 0, known: 0 }
-    const write = async (group: readonly Prepared[]): Promise<void> => {
-      const { results, refused } = await this.appendAll(group, options)
+    const write = async (group: readonly Prepared[], handed: () => void): Promise<void> => {
+      const { results, refused } = await this.appendAll(group, options, handed)
       for (const { appended } of results) total[appended ? 'appended' : 'known']++
       if (results.length > 0) onBatch?.(results)
       if (refused) throw refused
@@ -135,9 +135,12 @@ export class Ledger {
       await writing
       const taken = group
       group = []
-      writing = taken.length > 0 ? write(taken) : Promise.resolve()
-      // Looked at when the next batch is ready, or at the end; until then it must not count as unhandled.
-      writing.catch(() => {})
+      // The next close is checked once the store is busy with this batch: before, it would only hold that up.
+      await new Promise<void>((handed) => {
+        writing = taken.length > 0 ? write(taken, handed) : Promise.resolve()
+        // An error is looked at when the next batch is ready, or at the end; until then it must not count as unhandled.
+        writing.then(handed, handed)
+      })
     }
     try {
       for await (const close of closes) if (group.push(prepareClose(close)) >= batch) await flush()

@@ -41,7 +41,8 @@ class LevelStore implements Store {
   private readonly location: string
   private readonly step: Step
   private readonly underWay = new Set<Promise<unknown>>()
-  private lastWrite: Promise<unknown> = Promise.resolve()
+  /** The batch under way and those behind it, if any. */
+  private writing: Promise<void> | undefined
   private poison: FolioError | undefined
   private closing: Promise<void> | undefined
 
@@ -77,8 +78,15 @@ class LevelStore implements Store {
 
   write(batch: readonly Write[], options: WriteOptions): Promise<void> {
     return this.run(() => {
-      const done = this.lastWrite.then(() => this.apply(batch, options))
-      this.lastWrite = done.catch(() => {})
+      // Where nothing is under way LevelDB has the batch when this returns: whoever called goes on with other work meanwhile.
+      const apply = () => this.apply(batch, options)
+      const done = this.writing ? this.writing.then(apply) : apply()
+      const writing = done
+        .catch(() => {})
+        .then(() => {
+          if (this.writing === writing) this.writing = undefined
+        })
+      this.writing = writing
       return done
     })
   }

@@ -156,8 +156,16 @@ export class LedgerWriter {
     await this.queue
   }
 
-  /** Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. @throws what the store throws */
-  async append(closes: readonly Prepared[], durable: boolean): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
+  /**
+   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error.
+   * @param handed called when the store was given the batch, which may be long before it is written
+   * @throws what the store throws
+   */
+  async append(
+    closes: readonly Prepared[],
+    durable: boolean,
+    handed?: () => void,
+  ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
     const draft = new Draft(this.head, this.tails, this.unfiled, this.fileEvery)
     const drafted = new Map<number, string>()
@@ -185,7 +193,11 @@ export class LedgerWriter {
     }
     // Lists were being filed when a read failed: nothing of this draft may be written, so nothing of it is reported.
     if (draft.filing) throw refused
-    if (draft.ledgers > 0) await this.commit(draft, digests, durable)
+    if (draft.ledgers > 0) {
+      const written = this.commit(draft, digests, durable)
+      handed?.()
+      await written
+    }
     return { results, refused }
   }
 
