@@ -37,6 +37,13 @@ export interface WrittenBlock {
   readonly block: Block
 }
 
+/** A record to be filed under a key. */
+interface Filing {
+  readonly index: Index<any>
+  readonly key: readonly Element[]
+  readonly ordinal: number
+}
+
 /** An offer that a draft changes. */
 interface BookEntry {
   /** Whose it is in the store, where it is in its book. */
@@ -51,9 +58,7 @@ export class Draft {
   head: Head
   /** Ledgers added. */
   ledgers = 0
-  /** Filings of the ledgers added, since the last time that lists were filed. */
-  unfiled = new Unfiled()
-  /** True once lists were filed: then {@link unfiled} replaces what was there before, else it adds to it. */
+  /** True once lists were filed: then nothing waits but what was added since. */
   filed = false
   /** True while lists are being filed, and for ever where that failed: then the head is ahead of its lists, and nothing may be written. */
   filing = false
@@ -63,6 +68,8 @@ export class Draft {
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
   private readonly before: Unfiled
+  /** Of the ledgers added, since the last time that lists were filed. */
+  private filings: Filing[] = []
   private readonly fileEvery: number
   private readonly counts: number[]
   private readonly writes: Write[] = []
@@ -122,7 +129,7 @@ export class Draft {
     }
     for (const { resource, row, input } of close.rows) {
       const own = this.counts[resource.tag]!
-      eachFiling(resource, input, row.sides, (index, key) => this.unfiled.add(index, key, own))
+      eachFiling(resource, input, row.sides, (index, key) => this.filings.push({ index, key, ordinal: own }))
       this.push(resource, row)
     }
     let top = BigInt(this.head.topOffer)
@@ -164,9 +171,7 @@ export class Draft {
   /** Files everything that waits into the posting lists. */
   private async file(store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
     this.filing = true
-    const waiting = new Unfiled()
-    if (!this.filed) waiting.append(this.before.copy())
-    waiting.append(this.unfiled)
+    const waiting = this.waiting(this.before.copy())
     const unknown: { readonly id: string; readonly index: Index<any>; readonly key: readonly Element[]; readonly at: Uint8Array }[] = []
     for (const [id, { index, key }] of waiting.lists) {
       if (this.edges.has(id)) continue
@@ -183,9 +188,16 @@ export class Draft {
       const held = this.edges.get(id)!
       held.edge = appendTo(held.edge, index, key, ordinals, this.writes)
     }
-    this.unfiled = new Unfiled()
+    this.filings = []
     this.filed = true
     this.filing = false
+  }
+
+  /** What waits to be filed after this draft, where `before` waited before it: that is added to, and not to be used any more. */
+  waiting(before: Unfiled): Unfiled {
+    const all = this.filed ? new Unfiled() : before
+    for (const { index, key, ordinal } of this.filings) all.add(index, key, ordinal)
+    return all
   }
 
   /** Everything to write, the head last; call once, when no further ledger is to be added. */

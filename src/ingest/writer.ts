@@ -219,8 +219,7 @@ export class LedgerWriter {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
       for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
-      if (draft.filed) this.unfiled = draft.unfiled
-      else this.unfiled.append(draft.unfiled)
+      this.unfiled = draft.waiting(this.unfiled)
       this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)
       this.told.committed()
