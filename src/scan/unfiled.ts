@@ -41,15 +41,6 @@ export class Unfiled {
     return copy
   }
 
-  /** Adds what another one holds, all of it later than what is here. */
-  append(later: Unfiled): void {
-    for (const [id, filing] of later.lists) {
-      const held = this.lists.get(id)
-      if (held === undefined) this.lists.set(id, filing)
-      else for (const ordinal of filing.ordinals) held.ordinals.push(ordinal)
-    }
-  }
-
   /** Up to `limit` ordinals of a list within a span: its first ones rising, or with `reverse` its last ones falling. */
   take(id: string, { from, to }: Span, limit: number, reverse: boolean): number[] {
     const ordinals = this.lists.get(id)?.ordinals
