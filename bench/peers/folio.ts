@@ -19,7 +19,7 @@ interface Prepared {
   readonly query: any
   readonly values: any
   readonly target: string
-  readonly options: { cursor?: string; order: 'asc' | 'desc'; limit: number }
+  readonly options: { cursor: string; order: 'asc' | 'desc'; limit: number }
 }
 
 export class Folio implements Contender {
@@ -53,7 +53,7 @@ export class Folio implements Contender {
       .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
       .join('')
     const target = `${this.base}${pathOf(ask)}?${query}`
-    return { query: catalogue[what], values, target, options: { ...(cursor !== undefined && { cursor }), order, limit } }
+    return { query: catalogue[what], values, target, options: { cursor: cursor ?? '', order, limit } }
   }
 
   private finish(): readonly Uint8Array[] {
@@ -79,7 +79,7 @@ export class Folio implements Contender {
 
   private page({ target, options }: Prepared, page: RawPage): readonly Uint8Array[] {
     const { sink } = this
-    const asked = { cursor: options.cursor ?? '', limit: options.limit, order: options.order }
+    const asked = { cursor: options.cursor, limit: options.limit, order: options.order }
     sink.ascii(pageHead(target, asked, page, this.ledger.head!.oldest))
     this.renderer.page(sink, page.records, new Tag())
     sink.ascii(PAGE_TAIL)
