@@ -9,8 +9,8 @@ export interface LedgerOptions {
    */
   readonly network?: string
   /**
-   * Bytes of blocks, lists and what is made of them to keep in memory. Default: a 16th of the memory that the process may use, from 32 MiB to 1 GiB,
-   * so 512 MiB of 8 GiB. It is taken as history is read, not at once.
+   * Bytes of blocks, lists and what is made of them to keep in memory. Default: an eighth of the memory that the process may use, from 32 MiB to 2 GiB,
+   * so 1 GiB of 8 GiB. It is taken as history is read, not at once.
    */
   readonly cacheBytes?: number
   /**

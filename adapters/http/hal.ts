@@ -14,6 +14,7 @@ import { Values } from './template.ts'
 /** Base URLs whose templates are kept. */
 const KNOWN_BASES = 16
 const HALVE_AFTER = 4096
+
 /** A descending run of so many records is worth a copy of the block in that order. */
 const DOWN_RUN = 4
 
@@ -38,16 +39,31 @@ const COMMA = 44
 const nothing = new Uint8Array(0)
 const values = new Values()
 const scratch = new Out()
-let renderers = 0
+
+/** Numbers of what records are finished with: those who write the same links are one, so that cores over one ledger share what is finished. */
+const numbers = new Map<string, number>()
+const MAX_NUMBERS = 64
+let last = 0
+
+function numberOf(what: string): number {
+  let number = numbers.get(what)
+  if (number === undefined) {
+    // Numbers are never given a second meaning: whoever is forgotten gets another.
+    if (numbers.size >= MAX_NUMBERS) numbers.clear()
+    number = ++last
+    numbers.set(what, number)
+  }
+  return number
+}
 
 /** Writes records for one base URL and profile. */
 export class Renderer implements Finisher {
-  readonly id = ++renderers
+  /** Given once it has blocks finished. */
+  id = 0
   readonly base: string
   /** For entity tags: differs by what all links begin with, and by profile. */
   readonly salt: number
-  /** Has blocks finished: no other base URL is used more. */
-  isMain = false
+  private readonly what: string
   uses = 0
   private readonly extended: boolean
   private readonly templates: Templates
@@ -55,10 +71,24 @@ export class Renderer implements Finisher {
 
   constructor(base: string, profile: Profile, stats: RenderStats) {
     this.base = base
-    this.salt = checksum(utf8(`${profile} ${base}`))
+    this.what = `${profile} ${base}`
+    this.salt = checksum(utf8(this.what))
     this.extended = profile === 'extended'
     this.templates = templatesFor(base, profile)
     this.stats = stats
+  }
+
+  /** Has blocks finished: no other base URL is used more. */
+  get isMain(): boolean {
+    return this.id > 0
+  }
+
+  lead(): void {
+    this.id = numberOf(this.what)
+  }
+
+  giveWay(): void {
+    this.id = 0
   }
 
   /** Writes the records in their order, commas between them. Adds to the tag what it wrote. */
@@ -198,8 +228,8 @@ export class Renderers {
   /** Takes the place of a base URL that is used far less of late. */
   private compete(renderer: Renderer): void {
     if (this.main && renderer.uses <= 16 + 2 * this.main.uses) return
-    if (this.main) this.main.isMain = false
-    renderer.isMain = true
+    this.main?.giveWay()
+    renderer.lead()
     this.main = renderer
   }
 

@@ -43,11 +43,11 @@ export interface StreamOptions {
   readonly streamStallMs?: number
 }
 
-const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')
+/** Held on to: a channel that nobody holds may be collected, and who subscribes to the next one of its name is not heard from then on. */
+const channel = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')?.channel('ledger-folio:stream')
 
 /** Tells whoever subscribed to the channel `ledger-folio:stream` on `node:diagnostics_channel`. */
-const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void =>
-  diagnostics?.channel('ledger-folio:stream').publish({ event, path, events })
+const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void => channel?.publish({ event, path, events })
 
 const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
 

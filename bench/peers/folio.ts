@@ -144,7 +144,7 @@ export class Folio implements Contender {
   }
 }
 
-export async function serveFolio({ ledger }: Folio): Promise<{ port: number; stop: () => Promise<void> }> {
-  const server = await serve(ledger, { port: 0 })
+export async function serveFolio({ ledger, base }: Folio): Promise<{ port: number; stop: () => Promise<void> }> {
+  const server = await serve(ledger, { port: 0, baseUrl: base })
   return { port: server.port, stop: () => server.close() }
 }
