@@ -12,6 +12,9 @@ import { parseRecord } from './typed.ts'
 /** Where texts are put together to be read. */
 let scratch = new Region(new Uint8Array(64 * 1024))
 
+/** Values of the text at hand. */
+const simpleValues: (string | number)[] = []
+
 /** The records of a block, each to be had without the others. */
 export class Texts<R> extends Shape<R> {
   private frames: (Frame | undefined)[] | undefined
@@ -151,14 +154,15 @@ export class Texts<R> extends Shape<R> {
 
   /**
    * The values in the holes of a text that was not finished, as strings.
-   * @param isText of a simple text, which of them are to be strings; the others are given as numbers
+   * @param isText of a simple text, which of them are to be strings; the others are given as numbers. Then they are good until the next call, and
+   *   perhaps more than there are holes
    */
   private values(at: number, face: number, isText?: readonly boolean[]): (string | number)[] {
     const { bytes } = this
     const start = this.bodyStart(at, face)
     const body = isText ? characters(bytes, start, this.bodyEnd(at, face)) : ''
     const holes = this.frame(at, face)!.ends.length - 1
-    const values: (string | number)[] = []
+    const values: (string | number)[] = isText ? simpleValues : []
     let from = start
     for (let hole = 0; hole < holes; hole++) {
       const code = bytes[from++]!
@@ -166,11 +170,11 @@ export class Texts<R> extends Shape<R> {
       if (code <= MAX_LITERAL || code === LITERAL) {
         if (code === LITERAL) from += 4
         const to = from + (code === LITERAL ? u32(bytes, from - 4) : code)
-        values.push(bare ? numberIn(bytes, from, to) : isText ? body.substring(from - start, to - start) : text(bytes, from, to))
+        values[hole] = bare ? numberIn(bytes, from, to) : isText ? body.substring(from - start, to - start) : text(bytes, from, to)
         from = to
       } else {
         const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
-        values.push(bare ? Number(value) : value)
+        values[hole] = bare ? Number(value) : value
       }
     }
     return values
@@ -183,17 +187,17 @@ export class Texts<R> extends Shape<R> {
     return code === ID ? id : `${id}-${this.index(at)}`
   }
 
-  /** The values in the holes of a simple text that was finished. */
+  /** The values in the holes of a simple text that was finished; good until the next call, and longer than there are holes, perhaps. */
   private cut(at: number, face: number, { ends }: Frame, isText: readonly boolean[]): (string | number)[] {
     const { bytes, width } = this
     const start = this.textStart(at, face)
     const body = characters(bytes, start, start + this.number(this.cell(1, at, face)))
-    const values: (string | number)[] = []
+    const values = simpleValues
     let cut = this.framesAt + width * this.number(this.cell(4, at, face))
     let from = ends[0]!
     for (let hole = 0; hole < isText.length; hole++) {
       const to = this.number(cut)
-      values.push(isText[hole] ? body.substring(from, to) : numberIn(bytes, start + from, start + to))
+      values[hole] = isText[hole] ? body.substring(from, to) : numberIn(bytes, start + from, start + to)
       from = to + ends[hole + 1]! - ends[hole]!
       cut += width
     }
