@@ -20,7 +20,7 @@ export type Worker = Remote<WorkerFunctions>
 
 /** A process that holds one contender. */
 export const worker = (
-  kind: 'folio' | 'sqlite' | 'level-raw',
+  kind: 'folio' | 'sqlite' | 'level-raw' | 'bare',
   path: string,
   mode: 'read' | 'write' = 'read',
   flags: readonly string[] = [],

@@ -49,7 +49,10 @@ export async function httpRows(
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await httpRow(ours, theirs, db, data, pace, work, workload, limit))
   done(memoryOf('an HTTP server under load', 'Fastify + SQLite', [ours.idle, ours.most], [theirs.idle, theirs.most]))
-  for (const { client, worker: server } of [ours, theirs]) {
+  const bare = await serving(worker('bare', ''))
+  const first = works.find(({ http }) => http)!
+  for (const limit of first.limits) done(await limitRow(bare, theirs, db, data, pace, first, limit))
+  for (const { client, worker: server } of [ours, theirs, bare]) {
     client.close()
     await server.end()
   }
@@ -80,6 +83,13 @@ export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
   }
 }
 
+/** How fast a server could be that has nothing to find and nothing to write, beside the peer. */
+async function limitRow(bare: Side, theirs: Side, db: Database, data: DataSet, pace: Pace, work: Work, limit: Limit): Promise<Row> {
+  const { left, right } = await turns(bare, theirs, new Asks(db, data, work, 'recent', limit), pace, limit)
+  const named = { suite: 'http', work: `HTTP limit, a prepared body for ${work.name}`, group: 'over HTTP, bare node:http' } as const
+  return timed({ ...named, workload: 'recent', limit, peer: 'Fastify + SQLite' }, left, right)
+}
+
 async function httpRow(
   ours: Side,
   theirs: Side,
@@ -97,6 +107,19 @@ async function httpRow(
     if (!left.equals(right))
       throw new Error(`other bytes over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
   }
+  const { left, right, loads } = await turns(ours, theirs, asks, pace, limit)
+  const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
+  const more = {
+    ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
+    ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
+  }
+  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
+  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
+  return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right)
+}
+
+/** Both servers asked in turns, on fresh draws. */
+async function turns(ours: Side, theirs: Side, asks: Asks, pace: Pace, limit: Limit) {
   const draw = (count: number): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
   const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
   const run = async (side: Side, requests: readonly Buffer[], loads: Load[]): Promise<Run> => {
@@ -119,14 +142,7 @@ async function httpRow(
     (round) => run(ours, sets[round]!, loads.ours),
     (round) => run(theirs, sets[round]!, loads.theirs),
   )
-  const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
-  const more = {
-    ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
-    ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
-  }
-  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
-  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
-  return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right)
+  return { left, right, loads }
 }
 
 /** All transactions from the first to the last. */

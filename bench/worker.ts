@@ -9,6 +9,7 @@ import { type GeneratedClose, generate } from '../adapters/generate/index.ts'
 import type { Ask, Contender } from './contender.ts'
 import { networkOptions } from './dataset.ts'
 import type { Run } from './measure.ts'
+import { serveBare } from './peers/bare-http.ts'
 import { LevelRaw } from './peers/classic-level-raw.ts'
 import { serveSqlite } from './peers/fastify-sqlite.ts'
 import { Folio, serveFolio } from './peers/folio.ts'
@@ -16,17 +17,19 @@ import { Sqlite } from './peers/sqlite.ts'
 import { answerCalls } from './process.ts'
 import type { Answer } from './works.ts'
 
-export type Kind = 'folio' | 'sqlite' | 'level-raw'
+export type Kind = 'folio' | 'sqlite' | 'level-raw' | 'bare'
 type Mode = 'read' | 'write'
 
 const [kind, path, mode] = process.argv.slice(2) as [Kind, string, Mode]
 
-const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | LevelRaw =
-  kind === 'folio'
-    ? await Folio.open(path)
-    : kind === 'sqlite'
-      ? new Sqlite(path, { readonly: mode === 'read' })
-      : await LevelRaw.open(path)
+const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | LevelRaw | undefined =
+  kind === 'bare'
+    ? undefined
+    : kind === 'folio'
+      ? await Folio.open(path)
+      : kind === 'sqlite'
+        ? new Sqlite(path, { readonly: mode === 'read' })
+        : await LevelRaw.open(path)
 
 let prepared: unknown[] = []
 let answer: Answer = 'body'
@@ -58,7 +61,7 @@ async function measured(work: () => number | Promise<number>): Promise<Run> {
 }
 
 const answering = (): Contender => {
-  if (contender instanceof LevelRaw) throw new Error('only scans')
+  if (!contender || contender instanceof LevelRaw) throw new Error('answers no query')
   return contender
 }
 
@@ -124,7 +127,8 @@ const functions = {
     }),
   async listen(): Promise<number> {
     if (contender instanceof LevelRaw) throw new Error('does not serve')
-    const served = contender instanceof Folio ? await serveFolio(contender) : await serveSqlite(contender as Sqlite)
+    const served =
+      contender instanceof Folio ? await serveFolio(contender) : contender ? await serveSqlite(contender as Sqlite) : await serveBare()
     stop = served.stop
     return served.port
   },
@@ -159,5 +163,5 @@ export type WorkerFunctions = typeof functions
 
 answerCalls(functions, async () => {
   await stop?.()
-  await contender.close()
+  await contender?.close()
 })
