@@ -86,7 +86,7 @@ export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
 /** How fast a server could be that has nothing to find and nothing to write, beside the peer. */
 async function limitRow(bare: Side, theirs: Side, db: Database, data: DataSet, pace: Pace, work: Work, limit: Limit): Promise<Row> {
   const { left, right } = await turns(bare, theirs, new Asks(db, data, work, 'recent', limit), pace, limit)
-  const named = { suite: 'http', work: `HTTP limit, a prepared body for ${work.name}`, group: 'over HTTP, bare node:http' } as const
+  const named = { suite: 'http', work: 'HTTP limit, a prepared body', group: 'over HTTP, bare node:http' } as const
   return timed({ ...named, workload: 'recent', limit, peer: 'Fastify + SQLite' }, left, right)
 }
 
