@@ -56,7 +56,8 @@ export function hex(bytes: Uint8Array): string {
   return out
 }
 
-const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
+/** What a hexadecimal digit, in either case, stands for. */
+export const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
 
 /** The bytes of an even number of hex digits, in either case. */
 export function unhex(digits: string): Uint8Array {

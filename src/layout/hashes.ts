@@ -4,6 +4,7 @@
  * Four entries a set, one line of memory; where a set is full, one of them gives way. Of a hash the first 64 bits are kept: whoever looks up compares the
  * hash of the record that is found.
  */
+import { nibble } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Shape } from './shape.ts'
 
@@ -96,9 +97,6 @@ const beginning = (hash: string, from: number): number => Number.parseInt(hash.s
 
 function inBytes(bytes: Uint8Array, from: number): number {
   let value = 0
-  for (let at = from; at < from + 8; at++) {
-    const code = bytes[at]!
-    value = (value << 4) | (code < 58 ? code - 48 : (code | 32) - 87)
-  }
-  return value | 0
+  for (let at = from; at < from + 8; at++) value = (value << 4) | nibble(bytes[at]!)
+  return value
 }
