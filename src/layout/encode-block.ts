@@ -75,8 +75,8 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
       let length = sizes[strings.length + frames.get(frame)!]!
       for (const value of values) {
         const written = writeValue(out, value, row, id, numbers, sizes)
-        // As many bytes as characters: ASCII.
-        if (written !== value.length || value.includes('\\')) simple = false
+        // As many bytes as characters: ASCII. A quote stands in what older blocks kept as one value: strings, and what is between them.
+        if (written !== value.length || value.includes('\\') || value.includes('"')) simple = false
         length += written
       }
       set(framesAt + width * cell, frames.get(frame)! | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))

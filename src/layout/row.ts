@@ -14,7 +14,7 @@ export interface Row extends Position {
   readonly exact: boolean
 }
 
-/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, and hold no backslash. */
+/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, and hold neither backslash nor quote. */
 export const EXACT = 0x8000
 export const SIMPLE = 0x4000
 export const FRAME = 0x3fff

@@ -8,7 +8,7 @@
  *
  * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
  * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change, and 4000
- * where all values are ASCII and hold no backslash), `length` its bytes, `end` where its body ends, counted from the first body. A body holds the values of the holes of its frame, each a code and what the code says:
+ * where all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first body. A body holds the values of the holes of its frame, each a code and what the code says:
  *
  *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
  *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
@@ -221,7 +221,7 @@ export class Shape<R> extends Holder {
     return (this.number(this.cell(0, at)) & EXACT) !== 0
   }
 
-  /** True where all values in the holes of its text are ASCII, and hold no backslash. */
+  /** True where all values in the holes of its text are ASCII, and hold neither backslash nor quote. */
   protected isSimple(at: number, face = this.face): boolean {
     return (this.number(this.cell(0, at, face)) & SIMPLE) !== 0
   }

@@ -46,6 +46,13 @@ describe('records made without parsing', () => {
     expect([block.made(0), block.members(0)]).toEqual([undefined, { n: 12345678901234567890n }])
   })
 
+  test('are not made of values that hold several strings, as older blocks have them', () => {
+    const texts = [{ frame: '"a":"\u0000","n":\u0000', values: ['AAAA","b":"BBBB', '12'] }]
+    const block = blockOf(bare, [{ ...row(7, 0, 0, []), texts }])
+    expect([block.made(0), block.members(0)]).toEqual([undefined, { a: 'AAAA', b: 'BBBB', n: 12 }])
+    expect(finished(block).members(0)).toEqual({ a: 'AAAA', b: 'BBBB', n: 12 })
+  })
+
   test('an unclear frame has no recipe', () => {
     expect([Recipe.of('"a":\u0000\u0000'), Recipe.of('\u0000":1'), Recipe.of('"a')]).toEqual([undefined, undefined, undefined])
     expect(Recipe.of('"a":\u0000')!.make([5])).toEqual({ a: 5 })
