@@ -13,11 +13,21 @@ export interface Load {
   readonly p99: number
 }
 
-const HEAD_END = Buffer.from('\r\n\r\n')
+/** Where a socket's bytes arrive: one buffer for all of them, read before the next ones come. */
+const ARRIVED = 256 * 1024
 
 /** The request of each target. Host is the same for every server, since links are made of it. */
 export const requestOf = (target: string): Buffer =>
   Buffer.from(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/hal+json\r\n\r\n`)
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const arrived = Buffer.allocUnsafeSlow(ARRIVED)
+
+/** Is told of every answer, by the size of its body, and of what ended the connection. */
+interface Asker {
+  answered(size: number): void
+  failed(error: Error): void
+}
 
 class Connection {
   private readonly socket: Socket
@@ -25,22 +35,20 @@ class Connection {
   private left = -1
   private size = 0
   private kept: Buffer[] | undefined
-  private waiting: ((size: number) => void) | undefined
-  private failed: ((error: Error) => void) | undefined
+  private asker: Asker | undefined
 
-  constructor(socket: Socket) {
-    this.socket = socket
-    socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.take(chunk))
-    socket.on('error', (error) => this.failed?.(error))
-    socket.on('close', () => this.failed?.(new Error('the server closed the connection')))
+  private constructor(port: number, opened: (connection: Connection) => void, failed: (error: Error) => void) {
+    const callback = (length: number): boolean => {
+      this.take(arrived.subarray(0, length))
+      return true
+    }
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer: arrived, callback } }, () => opened(this))
+    this.socket.on('error', (error) => (this.asker ? this.asker.failed(error) : failed(error)))
+    this.socket.on('close', () => this.asker?.failed(new Error('the server closed the connection')))
   }
 
   static open(port: number): Promise<Connection> {
-    return new Promise((done, failed) => {
-      const socket = connect(port, '127.0.0.1', () => done(new Connection(socket)))
-      socket.once('error', failed)
-    })
+    return new Promise((opened, failed) => new Connection(port, opened, failed))
   }
 
   private take(chunk: Buffer): void {
@@ -48,7 +56,7 @@ class Connection {
       const head = this.head ? Buffer.concat([this.head, chunk]) : chunk
       const end = head.indexOf(HEAD_END)
       if (end < 0) {
-        this.head = head
+        this.head = Buffer.from(head)
         return
       }
       const text = head.toString('latin1', 0, end)
@@ -63,40 +71,37 @@ class Connection {
       chunk = head.subarray(end + HEAD_END.length)
     }
     this.left -= chunk.length
-    this.kept?.push(chunk)
+    this.kept?.push(Buffer.from(chunk))
     if (this.left > 0) return
     if (this.left < 0) {
       this.fail(new Error('more bytes than announced'))
       return
     }
     this.left = -1
-    this.waiting!(this.size)
+    this.asker!.answered(this.size)
   }
 
   private fail(error: Error): void {
-    this.failed?.(error)
+    this.asker?.failed(error)
     this.socket.destroy()
   }
 
-  /** Sends a request; resolves with the size of the body. */
-  ask(request: Buffer): Promise<number> {
-    return new Promise((done, failed) => {
-      this.waiting = done
-      this.failed = failed
-      this.socket.write(request)
-    })
+  /** Sends a request. */
+  ask(request: Buffer, asker: Asker): void {
+    this.asker = asker
+    this.socket.write(request)
   }
 
   async body(request: Buffer): Promise<Buffer> {
-    this.kept = []
-    await this.ask(request)
-    const body = Buffer.concat(this.kept)
+    const kept: Buffer[] = []
+    this.kept = kept
+    await new Promise<number>((answered, failed) => this.ask(request, { answered, failed }))
     this.kept = undefined
-    return body
+    return Buffer.concat(kept)
   }
 
   close(): void {
-    this.failed = undefined
+    this.asker = undefined
     this.socket.destroy()
   }
 }
@@ -122,16 +127,26 @@ export class Client {
     let next = 0
     let bytes = 0
     const begin = performance.now()
-    await Promise.all(
-      this.connections.map(async (connection) => {
-        while (next < requests.length) {
-          const request = requests[next++]!
-          const start = performance.now()
-          bytes += await connection.ask(request)
-          times.push(performance.now() - start)
+    const askAll = (connection: Connection): Promise<void> =>
+      new Promise((done, failed) => {
+        let start = 0
+        const ask = (): void => {
+          if (next === requests.length) {
+            done()
+            return
+          }
+          start = performance.now()
+          connection.ask(requests[next++]!, asker)
         }
-      }),
-    )
+        const answered = (size: number): void => {
+          times.push(performance.now() - start)
+          bytes += size
+          ask()
+        }
+        const asker: Asker = { answered, failed }
+        ask()
+      })
+    await Promise.all(this.connections.map(askAll))
     const ms = performance.now() - begin
     times.sort((a, b) => a - b)
     const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))]! * 1000

@@ -61,14 +61,14 @@ const PAGES_A_CALL = 2000
 /** By which work every log is read from all over history. */
 const READ_BY = { transactions: 'transactions', operations: 'operations', effects: 'effects', trades: 'trades of a pair' } as const
 
-/** Both sides answer the same pages of every log. */
-export async function warmUp(ours: Worker, theirs: Worker, db: Database, data: DataSet): Promise<void> {
+/** All sides answer the same pages of every log. */
+export async function warmUp(sides: readonly Worker[], db: Database, data: DataSet): Promise<void> {
   const draws = new Draws(db, data, 1)
   for (const [of, name] of Object.entries(READ_BY)) {
     const work = works.find((one) => one.name === name)!
     for (let left = Math.ceil((READ_BEFORE * data.counts[of as keyof typeof READ_BY]) / 200); left > 0; left -= PAGES_A_CALL) {
       const asks = Array.from({ length: Math.min(left, PAGES_A_CALL) }, () => work.draw(draws, 'uniform', 200))
-      for (const side of [ours, theirs]) {
+      for (const side of sides) {
         await side.call('prepare', asks, 'body')
         await side.call('run', 0, asks.length)
       }

@@ -1,18 +1,21 @@
 /**
- * Where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite] [--quick]`.
- * Also `ingest`, and `"scan records"` (or pages, raw). Samples the side's process every 50 µs while it answers fresh draws, and prints self time a page by function, then by source file.
+ * Where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--quick]`.
+ * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, raw). Samples the side's process every 50 µs while it answers fresh draws, and prints self
+ * time a page by function, then by source file.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { targetOf } from './contender.ts'
 import { load } from './dataset.ts'
+import { Client, requestOf } from './load.ts'
 import type { Run } from './measure.ts'
-import { Asks } from './pages.ts'
+import { Asks, warmUp } from './pages.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { worker } from './results.ts'
-import { type Limit, type Workload, works } from './works.ts'
+import { type Worker, worker } from './results.ts'
+import { type Limit, type Work, type Workload, works } from './works.ts'
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -95,19 +98,55 @@ interface Profiled {
   readonly costs: Readonly<Record<string, number>>
 }
 
-async function pages(): Promise<Profiled> {
+async function profiled(side: Worker, work: () => Promise<Run>): Promise<Pick<Profiled, 'run' | 'profile'>> {
+  await side.call('startProfile')
+  const run = await work()
+  return { run, profile: await side.call('stopProfile') }
+}
+
+function workNamed(name: string): Work {
   const work = works.find((one) => one.name === name)
-  if (!work) throw new Error(`no such work; there are: ${works.map((one) => one.name).join('; ')}; ingest; scan records|pages|raw`)
+  if (!work)
+    throw new Error(`no such work; there are: ${works.map((one) => one.name).join('; ')}; http NAME; ingest; scan records|pages|raw`)
+  return work
+}
+
+const reading = (): Worker => (flags.side === 'sqlite' ? worker('sqlite', data.sqlite) : worker('folio', data.level))
+
+async function pages(): Promise<Profiled> {
+  const work = workNamed(name)
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, work, flags.workload as Workload, limit)
   const count = Number(flags.pages ?? (limit === 10 ? 8000 : 1500))
-  const side = flags.side === 'sqlite' ? worker('sqlite', data.sqlite) : worker('folio', data.level)
+  const side = reading()
   await side.call('prepare', asks.take(2 * count), work.answer)
   await side.call('run', Math.min(count, 500), count)
   const costs = await side.call('costs', 0, Math.min(count, 500))
-  const found = await side.call('profile', 'run', count, 2 * count)
+  const found = await profiled(side, () => side.call('run', count, 2 * count))
   await side.end()
   return { ...found, costs }
+}
+
+/** A server under load from this process, after it has read all of history. */
+async function http(what: string): Promise<Profiled> {
+  const db = openDatabase(data.sqlite, { readonly: true })
+  const asks = new Asks(db, data, workNamed(what), flags.workload as Workload, limit)
+  const count = Number(flags.pages ?? (limit === 10 ? 20_000 : 4000))
+  const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
+  const side = flags.side === 'bare' ? worker('bare', '') : reading()
+  if (flags.side !== 'bare') await warmUp([side], db, data)
+  const client = await Client.open(await side.call('listen'), 8)
+  await client.run(draw())
+  const requests = draw()
+  const found = await profiled(side, async () => {
+    const before = await side.call('usage')
+    const { ms } = await client.run(requests)
+    const after = await side.call('usage')
+    return { count, ms, cpuMs: after.cpuMs - before.cpuMs, systemMs: after.systemMs - before.systemMs }
+  })
+  client.close()
+  await side.end()
+  return { ...found, costs: {} }
 }
 
 async function ingest(): Promise<Profiled> {
@@ -117,7 +156,7 @@ async function ingest(): Promise<Profiled> {
   await side.call('makeReady', flags.quick, 100)
   await side.call('appendReady', 'append')
   await side.call('makeReady', flags.quick, count)
-  const found = await side.call('profile', 'appendReady', 'append')
+  const found = await profiled(side, () => side.call('appendReady', 'append'))
   await side.end()
   rmSync(at, { recursive: true })
   return { ...found, costs: {} }
@@ -126,12 +165,19 @@ async function ingest(): Promise<Profiled> {
 async function scan(how: string): Promise<Profiled> {
   const side = worker('folio', data.level)
   await side.call('scan', how)
-  const found = await side.call('profile', 'scan', how)
+  const found = await profiled(side, () => side.call('scan', how))
   await side.end()
   return { ...found, costs: {} }
 }
 
-const { run, profile, costs } = name === 'ingest' ? await ingest() : name.startsWith('scan ') ? await scan(name.slice(5)) : await pages()
+/** What is asked for: `ingest`, or a kind and what it is of, or the name of a work. */
+function asked(): Promise<Profiled> {
+  const [, kind, what = ''] = /^(http|scan) (.+)$/.exec(name) ?? []
+  if (name === 'ingest') return ingest()
+  return kind === 'http' ? http(what) : kind === 'scan' ? scan(what) : pages()
+}
+
+const { run, profile, costs } = await asked()
 console.log(
   `${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs a piece under the profiler`,
 )

@@ -37,7 +37,7 @@ const db = openDatabase(data.sqlite, { readonly: true })
 if (chosen.length > 0) {
   const ours = worker('folio', data.level)
   const theirs = worker('sqlite', data.sqlite)
-  await warmUp(ours, theirs, db, data)
+  await warmUp([ours, theirs], db, data)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await pageRow(ours, theirs, db, data, pace, work, workload, limit))

@@ -42,7 +42,7 @@ export async function httpRows(
   if (chosen.length === 0) return
   const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
   // Before there are connections, which a server closes when nothing comes for a while.
-  await warmUp(left, right, db, data)
+  await warmUp([left, right], db, data)
   const ours = await serving(left)
   const theirs = await serving(right)
   for (const work of chosen)

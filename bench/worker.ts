@@ -36,6 +36,7 @@ let answer: Answer = 'body'
 let closes: Generator<GeneratedClose> | undefined
 let pending: GeneratedClose[] = []
 let stop: (() => Promise<unknown>) | undefined
+let session: Session | undefined
 
 /** Linux tells apart what a process has for itself and what it maps of files, which the page cache holds anyway. */
 function ownMemory(): number | undefined {
@@ -140,23 +141,25 @@ const functions = {
         for (const [name, value] of Object.entries(await contender.cost(prepared[at]))) sums[name] = (sums[name] ?? 0) + value / (to - from)
     return sums
   },
-  /** As run, with samples of the stack every 50 µs. */
-  async profile(what: 'run' | 'appendReady' | 'scan', ...values: unknown[]): Promise<{ run: Run; profile: Profiler.Profile }> {
-    const session = new Session()
+  /** From here on the stack is sampled every 50 µs. */
+  async startProfile(): Promise<void> {
+    session = new Session()
     session.connect()
     await session.post('Profiler.enable')
     await session.post('Profiler.setSamplingInterval', { interval: 50 })
     await session.post('Profiler.start')
-    const run = await (functions[what] as (...values: unknown[]) => Promise<Run>)(...values)
-    const { profile } = await session.post('Profiler.stop')
-    session.disconnect()
-    return { run, profile }
+  },
+  async stopProfile(): Promise<Profiler.Profile> {
+    const { profile } = await session!.post('Profiler.stop')
+    session!.disconnect()
+    session = undefined
+    return profile
   },
   /** `own`: memory that is the process's alone; what it maps of files is in `rss` besides. */
-  usage(): { cpuMs: number; rss: number; own: number; heap: number; external: number } {
+  usage(): { cpuMs: number; systemMs: number; rss: number; own: number; heap: number; external: number } {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
-    return { cpuMs: (user + system) / 1000, rss, own: ownMemory() ?? rss, heap: heapUsed, external }
+    return { cpuMs: (user + system) / 1000, systemMs: system / 1000, rss, own: ownMemory() ?? rss, heap: heapUsed, external }
   },
 }
 export type WorkerFunctions = typeof functions
