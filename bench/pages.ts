@@ -6,7 +6,7 @@ import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
 import { inTurns, type Row, type Run, timed } from './measure.ts'
 import type { Worker } from './results.ts'
-import { Draws, type Limit, type Work, type Workload, works } from './works.ts'
+import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
 
 export interface Pace {
   readonly rounds: number
@@ -57,21 +57,29 @@ async function compare(ours: Worker, theirs: Worker, asks: readonly Ask[], name:
 /** So often each record of history is read before anything is timed: a service that has been up for a while has its caches full. */
 const READ_BEFORE = 3
 const PAGES_A_CALL = 2000
+const PAGE = 200
 
-/** By which work every log is read from all over history. */
-const READ_BY = { transactions: 'transactions', operations: 'operations', effects: 'effects', trades: 'trades of a pair' } as const
+/** Pages that read a log from its first record to its last, with some overlap. */
+function* walk(draws: Draws, { firstLedger, lastLedger, counts }: DataSet, [what, kind]: (typeof lists)[number]): Generator<Ask> {
+  const ledgers = lastLedger - firstLedger + 1
+  const step = Math.max(1, Math.floor((PAGE / 2) * (ledgers / counts[what as 'transactions'])))
+  for (let ledger = firstLedger; ledger <= lastLedger; ledger += step) {
+    const cursor = draws.tokenAfter(kind, BigInt(ledger) << 32n)
+    if (cursor !== undefined) yield { what, cursor, order: 'asc', limit: PAGE }
+  }
+}
 
-/** All sides answer the same pages of every log. */
+/** All sides answer the same pages: of every log from end to end, and of the trades of pairs from anywhere. */
 export async function warmUp(sides: readonly Worker[], db: Database, data: DataSet): Promise<void> {
   const draws = new Draws(db, data, 1)
-  for (const [of, name] of Object.entries(READ_BY)) {
-    const work = works.find((one) => one.name === name)!
-    for (let left = Math.ceil((READ_BEFORE * data.counts[of as keyof typeof READ_BY]) / 200); left > 0; left -= PAGES_A_CALL) {
-      const asks = Array.from({ length: Math.min(left, PAGES_A_CALL) }, () => work.draw(draws, 'uniform', 200))
-      for (const side of sides) {
-        await side.call('prepare', asks, 'body')
-        await side.call('run', 0, asks.length)
-      }
+  const pairs = works.find(({ name }) => name === 'trades of a pair')!
+  const asks = lists.flatMap((log) => Array.from({ length: READ_BEFORE }, () => [...walk(draws, data, log)]).flat())
+  for (let left = Math.ceil((READ_BEFORE * data.counts.trades) / PAGE); left > 0; left--) asks.push(pairs.draw(draws, 'uniform', PAGE))
+  for (let at = 0; at < asks.length; at += PAGES_A_CALL) {
+    const some = asks.slice(at, at + PAGES_A_CALL)
+    for (const side of sides) {
+      await side.call('prepare', some, 'body')
+      await side.call('run', 0, some.length)
     }
   }
 }

@@ -102,7 +102,8 @@ export class Draws {
     return this.tokenAfter(kind, this.place(workload)) ?? this.tokenAfter(kind, 0n)!
   }
 
-  private tokenAfter(kind: Kind, place: bigint): string | undefined {
+  /** The paging token of the first record behind a place, if there is one. */
+  tokenAfter(kind: Kind, place: bigint): string | undefined {
     const table = kind === 'payment' ? 'operation' : kind
     const found =
       table === 'transaction' || table === 'operation'
@@ -200,7 +201,8 @@ const ofRare = (what: ListName, kind: Kind): Work['draw'] => {
   }
 }
 
-const lists: readonly [ListName, Kind][] = [
+/** The logs that are listed whole. */
+export const lists: readonly [ListName, Kind][] = [
   ['transactions', 'transaction'],
   ['operations', 'operation'],
   ['effects', 'effect'],

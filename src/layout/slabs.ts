@@ -4,8 +4,8 @@
  *
  *     length:4 sum:4 asked:2 epoch:2 id:8   payload …      the next one at a multiple of four
  *
- * Slabs are filled one after another. When there are as many as there may be, the oldest is given up, and what of it was asked for of late is
- * written once more. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
+ * Slabs are filled one after another. When there are as many as there may be, one is given up, and what of it is worth that is written once more:
+ * fresh memory costs more than what is written into it, so that is little. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
  */
 import { Region } from '../bytes.ts'
 import { Addresses, NOWHERE } from './addresses.ts'
@@ -25,6 +25,13 @@ const SPARE = 1 / 8
 /** Longer payloads would leave too much of a slab empty. */
 export const MAX_PAYLOAD = SLAB_BYTES / 8 - HEADER - 4
 
+/** Where the least number of a list is. */
+function leastOf(list: readonly number[]): number {
+  let least = 0
+  for (let i = 1; i < list.length; i++) if (list[i]! < list[least]!) least = i
+  return least
+}
+
 /** Bytes that a payload takes. */
 const sizeOf = (length: number): number => (HEADER + length + 3) & ~3
 
@@ -38,6 +45,9 @@ export class Slabs {
   /** Bytes that are filled of each slab, and those of values in it that can be found. */
   private readonly used: number[] = []
   private readonly liveIn: number[] = []
+  /** When each slab was begun, as a count. */
+  private readonly begun: number[] = []
+  private slabsBegun = 0
   private readonly addresses = new Addresses()
   /** The slab that is being filled. */
   private current = -1
@@ -153,28 +163,32 @@ export class Slabs {
     this.regions.length = 0
     this.used.length = 0
     this.liveIn.length = 0
+    this.begun.length = 0
     this.addresses.clear()
     this.current = -1
     this.live = 0
   }
 
-  /** An empty slab; or, in place of the oldest, one with some of what that held: all of it while there is room, else up to half a slab. */
+  /**
+   * An empty slab; or one in place of another: while there is room, of the one with the least to be found in it, and with all of that; else of the
+   * oldest, with up to half a slab of it.
+   */
   private next(): void {
     const region = Region.room(this.slabBytes)
     if (this.regions.length * this.slabBytes < this.maxBytes) {
       this.current = this.regions.push(region) - 1
       this.used.push(0)
       this.liveIn.push(0)
+      this.begun.push(++this.slabsBegun)
       return
     }
     const all = this.hasRoom(0)
-    // Where nothing has to be pushed out, a slab that is full of what can be found is passed over: there is one that is not.
-    do this.current = (this.current + 1) % this.regions.length
-    while (all && this.liveIn[this.current]! > this.slabBytes * (1 - SPARE))
+    this.current = leastOf(all ? this.liveIn : this.begun)
     const old = this.regions[this.current]!
     const found = this.leave(old)
     this.regions[this.current] = region
     this.used[this.current] = 0
+    this.begun[this.current] = ++this.slabsBegun
     for (const at of found) {
       const length = old.view.getInt32(at, true)
       const asked = old.view.getUint16(at + 8, true) >>> 1

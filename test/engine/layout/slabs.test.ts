@@ -111,6 +111,18 @@ describe('slabs', () => {
     expect([slabs.hasRoom(19 * EIGHTH), slabs.hasRoom(20 * EIGHTH)]).toEqual([true, false])
   })
 
+  test('write again as little as they can while there is room', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    const slabsOf = [[0, 1, 2, 3, 4, 5, 5, 5], Array(8).fill(16), [8, 9, 10, 11, 12, 13, 14, 15], [24, 25, 26, 27, 28, 29, 30, 31]]
+    for (const id of slabsOf.flat()) put(slabs, id, payload(id, EIGHTH))
+    const ids = [...new Set(slabsOf.flat())]
+    const before = ids.map((id) => slabs.find(id))
+    put(slabs, 40, payload(40, EIGHTH))
+    // The second slab had one value that could be found, and it alone was written again: to where the slab in its place begins.
+    expect(ids.filter((id, i) => slabs.find(id) !== before[i])).toEqual([16])
+    for (const id of [...ids, 40]) same(held(slabs, id), payload(id, EIGHTH))
+  })
+
   test('give up what was asked for but once, in whichever slab, and count what is left', () => {
     const slabs = new Slabs(3 * SLAB_BYTES)
     for (let id = 0; id < 24; id++) put(slabs, id, payload(id, EIGHTH))
