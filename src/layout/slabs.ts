@@ -19,11 +19,11 @@ const MAX_BYTES = 2 ** 33 - 2 ** 24
 /** What was asked for counts half each time every value could have been looked up so often, and so many look-ups have passed at the least. */
 const EPOCH = { each: 8, least: 2 ** 16 }
 const MAX_ASKED = 0xffff
-/** The part of the room that is left to dead values, so that there is always a slab that gains something from being written anew. */
-const SPARE = 1 / 8
-
-/** Longer payloads would leave too much of a slab empty. */
-export const MAX_PAYLOAD = SLAB_BYTES / 8 - HEADER - 4
+/** Longer values would leave too much of a slab empty. */
+const LONGEST = SLAB_BYTES / 8
+export const MAX_PAYLOAD = LONGEST - HEADER - 4
+/** The part of the room that is left to dead values at the least, so that a slab that is written anew gains something. */
+const SPARE = 1 / 16
 
 /** Where the least number of a list is. */
 function leastOf(list: readonly number[]): number {
@@ -39,6 +39,8 @@ export class Slabs {
   /** What the slabs hold at the most, together. */
   readonly maxBytes: number
   private readonly slabBytes: number
+  /** What values that can be found may take: so much less than all that in the slab with the least of them there is room for the longest one. */
+  private readonly roomBytes: number
   /** How far an address is shifted to give the number of its slab. */
   private readonly bits: number
   private readonly regions: Region[] = []
@@ -63,11 +65,12 @@ export class Slabs {
     this.slabBytes = times * SLAB_BYTES
     this.bits = Math.log2(this.slabBytes / 4)
     this.maxBytes = Math.floor(Math.min(MAX_BYTES, maxBytes) / this.slabBytes) * this.slabBytes
+    this.roomBytes = this.maxBytes * (1 - Math.max(SPARE, LONGEST / this.slabBytes))
   }
 
   /** True while so many more bytes push nothing out. */
   hasRoom(bytes: number): boolean {
-    return this.live + bytes <= this.maxBytes * (1 - SPARE)
+    return this.live + bytes <= this.roomBytes
   }
 
   /** The address of a value, or {@link NOWHERE}; good until the next value is put. */
