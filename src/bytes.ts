@@ -21,15 +21,45 @@ export const characters: (bytes: Uint8Array, from: number, to: number) => string
   ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
   : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
 
-/** Integers of more digits are not exact. */
-const EXACT_DIGITS = 16
+/** Powers of ten that numbers hold exactly. */
+const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 
-/** The number that JSON text stands for. */
-export function numberIn(bytes: Uint8Array, from: number, to: number): number {
+/** The number that JSON text stands for: a bigint for an integer that no number holds exactly. */
+export function numberIn(bytes: Uint8Array, from: number, to: number): number | bigint {
+  const negative = bytes[from] === 45
   let value = 0
-  let at = from
-  if (to - from <= EXACT_DIGITS) for (; at < to && bytes[at]! >= 48 && bytes[at]! <= 57; at++) value = value * 10 + bytes[at]! - 48
-  return at === to && value <= Number.MAX_SAFE_INTEGER ? value : Number(characters(bytes, from, to))
+  let point = to
+  let at = negative ? from + 1 : from
+  for (; at < to; at++) {
+    const digit = bytes[at]! - 48
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit
+    else if (digit === -2 && point === to) point = at + 1
+    else break
+  }
+  const power = to - point
+  if (value > Number.MAX_SAFE_INTEGER && at === to && power === 0 && !negative && to - from <= 2 * HALF) return longInteger(bytes, from, to)
+  if (at < to || value > Number.MAX_SAFE_INTEGER || power >= POWERS.length) return numberOf(characters(bytes, from, to))
+  // Both sides are exact, so the quotient is rounded once, as it is when text is parsed.
+  const size = power === 0 ? value : value / POWERS[power]!
+  return negative ? -size : size
+}
+
+/** Digits of half an integer that numbers do not hold: each half is one that they do. */
+const HALF = 12
+const HALF_POWER = 10n ** BigInt(HALF)
+
+function longInteger(bytes: Uint8Array, from: number, to: number): bigint {
+  let high = 0
+  let low = 0
+  for (let at = from; at < to - HALF; at++) high = high * 10 + bytes[at]! - 48
+  for (let at = to - HALF; at < to; at++) low = low * 10 + bytes[at]! - 48
+  return BigInt(high) * HALF_POWER + BigInt(low)
+}
+
+/** As {@link numberIn}. */
+export function numberOf(text: string): number | bigint {
+  const value = Number(text)
+  return Math.abs(value) <= Number.MAX_SAFE_INTEGER || !/^-?\d+$/.test(text) ? value : BigInt(text)
 }
 
 const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)

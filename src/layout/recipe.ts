@@ -3,7 +3,7 @@
  * which order, and which holes are strings and which numbers; so a record is made of the values in the holes.
  *
  * **Invariant:** a recipe gives what `JSON.parse` gives for `{text}`, where the values hold neither quotes nor backslashes and no number that it would
- * change. Constant objects and arrays of a record are shared by all records of the frame, and frozen.
+ * change, but for integers past 2^53: those are bigints. Constant objects and arrays of a record are shared by all records of the frame, and frozen.
  */
 import { frozen } from '../json.ts'
 

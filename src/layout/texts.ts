@@ -1,5 +1,5 @@
 /** What is read of a record: its text, its members, its side columns, and what it was put together from. */
-import { characters, copy, numberIn, Region, SLACK, text } from '../bytes.ts'
+import { characters, copy, numberIn, numberOf, Region, SLACK, text } from '../bytes.ts'
 import { idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
 import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
@@ -13,7 +13,7 @@ import { parseRecord } from './typed.ts'
 let scratch = new Region(new Uint8Array(64 * 1024))
 
 /** Values of the text at hand. */
-const simpleValues: (string | number)[] = []
+const simpleValues: (string | number | bigint)[] = []
 
 /** The records of a block, each to be had without the others. */
 export class Texts<R> extends Shape<R> {
@@ -118,12 +118,12 @@ export class Texts<R> extends Shape<R> {
     return this.resource.sides.map((_, column) => this.side(at, column))
   }
 
-  /** The members of a record as plain JSON: numbers rounded where JavaScript rounds them, unless they need exactness. */
+  /** The members of a record as plain JSON. An integer that no number holds exactly is a bigint, or rounded where nobody said that it needs exactness. */
   members(at: number): OpenRecord {
     return this.made(at) ?? parseRecord(this.json(at), this.isExact(at))
   }
 
-  /** The same without parsing, where the frame says how; objects inside it are frozen. */
+  /** The same without parsing, where the frame says how: never rounded; objects inside it are frozen. */
   made(at: number): Record<string, unknown> | undefined {
     const { face } = this
     if (!this.isSimple(at) || this.isExact(at)) return undefined
@@ -157,12 +157,12 @@ export class Texts<R> extends Shape<R> {
    * @param isText of a simple text, which of them are to be strings; the others are given as numbers. Then they are good until the next call, and
    *   perhaps more than there are holes
    */
-  private values(at: number, face: number, isText?: readonly boolean[]): (string | number)[] {
+  private values(at: number, face: number, isText?: readonly boolean[]): (string | number | bigint)[] {
     const { bytes } = this
     const start = this.bodyStart(at, face)
     const body = isText ? characters(bytes, start, this.bodyEnd(at, face)) : ''
     const holes = this.frame(at, face)!.ends.length - 1
-    const values: (string | number)[] = isText ? simpleValues : []
+    const values: (string | number | bigint)[] = isText ? simpleValues : []
     let from = start
     for (let hole = 0; hole < holes; hole++) {
       const code = bytes[from++]!
@@ -174,7 +174,7 @@ export class Texts<R> extends Shape<R> {
         from = to
       } else {
         const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
-        values[hole] = bare ? Number(value) : value
+        values[hole] = bare ? numberOf(value) : value
       }
     }
     return values
@@ -188,7 +188,7 @@ export class Texts<R> extends Shape<R> {
   }
 
   /** The values in the holes of a simple text that was finished; good until the next call, and longer than there are holes, perhaps. */
-  private cut(at: number, face: number, { ends }: Frame, isText: readonly boolean[]): (string | number)[] {
+  private cut(at: number, face: number, { ends }: Frame, isText: readonly boolean[]): (string | number | bigint)[] {
     const { bytes, width } = this
     const start = this.textStart(at, face)
     const body = characters(bytes, start, start + this.number(this.cell(1, at, face)))

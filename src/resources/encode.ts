@@ -74,8 +74,10 @@ export const priceOf = (price: OpenRecord): OpenRecord => {
 }
 
 /** A 64-bit member as a bigint: from the parsed number where that is exact, else from its digits in the text. */
-export const exactInteger = (parsed: unknown, source: Source, name: string): bigint | undefined =>
-  Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(source.text, name)
+export function exactInteger(parsed: unknown, source: Source, name: string): bigint | undefined {
+  if (typeof parsed === 'bigint') return parsed
+  return Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(source.text, name)
+}
 
 /** The first bare integer member of this name in a record's text: exact where the member was written before any open one. */
 function integerIn(text: string, name: string): bigint | undefined {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Recipe } from '../../../src/layout/recipe.ts'
 import { takeApart } from '../../../src/layout/text.ts'
-import { bare, blockOf, finished, row } from './support.ts'
+import { bare, blockOf, finished, rounded, row } from './support.ts'
 
 const textOf = (members: object): string => JSON.stringify(members).slice(1, -1)
 /** What a block makes of a text, as it is stored and finished; nothing where it has to be parsed. */
@@ -40,6 +40,31 @@ describe('records made without parsing', () => {
     ['a member that would be the prototype', '"__proto__":{"a":"GA"}'],
     ['two members of one name', '"a":"GA","a":"GB"'],
   ])('are not made of a text with %s', (_, text) => expect(made(text)).toBeUndefined())
+
+  test('keep every digit of integers that no number holds', () => {
+    const [least, most] = [2n ** 53n, 2n ** 63n - 1n]
+    const text = `"a":${least},"b":${-least},"c":${most},"d":9007199254740991,"e":-9007199254740991,"f":1e300,"g":12345678901234567.5,"h":-0`
+    const wanted = { a: least, b: -least, c: most, d: 2 ** 53 - 1, e: 1 - 2 ** 53, f: 1e300, g: 12345678901234568, h: -0 }
+    expect(made(text)).toEqual(wanted)
+    // Strings that a block holds once, for several records.
+    const rows = [0, 1].map((at) => row(7, 4096 * at, 0, [], text))
+    for (const block of [blockOf(bare, rows), finished(blockOf(bare, rows))])
+      expect([block.made(0), block.made(1)]).toEqual([wanted, wanted])
+  })
+
+  test('have the numbers that parsing gives, to the last bit', () => {
+    const digits = (most: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: most })
+    const number = fc
+      .tuple(fc.constantFrom('', '-'), digits(18), fc.option(digits(25)), fc.constantFrom('', '', 'e5', 'E-7', 'e+20'))
+      .map(([sign, whole, fraction, power]) => `${sign}${BigInt(whole)}${fraction === null ? '' : `.${fraction}`}${power}`)
+    fc.assert(
+      fc.property(number, (number) => {
+        const { n } = made(`"n":${number}`) as { n: number | bigint }
+        if (typeof n === 'bigint') expect([String(n), Number.isSafeInteger(Number(n))]).toEqual([number, false])
+        else expect(n).toBe(JSON.parse(number))
+      }),
+    )
+  })
 
   test('are not made where numbers would lose digits', () => {
     const block = blockOf(bare, [{ ...row(7, 0, 0, [], '"n":12345678901234567890'), exact: true }])
@@ -80,7 +105,7 @@ describe('records made without parsing', () => {
         const text = textOf(members)
         const record = made(text)
         if (record === undefined) without++
-        else expect(JSON.stringify(record)).toBe(JSON.stringify(JSON.parse(`{${text}}`)))
+        else expect(JSON.stringify(record, rounded)).toBe(JSON.stringify(JSON.parse(`{${text}}`)))
         const { frame, values } = takeApart(text)
         expect(frame.split('\u0000').length).toBe(values.length + 1)
       }),
