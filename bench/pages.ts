@@ -17,7 +17,7 @@ export interface Pace {
   /** Answers compared before timing. */
   readonly checks: readonly [ten: number, twoHundred: number]
 }
-export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: 1500, checks: [300, 100] }
+export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: 3000, checks: [300, 100] }
 export const QUICK: Pace = { rounds: 5, runMs: 25, warmMs: 50, checks: [60, 20] }
 
 const MOST_A_RUN = 4000

@@ -171,6 +171,9 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   await theirs.end()
 }
 
+/** Runs of ingest before it is timed: of less than a thousand ledgers, much is done by code that is not compiled yet. */
+const WARM_RUNS = 10
+
 /** Ledger after ledger, each durable before the next, into empty stores. */
 export async function ingestRows(folder: string, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
   const at = mkdtempSync(join(folder, 'ingest-'))
@@ -187,7 +190,7 @@ export async function ingestRows(folder: string, quick: boolean, pace: Pace, don
       return side.call('appendReady', how)
     }
     // Compiled code and accounts seen before: the first runs do not count.
-    for (let i = 0; i < 2; i++) {
+    for (let i = 0; i < WARM_RUNS; i++) {
       await append(ours)()
       await append(theirs)()
     }

@@ -35,10 +35,10 @@ export class Block<R = any> extends Texts<R> {
     return new Block(resource, region, 0, length, key, sum)
   }
 
-  /** The same block in memory of its own, with texts that were finished, perhaps; known to be worth keeping what is made of it. */
-  kept(texts?: Finished): Block<R> {
-    const region = Region.room(texts ? this.finishedBytes(texts) : this.length)
-    const end = texts ? this.writeFinished(region, 0, texts) : this.copyTo(region, 0)
+  /** The same block in memory of its own, with texts that were finished; known to be worth keeping what is made of it. */
+  kept(texts: Finished): Block<R> {
+    const region = Region.room(this.finishedBytes(texts))
+    const end = this.writeFinished(region, 0, texts)
     const block = new Block(this.resource, region, 0, end, this.place, this.sum)
     block.isHot = true
     block.asked = this.asked

@@ -3,11 +3,13 @@
  * lists, their pages.
  *
  * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
- * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object, and typed records hang on it.
+ * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
+ * records hang on it.
  * Objects have two generations: a hit in the young one is one map look-up; when the young one is full, it becomes the old one, and what of the
  * old one is still used moves over.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
+import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import { NOWHERE } from './addresses.ts'
 import { Block } from './block.ts'
@@ -35,13 +37,15 @@ const SHARE = 7 / 8
 const MIN_SLABS = 7
 /** The part of a cache that is for hashes. */
 const HASHES = 64
-/** How often each of its records was asked for of late, taken together, when a block is finished, when it is finished anew for somebody else, and
- * when it becomes an object. */
+/** How often each of its records was asked for of late, taken together, when a block is finished; when it is finished anew for somebody else, or in
+ * memory of its own; and when it becomes an object. */
 const FINISHED_AT = 1 / 2
 const FINISHED_ANEW_AT = 4
-const HOT_AT = { least: 4, most: 64 }
+const HOT_AT = { least: 16, most: 64 }
 /** A block whose texts are finished is hardly ever so many times as long as it was. */
 const GROWTH = 5
+/** What a block weighs that lies in a slab. */
+const VIEW_BYTES = 500
 /** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
 const BRIEF = 2 ** 18
 
@@ -68,7 +72,7 @@ export class Cache implements Finishing {
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
-    this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0)
+    this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0, (id, region) => this.left(id, region))
     this.hashes = new Hashes(maxBytes / HASHES)
     this.room = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
   }
@@ -114,11 +118,21 @@ export class Cache implements Finishing {
     if (address === NOWHERE) return undefined
     const block = this.at(resource, number, id, address)
     block.asked = slabs.ask(address, wanted)
-    if (block.asked < this.hotAt * block.count) return block
-    // In memory of its own, since a slab lives as long as any block in it.
-    const hot = block.kept()
-    this.putKept(id, hot)
-    return hot
+    return block.asked < this.hotAt * block.count ? block : this.promote(id, block)
+  }
+
+  /** Makes an object of a block of the slabs. */
+  private promote<R>(id: number, block: Block<R>): Block<R> {
+    block.isHot = true
+    block.weight = VIEW_BYTES
+    this.putKept(id, block)
+    return block
+  }
+
+  /** Objects that lie in a slab go with it: it would live as long as they do. */
+  private left(id: number, region: Region): void {
+    const held = this.young.get(id) ?? this.old.get(id)
+    if (held instanceof Block && held.region === region) this.delete(id)
   }
 
   private at<R>(resource: Resource<R>, number: number, id: number, address: number): Block<R> {
@@ -129,24 +143,25 @@ export class Cache implements Finishing {
 
   /** The block with its texts finished, where it was asked for so often that this will pay, and there is room. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
-    if (block.grew !== undefined) return this.finishObject(id, block, finisher)
     const { slabs } = this
-    const due = block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT
-    if (block.asked < due * block.count || !slabs.hasRoom(GROWTH * block.length)) return undefined
     const address = slabs.find(id)
     // What was read before a commit may be older than what is kept by now.
-    if (address === NOWHERE || slabs.sum(address) !== block.sum) return undefined
+    const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
+    if (!fits) return block.grew === undefined ? undefined : this.finishObject(id, block, finisher)
+    const due = block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT
+    if (block.asked < due * block.count) return undefined
     const texts = finisher.finish(block)
     const bytes = block.finishedBytes(texts)
     if (bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
     // Who has it finished anew starts again, so that two who share a block do not take turns at that.
     const asked = block.finisher === 0 ? block.asked : 0
     slabs.put(id, bytes, block.sum, asked, (out, start) => block.writeFinished(out, start, texts))
-    return this.at(block.resource, numberOf(id), id, slabs.find(id))
+    const finished = this.at(block.resource, numberOf(id), id, slabs.find(id))
+    return block.isHot ? this.promote(id, finished) : finished
   }
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
-    const due = block.finisher !== 0 ? FINISHED_ANEW_AT : block.isHot ? 0 : HOT_AT.least
+    const due = block.isHot && block.finisher === 0 ? 0 : FINISHED_ANEW_AT
     if (block.asked < due * block.count) return undefined
     return this.keepFinished(id, block, finisher.finish(block))
   }

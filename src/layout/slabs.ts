@@ -51,6 +51,7 @@ export class Slabs {
   private readonly begun: number[] = []
   private slabsBegun = 0
   private readonly addresses = new Addresses()
+  private readonly left: (id: number, region: Region) => void
   /** The slab that is being filled. */
   private current = -1
   /** Bytes of all values that can be found. */
@@ -59,7 +60,9 @@ export class Slabs {
   /** How often what was asked for was halved. */
   private epoch = 0
 
-  constructor(maxBytes: number) {
+  /** @param left is told of every value, found or not, that lies in a slab that is given up */
+  constructor(maxBytes: number, left: (id: number, region: Region) => void = () => {}) {
+    this.left = left
     let times = 1
     while (times < MOST.times && maxBytes > MOST.slabs * times * SLAB_BYTES) times *= 2
     this.slabBytes = times * SLAB_BYTES
@@ -205,12 +208,14 @@ export class Slabs {
   }
 
   /** Forgets all that can be found in the slab that is to be filled anew; returns where in it that was. */
-  private leave({ view }: Region): number[] {
+  private leave(region: Region): number[] {
+    const { view } = region
     const found: number[] = []
     const end = this.used[this.current]!
     for (let at = 0; at < end; ) {
       const size = sizeOf(view.getInt32(at, true))
       const id = view.getFloat64(at + 12, true)
+      this.left(id, region)
       if (this.addresses.get(id) === this.address(at)) {
         found.push(at)
         this.addresses.delete(id)

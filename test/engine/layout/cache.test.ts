@@ -154,14 +154,14 @@ describe('blocks in the cache', () => {
     expect([cache.block(coins, 5, 1, 1)?.count, cache.block(coins, 5, 3, 1)?.count]).toEqual([1, 3])
   })
 
-  test('are objects once each record was asked for four times of late, and then stay so', () => {
+  test('are objects once each record was asked for sixteen times of late, and then stay so', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    for (const asked of [3, 3, 3, 2]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    for (const asked of [3, 3, 41]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
     const hot = cache.block(coins, 5, 3, 1)!
     expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
-    // In memory of its own: not one more byte than it needs.
-    expect(hot.region.bytes.length).toBe(hot.length)
+    // Where it lay before, so that it weighs next to nothing.
+    expect([hot.region.bytes.length, hot.weight]).toEqual([SLAB_BYTES, 500])
     // What hangs on it weighs.
     let weight = 0
     cache.grew = (bytes) => {
@@ -171,16 +171,38 @@ describe('blocks in the cache', () => {
     expect(weight).toBe(100)
   })
 
+  test('that are objects go with the slab they lie in', () => {
+    const cache = cacheOf(7)
+    cache.keep(coins, 5, blockOf(coins, rows(3)))
+    const hot = cache.block(coins, 5, 3, 48)!
+    const fill = (from: number, to: number): void => {
+      for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(1, 100_000)))
+    }
+    fill(100, 160)
+    expect(cache.block(coins, 5, 3, 1)).toBe(hot)
+    fill(160, 180)
+    // It was asked for often enough to be written again, and to be an object again, in another slab.
+    const again = cache.block(coins, 5, 3, 30)!
+    expect([again.isHot, again.region === hot.region, textOf(again, 2)]).toEqual([true, false, textOf(hot, 2)])
+    fill(180, 900)
+    expect([cache.has(id(5)), cache.block(coins, 5, 3, 1)]).toEqual([false, undefined])
+    // One in memory of its own stays.
+    const own = blockOf(coins, rows(3))
+    cache.putBlock(coins, 6, own)
+    fill(900, 1000)
+    expect(cache.block(coins, 6, 3, 1)).toBe(own)
+  })
+
   test('become objects less easily while those push each other out', () => {
     const cache = cacheOf(7)
     const asksFor = (number: number): number => {
       cache.keep(coins, number, blockOf(coins, rows(1)))
       for (let asks = 1; ; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
     }
-    expect(asksFor(1)).toBe(4)
+    expect(asksFor(1)).toBe(16)
     // The first to fill the room push nothing out.
     cache.put('first', { weight: SLAB_BYTES })
-    expect(asksFor(20)).toBe(4)
+    expect(asksFor(20)).toBe(16)
     const push = (): void => {
       for (const half of ['one', 'other']) cache.put(half, { weight: SLAB_BYTES })
     }
@@ -190,16 +212,16 @@ describe('blocks in the cache', () => {
       push()
       asked.push(asksFor(n))
     }
-    expect(asked[0]).toBeGreaterThan(4)
+    expect(asked[0]).toBeGreaterThan(16)
     expect(Math.max(...asked)).toBe(64)
     // Left alone for long enough, they do again.
     for (let n = 0; n < 6; n++) {
       for (let looked = 0; looked < 2 ** 18; looked++) cache.get('nothing')
       cache.put(`after a while ${n}`, { weight: 2 * SLAB_BYTES })
     }
-    expect(asksFor(10)).toBe(4)
+    expect(asksFor(10)).toBe(16)
     for (let n = 0; n < 3; n++) cache.put(`soon again ${n}`, { weight: 2 * SLAB_BYTES })
-    expect(asksFor(11)).toBeGreaterThan(4)
+    expect(asksFor(11)).toBeGreaterThan(16)
   })
 
   const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
@@ -221,10 +243,14 @@ describe('blocks in the cache', () => {
     anew.block(coins, 5, 4, 2)!.finishedBy(alice)
     expect(anew.block(coins, 5, 4, 13)!.finishedBy(bob)).toBeUndefined()
     const other = anew.block(coins, 5, 4, 1)!
-    expect([other.isHot, other.finisher]).toEqual([true, 1])
+    expect([other.isHot, other.finisher]).toEqual([false, 1])
     const turned = other.finishedBy(bob)!
     expect([turned.finisher, sent(turned, 0), turned.asked]).toEqual([2, `bob: ${textOf(block, 0)};`, 0])
-    expect(anew.block(coins, 5, 4, 1)).toBe(turned)
+    expect(anew.block(coins, 5, 4, 1)?.finisher).toBe(2)
+    // One that is an object stays one.
+    const hot = anew.block(coins, 5, 4, 63)!
+    const back = hot.finishedBy(alice)!
+    expect([hot.isHot, back.isHot, back.finisher, anew.block(coins, 5, 4, 1) === back]).toEqual([true, true, 1, true])
   })
 
   test('that were read before others took their place are not finished', () => {
@@ -242,10 +268,12 @@ describe('blocks in the cache', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
-    expect(cache.block(coins, 300, 4, 15)!.finishedBy(alice)).toBeUndefined()
+    expect(cache.block(coins, 300, 4, 63)!.finishedBy(alice)).toBeUndefined()
     const hot = cache.block(coins, 300, 4, 1)!
-    expect([hot.isHot, hot.finisher, hot.finishedBy(alice)?.finisher]).toEqual([true, 0, 1])
-    expect(cache.block(coins, 300, 4, 1)!.finisher).toBe(1)
+    const done = hot.finishedBy(alice)!
+    // Then in memory of its own.
+    expect([hot.isHot, hot.finisher, done.finisher, done.weight]).toEqual([true, 0, 1, done.length + 400])
+    expect(cache.block(coins, 300, 4, 1)).toBe(done)
   })
 
   test('that are objects are finished once each record was asked for four times, and keep what they weigh', () => {

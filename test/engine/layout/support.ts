@@ -81,7 +81,7 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const once = finished(stored)
   const twice = finished(once, SECOND)
   expect([stored.finisher, once.finisher, twice.finisher]).toEqual([0, FIRST.id, SECOND.id])
-  for (const block of [stored, once, stored.kept(), stored.kept(FIRST.finish(stored)), twice]) {
+  for (const block of [stored, once, stored.kept(FIRST.finish(stored)), twice]) {
     expect(block.count).toBe(rows.length)
     for (const [at, { hi, lo, index, sides, texts, exact }] of rows.entries()) {
       expect([block.hi(at), block.lo(at), block.index(at), block.isExact(at)]).toEqual([hi, lo, of.indexed ? index : 0, exact])
