@@ -2,6 +2,7 @@
 import { Writer } from '../bytes.ts'
 import { idText } from '../position.ts'
 import type { Resource } from '../query.ts'
+import { Distinct, NONE } from './distinct.ts'
 import { encodeFrame } from './frame.ts'
 import {
   EXACT,
@@ -25,7 +26,8 @@ import { leaveRoom } from './seal.ts'
 export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint8Array {
   const faces = rows[0]?.texts.length ?? 1
   const ids = rows.map(({ hi, lo }) => idText(hi, lo))
-  const { numbers, strings, frames, size } = shared(rows, ids)
+  const common = shared(rows, ids)
+  const { strings, sides, frames, frameOf, size } = common
   let flags = (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0)
   // A character is three bytes at the most.
   if (size * 3 > 65535) flags |= WIDE
@@ -48,7 +50,7 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   const lengths = out.length
   const ends = lengths + width * rows.length * faces
   out.skip(2 * width * rows.length * faces)
-  for (const { sides } of rows) for (const side of sides) number(numbers.get(side)!)
+  for (const side of sides) number(side)
 
   const tables = out.length
   out.skip(width * (strings.length + frames.size))
@@ -60,7 +62,7 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
     set(tables + width * (sizes.length - 1), out.length - part)
   }
   part = out.length
-  for (const frame of frames.keys()) {
+  for (const frame of frames.strings) {
     const { stored, spelled } = encodeFrame(frame)
     out.raw(stored)
     sizes.push(spelled)
@@ -68,18 +70,20 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   }
   part = out.length
   let cell = 0
+  let nth = 0
   for (const [at, row] of rows.entries()) {
     const id = ids[at]!
-    for (const { frame, values } of row.texts) {
+    for (const { values } of row.texts) {
+      const frame = frameOf[cell]!
       let simple = true
-      let length = sizes[strings.length + frames.get(frame)!]!
+      let length = sizes[strings.length + frame]!
       for (const value of values) {
-        const written = writeValue(out, value, row, id, numbers, sizes)
+        const written = writeValue(out, value, row, id, common, nth++, sizes)
         // As many bytes as characters: ASCII. A quote stands in what older blocks kept as one value: strings, and what is between them.
         if (written !== value.length || value.includes('\\') || value.includes('"')) simple = false
         length += written
       }
-      set(framesAt + width * cell, frames.get(frame)! | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))
+      set(framesAt + width * cell, frame | (simple ? SIMPLE : 0) | (row.exact ? EXACT : 0))
       set(lengths + width * cell, length)
       set(ends + width * cell, out.length - part)
       cell++
@@ -92,55 +96,83 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
 /** Of a value that was met once so far. */
 const ONCE = -1
 
-/** What records of a block have in common: strings and frames with their numbers; and about how many characters there are to write. */
-function shared(rows: readonly Row[], ids: readonly string[]) {
-  const strings: string[] = []
-  const numbers = new Map<string, number>()
-  const frames = new Map<string, number>()
+/** What records of a block have in common. */
+interface Shared {
+  readonly distinct: Distinct
+  /** Strings that are kept once, side columns first. */
+  readonly strings: readonly string[]
+  /** Which of them each side column is, record by record. */
+  readonly sides: readonly number[]
+  /** Of each value, text by text: which of the distinct values it is, or {@link NONE}. */
+  readonly values: readonly number[]
+  /** Of each distinct value: which of the strings it is, or {@link ONCE}. */
+  readonly numbers: readonly number[]
+  readonly frames: Distinct
+  /** Which of the frames each text has. */
+  readonly frameOf: readonly number[]
+  /** About how many characters there are to write. */
+  readonly size: number
+}
+
+function shared(rows: readonly Row[], ids: readonly string[]): Shared {
+  const distinct = new Distinct()
+  const [strings, sides, values, numbers]: [string[], number[], number[], number[]] = [[], [], [], []]
+  const frames = new Distinct()
+  const frameOf: number[] = []
   let size = 64
-  const add = (value: string): void => {
-    numbers.set(value, strings.length)
-    strings.push(value)
+  const add = (value: string, number: number): void => {
+    numbers[number] = strings.push(value) - 1
     size += value.length + 4
   }
-  for (const { sides, texts } of rows) {
-    for (const side of sides) if (!numbers.has(side)) add(side)
-    for (const { frame } of texts) {
-      if (frames.has(frame)) continue
-      frames.set(frame, frames.size)
-      size += frame.length + 4
+  for (const row of rows) {
+    for (const side of row.sides) {
+      const number = distinct.number(side)
+      if (number === numbers.length) add(side, number)
+      sides.push(numbers[number]!)
+    }
+    for (const { frame } of row.texts) {
+      const before = frames.size
+      frameOf.push(frames.number(frame))
+      if (frames.size > before) size += frame.length + 4
     }
   }
   for (let at = 0; at < rows.length; at++) {
     const id = ids[at]!
-    for (const { values } of rows[at]!.texts)
-      for (const value of values) {
+    for (const text of rows[at]!.texts)
+      for (const value of text.values) {
         size += value.length + 5
-        if (value.length < MIN_SHARED || value.startsWith(id)) continue
-        const number = numbers.get(value)
-        if (number === undefined) numbers.set(value, ONCE)
-        else if (number === ONCE && strings.length < MAX_STRINGS) add(value)
+        if (value.length < MIN_SHARED || value.startsWith(id)) {
+          values.push(NONE)
+          continue
+        }
+        const number = distinct.number(value)
+        values.push(number)
+        if (number === numbers.length) numbers.push(ONCE)
+        else if (numbers[number] === ONCE && strings.length < MAX_STRINGS) add(value, number)
       }
   }
-  return { strings, numbers, frames, size }
+  return { distinct, strings, sides, values, numbers, frames, frameOf, size }
 }
 
-/** Writes a value of a hole; returns how many bytes it stands for in the text. */
+/** Writes the `nth` value of all; returns how many bytes it stands for in the text. */
 function writeValue(
   out: Writer,
   value: string,
   { hi, index }: Row,
   id: string,
-  numbers: ReadonlyMap<string, number>,
+  { distinct, values, numbers }: Shared,
+  nth: number,
   sizes: readonly number[],
 ): number {
   if (value.length >= MIN_SHARED) {
+    let number = values[nth]!
     if (value.startsWith(id)) {
       if (value.length === id.length) return code(out, ID, value)
       if (value === `${id}-${index}`) return code(out, INDEXED_ID, value)
+      number = distinct.find(value)
     }
-    const string = numbers.get(value)
-    if (string !== undefined && string !== ONCE && string < MAX_STRINGS) {
+    const string = number === NONE ? ONCE : numbers[number]!
+    if (string !== ONCE && string < MAX_STRINGS) {
       out.u8(STRING + (string >> 8))
       out.u8(string & 255)
       return sizes[string]!

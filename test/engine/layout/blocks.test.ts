@@ -113,6 +113,10 @@ describe('the bytes of a block', () => {
     expect(strings('"v":"30064771080","w":"30064771080"')).toBe(2)
     expect(strings('"v":"30064771080-5","w":"30064771080-5"')).toBe(2)
     expect(strings('"v":"X30064771080","w":"X30064771080"')).toBe(3)
+    // Where it does not, it is one of the strings that are there in any case, or is spelled out.
+    const value = '30064771080-another'
+    const [held, spelled] = [value, 'SIDE'].map((side) => payloadOf(sided, [row(7, 8, 5, [side, 'B'], `"v":"${value}","w":"${value}"`)]))
+    expect([held![4], spelled![4], text(held!).split('another').length, text(spelled!).split('another').length]).toEqual([2, 2, 2, 3])
   })
 })
 

@@ -1,0 +1,79 @@
+/**
+ * Distinct strings and their numbers, in the order in which they were first met.
+ * A `Map` would hash every string in full, and blocks are full of long ones that are met once: here a few characters decide where a string is looked
+ * for, and only one that is found there is compared. Strings that those characters do not tell apart are left to a `Map`.
+ */
+export const NONE = -1
+
+const LEAST_SLOTS = 256
+/** Places that are looked at for a string. */
+const TRIES = 16
+
+export class Distinct {
+  /** By number. */
+  readonly strings: string[] = []
+  /** Numbers, one added to each; 0 where there is none. */
+  private slots = new Int32Array(LEAST_SLOTS)
+  private others: Map<string, number> | undefined
+
+  get size(): number {
+    return this.strings.length
+  }
+
+  /** The number of a string, or {@link NONE}. */
+  find(value: string): number {
+    const at = this.slot(value)
+    return at === NONE ? (this.others?.get(value) ?? NONE) : this.slots[at]! - 1
+  }
+
+  /** The number of a string, a new one where it was not met before. */
+  number(value: string): number {
+    const found = this.find(value)
+    if (found !== NONE) return found
+    if (2 * this.size >= this.slots.length) this.grow()
+    const number = this.strings.push(value) - 1
+    this.place(value, number)
+    return number
+  }
+
+  private place(value: string, number: number): void {
+    const at = this.slot(value)
+    if (at !== NONE) this.slots[at] = number + 1
+    else {
+      this.others ??= new Map()
+      this.others.set(value, number)
+    }
+  }
+
+  /** Where a string is, or the empty place where it would go; {@link NONE} where there is none near by. */
+  private slot(value: string): number {
+    const { strings, slots } = this
+    const mask = slots.length - 1
+    let at = trait(value) & mask
+    for (let tries = 0; tries < TRIES; tries++) {
+      const held = slots[at]! - 1
+      if (held < 0 || strings[held] === value) return at
+      at = (at + 1) & mask
+    }
+    return NONE
+  }
+
+  private grow(): void {
+    this.slots = new Int32Array(2 * this.slots.length)
+    this.others = undefined
+    for (const [number, value] of this.strings.entries()) this.place(value, number)
+  }
+}
+
+/** Mixed of the length of a string and of six of its characters: ids and hashes differ in their last ones, amounts in the middle. */
+function trait(value: string): number {
+  const last = value.length - 1
+  if (last < 0) return 0
+  let mixed = Math.imul(last, 31) + value.charCodeAt(last)
+  mixed = Math.imul(mixed, 31) + value.charCodeAt(last >> 1)
+  mixed = Math.imul(mixed, 31) + value.charCodeAt(last >> 2)
+  mixed = Math.imul(mixed, 31) + value.charCodeAt(Math.max(0, last - 1))
+  mixed = Math.imul(mixed, 31) + value.charCodeAt(Math.max(0, last - 2))
+  mixed = Math.imul(mixed, 31) + value.charCodeAt(Math.min(last, 4))
+  return Math.imul(mixed, 0x9e3779b1) >>> 15
+}

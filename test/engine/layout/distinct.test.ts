@@ -1,0 +1,30 @@
+/** Numbers of distinct strings, whatever their characters. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Distinct, NONE } from '../../../src/layout/distinct.ts'
+
+describe('distinct strings', () => {
+  test('are numbered in the order in which they were met, as a Map would number them', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', 'a', 'ab', 'aaaa', 'XLM'), fc.nat(300).map(String))
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 1000 }), (texts) => {
+        const [distinct, known] = [new Distinct(), new Map<string, number>()]
+        for (const value of texts) {
+          expect(distinct.find(value)).toBe(known.get(value) ?? NONE)
+          if (!known.has(value)) known.set(value, known.size)
+          expect([distinct.number(value), distinct.size]).toEqual([known.get(value), known.size])
+        }
+        for (const [value, number] of known) expect(distinct.find(value)).toBe(number)
+      }),
+    )
+  })
+
+  test('are told apart where only characters differ that are not looked at', () => {
+    const distinct = new Distinct()
+    const twins = Array.from({ length: 2000 }, (_, n) => `GAAAA${String(n).padStart(6, '0')}${'A'.repeat(45)}`)
+    const copy = (text: string): string => text.split('').join('')
+    expect(twins.map((twin) => distinct.number(twin))).toEqual(twins.map((_, n) => n))
+    expect(twins.map((twin) => distinct.number(copy(twin)))).toEqual(twins.map((_, n) => n))
+    expect([distinct.size, distinct.find('GA')]).toEqual([2000, NONE])
+  })
+})
