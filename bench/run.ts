@@ -48,7 +48,7 @@ if (chosen.length > 0) {
 await httpRows(db, data, pace, wanted, done)
 db.close()
 if (wanted('scan')) await scanRows(data, pace, done)
-if (wanted('ingest')) await ingestRows(folder, flags.quick, pace, done)
+if (wanted('ingest')) await ingestRows(folder, data, flags.quick, pace, done)
 if (wanted('disk')) done(diskRow(data))
 if (wanted('deep')) await deepRows(data, pace, done)
 

@@ -1,7 +1,7 @@
 /**
  * What is measured besides pages: HTTP, full scans, ingest, disk, depth, memory.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { BUSY_ACCOUNT } from './busy.ts'
@@ -171,37 +171,51 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   await theirs.end()
 }
 
-/** Runs of ingest before it is timed: of less than a thousand ledgers, much is done by code that is not compiled yet. */
-const WARM_RUNS = 10
+/** Runs of ingest before it is timed: for the first thousand ledgers much is done by code that is not compiled yet. */
+const WARM_RUNS = { full: 10, quick: 3 }
 
-/** Ledger after ledger, each durable before the next, into empty stores. */
-export async function ingestRows(folder: string, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
+/** Ledger after ledger, each durable before the next: behind all of history, as a service does it, and into empty stores. */
+export async function ingestRows(folder: string, data: DataSet, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
   const at = mkdtempSync(join(folder, 'ingest-'))
-  const ours = worker('folio', join(at, 'level'), 'write')
-  const theirs = worker('sqlite', join(at, 'sqlite.db'), 'write')
+  const copies = [join(at, 'level'), join(at, 'history.db')] as const
+  cpSync(data.level, copies[0], { recursive: true })
+  cpSync(data.sqlite, copies[1])
+  await ingestInto(copies, data.counts.ledgers, quick, pace, done, [
+    ['ingest', 'ingest, durable a ledger', 2.5],
+    ['append', 'append, one awaited after another'],
+  ])
+  const empty = [join(at, 'empty'), join(at, 'empty.db')] as const
+  await ingestInto(empty, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
+  rmSync(at, { recursive: true })
+}
+
+type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
+
+/** @param held ledgers that the stores hold */
+async function ingestInto(
+  [level, sqlite]: readonly [string, string],
+  held: number,
+  quick: boolean,
+  pace: Pace,
+  done: (row: Row) => void,
+  works: readonly Ingest[],
+): Promise<void> {
+  const sides = [worker('folio', level, 'write'), worker('sqlite', sqlite, 'write')] as const
+  await Promise.all(sides.map((side) => side.call('skip', quick, held)))
   const each = quick ? 30 : 100
   const persecond = (micros: number): number => Math.round(1e6 / micros)
-  for (const [how, work, floor] of [
-    ['ingest', 'ingest, durable a ledger', 2.5],
-    ['append', 'append, one awaited after another', undefined],
-  ] as const) {
-    const append = (side: Worker) => async (): Promise<Run> => {
-      await side.call('makeReady', quick, each)
-      return side.call('appendReady', how)
-    }
-    // Compiled code and accounts seen before: the first runs do not count.
-    for (let i = 0; i < WARM_RUNS; i++) {
-      await append(ours)()
-      await append(theirs)()
-    }
-    const [left, right] = await inTurns(pace.rounds, append(ours), append(theirs))
+  const append = (side: Worker, how: Ingest[0]) => async (): Promise<Run> => {
+    await side.call('makeReady', quick, each)
+    return side.call('appendReady', how)
+  }
+  for (let i = quick ? WARM_RUNS.quick : WARM_RUNS.full; i > 0; i--) for (const side of sides) await append(side, works[0]![0])()
+  for (const [how, work, floor] of works) {
+    const [left, right] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
     const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
   }
-  await ours.end()
-  await theirs.end()
-  rmSync(at, { recursive: true })
+  for (const side of sides) await side.end()
 }
 
 export function diskRow(data: DataSet): Row {

@@ -38,6 +38,9 @@ let pending: GeneratedClose[] = []
 let stop: (() => Promise<unknown>) | undefined
 let session: Session | undefined
 
+/** The network of the data set, without an end. */
+const network = (quick: boolean): Generator<GeneratedClose> => generate({ ...networkOptions(quick), ledgers: 1_000_000 })
+
 /** Linux tells apart what a process has for itself and what it maps of files, which the page cache holds anyway. */
 function ownMemory(): number | undefined {
   try {
@@ -114,9 +117,14 @@ const functions = {
       return count
     })
   },
+  /** Leaves out the first ledgers of the network: the store holds them. */
+  skip(quick: boolean, count: number): void {
+    closes = network(quick)
+    for (let i = 0; i < count; i++) closes.next()
+  },
   /** Makes the next ledgers of the network ready to be appended. */
   makeReady(quick: boolean, count: number): void {
-    closes ??= generate(networkOptions(quick))
+    closes ??= network(quick)
     pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
   },
   appendReady: (how: 'append' | 'ingest'): Promise<Run> =>
