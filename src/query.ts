@@ -35,6 +35,8 @@ export interface Resource<R> {
   readonly sides: readonly string[]
   /** Of records with two faces: the side column that stands for each in the other one. */
   readonly turning?: readonly number[]
+  /** Of those the one by which a record says which way it faces: it is less than the one that stands for it, or not. */
+  readonly facing?: number
   /** The side column that holds a hash by which records are found. */
   readonly hashColumn?: number
   /** Gives decoded members their types (64-bit integers as bigint). */
@@ -75,8 +77,8 @@ export interface Filters<R, F> {
   format(values: F): Readonly<Record<string, string>>
   /** The posting lists that must all hold a record. @throws BAD_REQUEST for typed values that no text could have given */
   lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
-  /** The view the filter asks for, if any: records whose side column `column` is not `wanted` are shown turned. */
-  facing(values: F): { readonly column: number; readonly wanted: string } | undefined
+  /** The view the filter asks for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
+  facing(values: F): 'lesser' | 'greater' | undefined
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

@@ -2,7 +2,7 @@
 import { crc32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finished, Finisher, Finishing } from './finisher.ts'
-import { FINISHED, FINISHED_FIXED, FIXED, FRAME, INDEXED, WIDE } from './row.ts'
+import { FINISHED, FINISHED_FIXED, FIXED, FRAME, INDEXED, LESSER, WIDE } from './row.ts'
 import { COLUMNS, u16 } from './shape.ts'
 import { Texts } from './texts.ts'
 import { typedRecord } from './typed.ts'
@@ -124,11 +124,13 @@ export class Block<R = any> extends Texts<R> {
     const numbers = count * resource.sides.length + strings
     for (let i = 0; i < numbers; i++) set(rest + width * i, this.number(this.sideAt + this.width * i))
     const cutsAt = put(rest + width * numbers, this.stringsAt, this.framesAt)
+    const other = faces === 2 ? this.turned() : this
     let cut = 0
     for (let cell = 0; cell < cells; cell++) {
       const [at, face] = [cell % count, Math.floor(cell / count)]
       const row = table + COLUMNS * width * cell
-      set(row, (this.frame(at, face)?.number ?? 0) | (this.number(this.cell(0, at, face)) & ~FRAME))
+      const isLesser = (face === 0 ? this : other).isLesser(at)
+      set(row, (this.frame(at, face)?.number ?? 0) | (this.number(this.cell(0, at, face)) & ~FRAME) | (isLesser ? LESSER : 0))
       set(row + width, this.number(this.cell(1, at, face)))
       set(row + 2 * width, ends[cell]!)
       set(row + 3 * width, leads[cell]!)

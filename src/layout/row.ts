@@ -18,6 +18,8 @@ export interface Row extends Position {
 export const EXACT = 0x8000
 export const SIMPLE = 0x4000
 export const FRAME = 0x3fff
+/** The same in blocks that were finished, whose frames have smaller numbers: the column that says which way the record faces is less than its counterpart. */
+export const LESSER = 0x2000
 export const INDEXED = 2
 export const TWO_FACED = 4
 export const WIDE = 8

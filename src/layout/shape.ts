@@ -21,18 +21,18 @@
  *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
  *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
  *
- * `frame` is the number that it has in this process, `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
+ * `frame` is the number that it has in this process (plus 2000 where its record faces the lesser of two ways), `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
  * ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.
  *
  * Strings are distinct: those of side columns, and values that come more than once.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
-import { i32, type Region } from '../bytes.ts'
+import { compare, i32, type Region } from '../bytes.ts'
 import { idOf, idText } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { Holder } from './holder.ts'
 import { blockKey } from './keys.ts'
-import { EXACT, FINISHED, FINISHED_FIXED, FIXED, INDEXED, SIMPLE, TWO_FACED, WIDE } from './row.ts'
+import { EXACT, FINISHED, FINISHED_FIXED, FIXED, INDEXED, LESSER, SIMPLE, TWO_FACED, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
 
 /** Numbers that a finished text has in the table. */
@@ -208,12 +208,16 @@ export class Shape<R> extends Holder {
     return this.stringEnd(ref) - this.stringStart(ref)
   }
 
-  /** True where a side column of a record holds these bytes. */
-  isSide(at: number, column: number, wanted: Uint8Array): boolean {
+  /** True where the side column of a record that says which way it faces is less than its counterpart, byte by byte. */
+  isLesser(at: number): boolean {
+    if (this.flags & FINISHED) return (this.number(this.cell(0, at)) & LESSER) !== 0
+    const { facing, turning } = this.resource
+    return facing !== undefined && compare(this.sideBytes(at, facing), this.sideBytes(at, turning![facing]!)) < 0
+  }
+
+  private sideBytes(at: number, column: number): Uint8Array {
     const start = this.sideStart(at, column)
-    if (this.sideLength(at, column) !== wanted.length) return false
-    for (let i = 0; i < wanted.length; i++) if (this.bytes[start + i] !== wanted[i]) return false
-    return true
+    return this.bytes.subarray(start, start + this.sideLength(at, column))
   }
 
   /** True where its text holds numbers that `JSON.parse` would change. */

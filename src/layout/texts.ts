@@ -3,7 +3,7 @@ import { characters, copy, numberIn, numberOf, Region, SLACK, text } from '../by
 import { idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
 import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
-import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
+import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LESSER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
 import { corrupt } from './seal.ts'
 import { Shape, u32 } from './shape.ts'
 import { type Apart, takeApart } from './text.ts'
@@ -24,7 +24,7 @@ export class Texts<R> extends Shape<R> {
   /** The frame of a text; none where the block was finished and the frame had no number. */
   protected frame(at: number, face = this.face): Frame | undefined {
     const number = this.number(this.cell(0, at, face)) & FRAME
-    if (this.flags & FINISHED) return frameOf(number)
+    if (this.flags & FINISHED) return frameOf(number & ~LESSER)
     this.frames ??= []
     const held = this.frames[number]
     if (held) return held

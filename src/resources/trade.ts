@@ -1,4 +1,5 @@
 /** Trades: the record, its input, its text, its indexes, and its two sides turned. Token: `<operation id>-<index>`, the index counting from 0. */
+import { compare, utf8 } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
@@ -82,6 +83,7 @@ export const trades: Resource<Trade> = {
   indexed: true,
   sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset'],
   turning: [1, 0, 3, 2],
+  facing: 2,
   decode: (members) => members as Trade,
 }
 
@@ -221,6 +223,6 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
   },
   facing(filter) {
     const pair = pairOf(filter)
-    return pair && pair[0] !== pair[1] ? { column: trades.sides.indexOf('base_asset'), wanted: pair[0] } : undefined
+    return pair && pair[0] !== pair[1] ? (compare(utf8(pair[0]), utf8(pair[1])) < 0 ? 'lesser' : 'greater') : undefined
   },
 }

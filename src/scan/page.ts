@@ -2,7 +2,6 @@
  * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
  * records are decoded or wire text is sliced.
  */
-import { utf8 } from '../bytes.ts'
 import { badRequest, FolioError } from '../errors.ts'
 import { MAX_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
@@ -88,7 +87,7 @@ function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | 
   const cut = at === undefined ? span : cutAt(reader, query.of, span, at, reverse)
   const places = reader.places(query.of, list.take(cut, limit, reverse))
   const facing = query.filters?.facing(values)
-  return facing ? facedAs(places, facing.column, utf8(facing.wanted)) : places
+  return facing ? facedAs(places, facing === 'lesser') : places
 }
 
 function cutAt(reader: Reader, resource: Resource<any>, span: { from: number; to: number }, cursor: Cursor, reverse: boolean) {
@@ -108,6 +107,6 @@ function bookPage(reader: Reader, values: Values, at: Cursor | undefined, limit:
   return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))
 }
 
-/** The records as a filter wants them shown: those whose side column is another are turned. */
-const facedAs = (places: Place[], column: number, wanted: Uint8Array): Place[] =>
-  places.map((place) => (place.block.isSide(place.at, column, wanted) ? place : { block: place.block.turned(), at: place.at }))
+/** The records as a filter wants them shown: those that face the other way are turned. */
+const facedAs = (places: Place[], lesser: boolean): Place[] =>
+  places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))

@@ -244,7 +244,10 @@ describe('a trade', () => {
       [tradesByPair, [USD, 'native']],
       [tradesByOffer, [12n]],
     ])
-    expect(tradeFilters.facing({ base: usd, counter: native })).toEqual({ column: 2, wanted: USD })
+    expect([tradeFilters.facing({ base: usd, counter: native }), tradeFilters.facing({ base: native, counter: usd })]).toEqual([
+      'lesser',
+      'greater',
+    ])
     expect(tradeFilters.facing({ base: native, counter: native })).toBeUndefined()
     expect(tradeFilters.facing({})).toBeUndefined()
     const byOffer = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'offer_id' }) })

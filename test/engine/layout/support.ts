@@ -17,6 +17,7 @@ export const resource = (indexed: boolean, ...sides: string[]): Resource<any> =>
   indexed,
   sides,
   turning: sides.map((_, column) => sides.length - 1 - column),
+  facing: 0,
   decode: (members, { id, text }) => ({ members, id, json: text }),
 })
 export const bare = resource(false)
@@ -91,6 +92,10 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
         const json = putTogether(apart)
         expect(textOf(shown, at) === json).toBe(true)
         if (block.finisher !== 0) expect(sent(shown, at) === (block.finisher === FIRST.id ? `é: ${json};` : `${json};`)).toBe(true)
+        if (texts.length === 2 && sides.length > 0) {
+          const [own, counterpart] = face === 0 ? [sides[0]!, sides.at(-1)!] : [sides.at(-1)!, sides[0]!]
+          expect(shown.isLesser(at)).toBe(Buffer.compare(utf8(own), utf8(counterpart)) < 0)
+        }
         const made = shown.made(at)
         if (made !== undefined) expect(JSON.stringify(made, rounded)).toBe(JSON.stringify(JSON.parse(`{${json}}`)))
       }
