@@ -161,8 +161,7 @@ export class Cache implements Finishing {
   }
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
-    const due = block.isHot && block.finisher === 0 ? 0 : FINISHED_ANEW_AT
-    if (block.asked < due * block.count) return undefined
+    if (block.asked < FINISHED_ANEW_AT * block.count) return undefined
     return this.keepFinished(id, block, finisher.finish(block))
   }
 

@@ -20,6 +20,11 @@ export class Distinct {
     return this.strings.length
   }
 
+  /** How many strings were left to the `Map`: few, or hashing in full would have been faster. */
+  get untold(): number {
+    return this.others?.size ?? 0
+  }
+
   /** The number of a string, or {@link NONE}. */
   find(value: string): number {
     const at = this.slot(value)

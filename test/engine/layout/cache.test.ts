@@ -186,11 +186,14 @@ describe('blocks in the cache', () => {
     expect([again.isHot, again.region === hot.region, textOf(again, 2)]).toEqual([true, false, textOf(hot, 2)])
     fill(180, 900)
     expect([cache.has(id(5)), cache.block(coins, 5, 3, 1)]).toEqual([false, undefined])
-    // One in memory of its own stays.
+    // One in memory of its own stays, also where an older self of it lay in the slab.
     const own = blockOf(coins, rows(3))
+    cache.keep(coins, 6, blockOf(coins, rows(2)))
     cache.putBlock(coins, 6, own)
+    cache.put(id(7), weighing(1))
+    cache.keep(coins, 7, blockOf(coins, rows(2)))
     fill(900, 1000)
-    expect(cache.block(coins, 6, 3, 1)).toBe(own)
+    expect([cache.block(coins, 6, 3, 1) === own, cache.get(id(7))]).toEqual([true, weighing(1)])
   })
 
   test('become objects less easily while those push each other out', () => {
@@ -247,6 +250,8 @@ describe('blocks in the cache', () => {
     const turned = other.finishedBy(bob)!
     expect([turned.finisher, sent(turned, 0), turned.asked]).toEqual([2, `bob: ${textOf(block, 0)};`, 0])
     expect(anew.block(coins, 5, 4, 1)?.finisher).toBe(2)
+    // Who has it finished anew starts again.
+    expect(anew.block(coins, 5, 4, 14)!.finishedBy(alice)).toBeUndefined()
     // One that is an object stays one.
     const hot = anew.block(coins, 5, 4, 63)!
     const back = hot.finishedBy(alice)!

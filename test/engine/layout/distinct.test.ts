@@ -25,6 +25,20 @@ describe('distinct strings', () => {
     const copy = (text: string): string => text.split('').join('')
     expect(twins.map((twin) => distinct.number(twin))).toEqual(twins.map((_, n) => n))
     expect(twins.map((twin) => distinct.number(copy(twin)))).toEqual(twins.map((_, n) => n))
-    expect([distinct.size, distinct.find('GA')]).toEqual([2000, NONE])
+    expect([distinct.size, distinct.find('GA'), distinct.untold > 1000]).toEqual([2000, NONE, true])
+  })
+
+  test('are told apart by few characters where they are what ledgers hold', () => {
+    const random = fc.sample(fc.stringMatching(/^G[A-Z2-7]{55}$/), { numRuns: 2000, seed: 1 })
+    const amounts = Array.from({ length: 2000 }, (_, n) => `${n % 100}.${String(n * 7919).padStart(7, '0')}`)
+    const tokens = Array.from({ length: 2000 }, (_, n) => `${103_079_215_104 + 4096 * (n >> 2)}-${1 + (n & 3)}`)
+    for (const texts of [random, amounts, tokens]) {
+      const distinct = new Distinct()
+      for (const value of texts) distinct.number(value)
+      expect(distinct.untold).toBeLessThan(100)
+    }
+    const short = new Distinct()
+    for (const value of ['', 'a', 'b', 'ab', 'ba', 'abc', 'abcde']) short.number(value)
+    expect(short.untold).toBe(0)
   })
 })
