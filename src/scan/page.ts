@@ -7,9 +7,10 @@ import { MAX_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
+import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
 import type { Place, Reader } from './reader.ts'
-import { resolve, type Values } from './resolve.ts'
+import { type Resolved, resolve, type Values } from './resolve.ts'
 
 export interface PageOptions {
   /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end that `order` starts at. */
@@ -83,21 +84,25 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
 }
 
 function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
-  const { list, span } = resolve(reader, query, values)
-  const cut = at === undefined ? span : cutAt(reader, query.of, span, at, reverse)
-  const places = reader.places(query.of, list.take(cut, limit, reverse))
+  const resolved = resolve(reader, query, values)
+  const cut = at === undefined ? resolved.span : cutAt(reader, query.of, resolved, at, reverse)
+  const ordinals = resolved.list.take(cut, limit, reverse)
+  if (ordinals.length === 0) resolved.check()
+  const places = reader.places(query.of, ordinals)
   const facing = query.filters?.facing(values)
   return facing ? facedAs(places, facing === 'lesser') : places
 }
 
-function cutAt(reader: Reader, resource: Resource<any>, span: { from: number; to: number }, cursor: Cursor, reverse: boolean) {
+function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
   const { head } = reader
   if (!reverse) {
     const after = seek(reader, resource, cursor.whole ? { ...cursor, index: MAX_INDEX } : cursor, false)
     return { from: Math.max(span.from, after), to: span.to }
   }
-  if (head.oldest > 1 && cursor.hi < head.oldest)
+  if (head.oldest > 1 && cursor.hi < head.oldest) {
+    check()
     throw new FolioError('GONE_BEFORE_HISTORY', { cursor: String(idOf(cursor.hi, cursor.lo)), oldest: head.oldest })
+  }
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 

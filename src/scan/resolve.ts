@@ -28,11 +28,16 @@ export function checkValues(query: One<any> | List<any>, values: Values): Values
 export interface Resolved {
   readonly list: OrdinalList
   readonly span: Span
+  /**
+   * To be called where nothing was found, or is refused for what lies in the store: what has records exists, and need not be looked up.
+   * @throws NOT_FOUND where the path names what does not exist
+   */
+  check(): void
 }
 
 const notFound = (what: string, value: unknown): FolioError => new FolioError('NOT_FOUND', { what, value: String(value) })
 
-/** @throws NOT_FOUND, GONE_BEFORE_HISTORY, BAD_REQUEST */
+/** @throws GONE_BEFORE_HISTORY, BAD_REQUEST */
 export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
   // Filters are checked before anything is looked up: a malformed request is that, whatever its path names.
   const filters = query.filters ? [...query.filters.lists(values)] : []
@@ -54,10 +59,12 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   for (const [index, key] of filters) lists.push(posting(reader, index, key))
   const list = lists.length === 0 ? wholeLog : common(lists)
 
-  if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
-  if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0)
-    throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
-  return { list, span }
+  const check = (): void => {
+    if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
+    if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0)
+      throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
+  }
+  return { list, span, check }
 }
 
 /** The span of a parent that holds the records, and whether that parent exists. */
