@@ -115,12 +115,14 @@ async function backwards(world: World, path: string, limit: number): Promise<voi
       const body = await page(world, url)
       if (!body) return
       const { records } = body._embedded
-      if (at === undefined && records[0]) {
-        at = places.get(records[0].paging_token)!
+      if (at === undefined) {
+        // Before the first record was appended there is none, which is right as long as none was acknowledged.
+        at = records[0] ? places.get(records[0].paging_token)! : -1
         whole(world, path, wanted, at + 1, acknowledged)
+        if (at < 0) await wait(10)
       }
-      if (!inStep(world, path, records, wanted, at ?? 0, -1)) return
-      at = (at ?? 0) - records.length
+      if (!inStep(world, path, records, wanted, at, -1)) return
+      at -= records.length
       if (records.length < limit && at >= 0) world.faults.add(`a short page of ${path}, backwards: ${at + 1} records are left`)
       url = records.length < limit ? '' : body._links.next.href
     }
