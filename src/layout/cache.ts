@@ -143,13 +143,12 @@ export class Cache implements Finishing {
 
   /** The block with its texts finished, where it was asked for so often that this will pay, and there is room. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
+    if (block.asked < (block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
     const { slabs } = this
     const address = slabs.find(id)
     // What was read before a commit may be older than what is kept by now.
     const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
     if (!fits) return block.grew === undefined ? undefined : this.finishObject(id, block, finisher)
-    const due = block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT
-    if (block.asked < due * block.count) return undefined
     const texts = finisher.finish(block)
     const bytes = block.finishedBytes(texts)
     if (bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
