@@ -89,7 +89,8 @@ class Connection {
   /** Sends a request. */
   ask(request: Buffer, asker: Asker): void {
     this.asker = asker
-    this.socket.write(request)
+    if (this.socket.destroyed) asker.failed(new Error('the server closed the connection'))
+    else this.socket.write(request)
   }
 
   async body(request: Buffer): Promise<Buffer> {

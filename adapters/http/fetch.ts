@@ -16,11 +16,14 @@ export function createHandler(ledger: Ledger, options: CoreOptions = {}): (reque
     const { headers: given, method, url } = request
     const fragment = url.indexOf('#')
     const target = fragment < 0 ? url : url.slice(0, fragment)
-    const { status, headers, parts, frames } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
+    const { status, headers, parts, release, frames } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
     const sent = new Headers()
     for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
     if (frames) return new Response(bodyOf(frames), { status, headers: sent })
-    return new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
+    const response = new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
+    // A response copies the bytes it is given.
+    release?.()
+    return response
   }
 }
 

@@ -60,6 +60,9 @@ export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
 }
 
+/** A body has few parts: see {@link Sink}. */
+const PASSED = 16 * 1024
+
 class HttpCore {
   private readonly ledger: Ledger
   private readonly baseUrl: string | undefined
@@ -67,7 +70,7 @@ class HttpCore {
   private readonly maxTargetBytes: number
   private readonly log: NonNullable<CoreOptions['log']>
   private readonly renderers: Renderers
-  private readonly sink = new Sink()
+  private readonly sink = new Sink(PASSED)
   private readonly counters = new Counters()
   readonly streams: Streams
   private document: { readonly base: string; readonly body: Uint8Array } | undefined

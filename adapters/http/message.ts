@@ -14,7 +14,7 @@ export interface CoreRequest {
   /** How it came. Default `http`. */
   readonly scheme?: 'http' | 'https'
   /** Where the service is mounted: a path that links begin with and the target does not. */
-  readonly mount?: string
+  readonly mount?: string | undefined
   /** The value of a header by its name in lower case. */
   header(name: string): string | undefined
 }

@@ -50,16 +50,18 @@ function choose(accept: string, streams: boolean): Form | undefined {
   return best?.form
 }
 
-const seen = new Map<string, Form | undefined>()
+/** What was chosen for a header, by whether the path can be streamed: clients send few different ones. */
+const seen = { streamed: new Map<string, Form | undefined>(), not: new Map<string, Form | undefined>() }
 const MAX_SEEN = 256
 
 /** The form to answer in, undefined where the header allows none. `streams`: the path can be streamed. */
 export function negotiate(accept: string | undefined, streams: boolean): Form | undefined {
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return 'hal'
-  const key = streams ? `+${accept}` : `-${accept}`
-  if (seen.has(key)) return seen.get(key)
+  const known = streams ? seen.streamed : seen.not
+  const held = known.get(accept)
+  if (held !== undefined || known.has(accept)) return held
   const form = choose(accept, streams)
-  if (seen.size >= MAX_SEEN) seen.clear()
-  if (key.length <= 512) seen.set(key, form)
+  if (known.size >= MAX_SEEN) known.clear()
+  if (accept.length <= 512) known.set(accept, form)
   return form
 }

@@ -43,7 +43,7 @@ export function listener(ledger: Ledger, options: ListenerOptions = {}): Listene
 }
 
 function inTurn(core: Core, turns: Turns): Listener {
-  const answer = (request: IncomingMessage) => core(coreRequest(request))
+  const answer = (request: IncomingMessage) => core(new NodeRequest(request))
   return (request, response) => turns.take(request, response, answer)
 }
 
@@ -52,18 +52,30 @@ interface Mounted {
   readonly baseUrl?: unknown
 }
 
-function coreRequest(request: IncomingMessage): CoreRequest {
-  const { headers } = request
-  const { baseUrl } = request as Mounted
-  return {
-    method: request.method ?? 'GET',
-    target: request.url ?? '/',
-    scheme: 'encrypted' in request.socket ? 'https' : 'http',
-    ...(typeof baseUrl === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(baseUrl) && { mount: baseUrl }),
-    header(name) {
-      const value = headers[name]
-      return Array.isArray(value) ? value.join() : value
-    },
+/** A request as the core sees it. */
+class NodeRequest implements CoreRequest {
+  readonly method: string
+  readonly target: string
+  private readonly request: IncomingMessage
+
+  constructor(request: IncomingMessage) {
+    this.method = request.method ?? 'GET'
+    this.target = request.url ?? '/'
+    this.request = request
+  }
+
+  get scheme(): 'http' | 'https' {
+    return 'encrypted' in this.request.socket ? 'https' : 'http'
+  }
+
+  get mount(): string | undefined {
+    const { baseUrl } = this.request as Mounted
+    return typeof baseUrl === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(baseUrl) ? baseUrl : undefined
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name]
+    return Array.isArray(value) ? value.join() : value
   }
 }
 

@@ -20,16 +20,19 @@ const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
 export function parseTarget(target: string): Target {
   if (!printable.test(target))
     throw new ProblemError(badParameter('path', 'a request target of printable ASCII characters, the rest percent-encoded'))
-  const [, scheme, authority, rest] = target[0] === '/' ? [] : (absolute.exec(target) ?? [])
-  const local = rest === undefined ? target : rest[0] === '/' ? rest : `/${rest}`
-  if (local[0] !== '/') throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
-  const mark = local.indexOf('?')
-  return {
-    scheme: scheme?.toLowerCase(),
-    authority,
-    path: mark < 0 ? local : local.slice(0, mark),
-    query: mark < 0 ? '' : local.slice(mark + 1),
-  }
+  if (target.charCodeAt(0) === SLASH) return local(undefined, undefined, target)
+  const [, scheme, authority, rest] = absolute.exec(target) ?? []
+  if (rest === undefined) throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
+  return local(scheme!.toLowerCase(), authority, rest[0] === '/' ? rest : `/${rest}`)
+}
+
+const SLASH = 47
+
+function local(scheme: string | undefined, authority: string | undefined, target: string): Target {
+  const mark = target.indexOf('?')
+  return mark < 0
+    ? { scheme, authority, path: target, query: '' }
+    : { scheme, authority, path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
 /** @throws ProblemError naming `field` for a malformed percent escape, or one that is no UTF-8 */

@@ -1,5 +1,6 @@
 /**
- * The requests of each socket, answered one at a time and in their order.
+ * The requests of each socket, answered one at a time and in their order, and sent together with what other sockets are answered in the same
+ * turn of the event loop: a reader that sleeps is woken once for all of them, and waking costs as much as writing.
  * **Invariants:** one answer is under way on a socket, and a bounded number of requests wait behind it, so that a client that sends and does
  * not read costs one answer; what is refused before it became a request is answered in its turn as well, and ends the connection.
  */
@@ -28,12 +29,23 @@ interface Turn {
   full: boolean
   /** What to say at the end, and then close. */
   refusal: ProblemName | undefined
+  /** To be called when the answer under way was sent. */
+  release: (() => void) | undefined
   readonly waiting: Waiting[]
+}
+
+/** An answer that was worked out and is not sent yet. */
+interface Ready {
+  readonly turn: Turn
+  readonly response: ServerResponse
+  readonly answer: CoreResponse
 }
 
 export class Turns {
   private readonly turns = new WeakMap<Duplex, Turn>()
   private readonly maxQueued: number
+  /** In the order in which they became ready. */
+  private ready: Ready[] = []
 
   constructor(maxQueued: number) {
     this.maxQueued = maxQueued
@@ -42,7 +54,7 @@ export class Turns {
   private of(socket: Duplex): Turn {
     let turn = this.turns.get(socket)
     if (!turn) {
-      turn = { busy: false, streams: false, full: false, refusal: undefined, waiting: [] }
+      turn = { busy: false, streams: false, full: false, refusal: undefined, release: undefined, waiting: [] }
       this.turns.set(socket, turn)
     }
     return turn
@@ -54,12 +66,47 @@ export class Turns {
     if (turn.full) return
     const next = { request, response, answer }
     if (!turn.busy) {
-      start(turn, next)
+      this.start(turn, next)
       return
     }
     if (turn.waiting.length < this.maxQueued) turn.waiting.push(next)
     // The last one that is taken closes the connection; what the client sent after it, it must send again.
     turn.full = turn.waiting.length >= this.maxQueued
+  }
+
+  private start(turn: Turn, { request, response, answer }: Waiting): void {
+    const { socket } = request
+    turn.busy = true
+    response.on('close', () => {
+      // A socket that was torn down may have taken a part of an answer: its memory is left to the collector.
+      if (!socket.destroyed) turn.release?.()
+      turn.busy = false
+      turn.streams = false
+      turn.release = undefined
+      const next = turn.waiting.shift()
+      if (socket.destroyed) turn.waiting.length = 0
+      else if (next) this.start(turn, next)
+      else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
+    })
+    const ready = answer(request)
+    if (isPromise(ready)) void ready.then((found) => this.send(turn, response, found))
+    else this.send(turn, response, ready)
+  }
+
+  private send(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
+    turn.streams = answer.frames !== undefined
+    if (answer.frames) pump(response, answer, answer.frames)
+    else if (this.ready.push({ turn, response, answer }) === 1) setImmediate(this.flush)
+  }
+
+  private readonly flush = (): void => {
+    const { ready } = this
+    this.ready = []
+    for (const { turn, response, answer } of ready) {
+      if (response.destroyed || response.headersSent) continue
+      turn.release = answer.release
+      write(response, answer, turn.full && turn.waiting.length === 0 && turn.refusal === undefined)
+    }
   }
 
   /** Ends a connection with a problem, after the answers to what came before it. */
@@ -74,32 +121,8 @@ export class Turns {
   }
 }
 
-function start(turn: Turn, { request, response, answer }: Waiting): void {
-  const { socket } = request
-  turn.busy = true
-  response.once('close', () => {
-    turn.busy = false
-    turn.streams = false
-    const next = turn.waiting.shift()
-    if (socket.destroyed) turn.waiting.length = 0
-    else if (next) start(turn, next)
-    else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
-  })
-  const send = (ready: CoreResponse): void => {
-    turn.streams = ready.frames !== undefined
-    if (ready.frames) pump(response, ready, ready.frames)
-    else write(response, ready, turn.full && turn.waiting.length === 0 && turn.refusal === undefined)
-  }
-  const ready = answer(request)
-  if (isPromise(ready)) void ready.then(send)
-  else send(ready)
-}
-
-function write(response: ServerResponse, { status, headers, parts, release }: CoreResponse, last: boolean): void {
-  if (response.destroyed || response.headersSent) return
+function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
   const { socket } = response
-  // A socket that was torn down may have taken a part of it: its memory is left to the collector.
-  if (release) response.once('finish', () => socket?.destroyed || release())
   response.writeHead(status, last ? [...headers, 'connection', 'close'] : headers)
   if (parts.length < 2) {
     response.end(parts[0])

@@ -184,6 +184,46 @@ describe('pipelined requests', () => {
   })
 })
 
+describe('requests of several connections that arrive together', () => {
+  it('are answered together, after all of them were read', async () => {
+    const order: string[] = []
+    const answer = listener(ledger)
+    const mine = createServer((request, response) => {
+      order.push('read')
+      const end = response.end.bind(response) as (body?: unknown) => typeof response
+      response.end = ((body?: unknown) => {
+        order.push('sent')
+        return end(body)
+      }) as typeof response.end
+      answer(request, response)
+    })
+    await new Promise<void>((resolve) => mine.listen(0, '127.0.0.1', resolve))
+    const { port } = mine.address() as { port: number }
+    const sockets = await Promise.all(
+      Array.from(
+        { length: 3 },
+        () =>
+          new Promise<Socket>(
+            (resolve) =>
+              void connect(port, '127.0.0.1', function (this: Socket) {
+                resolve(this)
+              }),
+          ),
+      ),
+    )
+    // All of them are written before the loop turns, so the server finds them in one poll; the first time it has yet to accept the connections.
+    for (const skip of [0, 1]) {
+      order.length = 0
+      const told = sockets.map((socket) => new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(String(bytes)))))
+      for (const [i, socket] of sockets.entries()) socket.write(get(`/ledgers/${1 + ((i + skip) % 3)}`))
+      for (const [i, text] of (await Promise.all(told)).entries()) expect(bodyOf(text).sequence).toBe(1 + ((i + skip) % 3))
+    }
+    expect(order).toEqual(['read', 'read', 'read', 'sent', 'sent', 'sent'])
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => mine.close(resolve))
+  })
+})
+
 describe('closing', () => {
   it('takes bounded time, with a connection that is idle and one that never finishes its request', async () => {
     const served = await serve(ledger, { port: 0, drainMs: 200 })
