@@ -163,7 +163,8 @@ class HttpCore {
       const body = collect(sink, () => {
         const head = pageHead(listing, asked, page, this.ledger.head?.oldest ?? 0)
         const start = sink.ascii(head)
-        tag.add(checksum(sink.bytes.subarray(start, sink.at)))
+        // What is around records follows from them and from the URL, which is what a tag belongs to; around none it also tells how far history reaches.
+        if (page.records.length === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
         renderer.page(sink, page.records, tag)
         sink.ascii(PAGE_TAIL)
       })

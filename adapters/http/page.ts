@@ -23,8 +23,28 @@ export function fillPath(template: string, values: Readonly<Record<string, unkno
 /** The filters as the start of a query string, an ampersand behind each. */
 export function filterText(filters: Filters<any, any> | undefined, values: Readonly<Record<string, unknown>>): string {
   let text = ''
-  for (const [name, value] of Object.entries(filters?.format(values) ?? {})) text += `${name}=${encodeURIComponent(value)}&`
+  if (filters) for (const [name, value] of Object.entries(filters.format(values))) text += `${name}=${encodeURIComponent(value)}&`
   return text
+}
+
+/** What stands behind the cursor of each link, the beginning of the next one included. */
+interface Between {
+  readonly self: string
+  readonly next: string
+  readonly prev: string
+}
+
+const held = { asc: [] as Between[], desc: [] as Between[] }
+
+/** Made once for each order and limit: a page is put together of few strings. */
+function between(order: Order, limit: number): Between {
+  const end = (way: Order): string => `&limit=${limit}&order=${way}"}`
+  held[order][limit] ??= {
+    self: `${end(order)},"next":{"href":"`,
+    next: `${end(order)},"prev":{"href":"`,
+    prev: `${end(order === 'asc' ? 'desc' : 'asc')}},"_embedded":{"records":[`,
+  }
+  return held[order][limit]
 }
 
 /**
@@ -33,10 +53,10 @@ export function filterText(filters: Filters<any, any> | undefined, values: Reado
  * @param oldest the oldest ledger held
  */
 export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
-  const other = order === 'asc' ? 'desc' : 'asc'
-  const prev = page.records.length === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
-  const link = (name: string, at: string, way: Order): string => `"${name}":{"href":"${listing}cursor=${at}&limit=${limit}&order=${way}"}`
-  return `{"_links":{${link('self', cursor, order)},${link('next', page.next, order)},${link('prev', prev, other)}},"_embedded":{"records":[`
+  const { self, next, prev } = between(order, limit)
+  const back = page.records.length === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
+  const at = `${listing}cursor=`
+  return `{"_links":{"self":{"href":"${at}${cursor}${self}${at}${page.next}${next}${at}${back}${prev}`
 }
 
 export const PAGE_TAIL = ']}}'
