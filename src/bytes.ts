@@ -73,6 +73,18 @@ export const compare: (a: Uint8Array, b: Uint8Array) => number = node
       return a.length - b.length
     }
 
+const SURROGATE = 0xd800
+
+/** As {@link compare} of the UTF-8 of both, which is made only where it could have another order than the characters. */
+export function compareTexts(a: string, b: string): number {
+  const shared = Math.min(a.length, b.length)
+  for (let i = 0; i < shared; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x !== y) return x < SURROGATE || y < SURROGATE ? x - y : compare(utf8(a), utf8(b))
+  }
+  return a.length - b.length
+}
+
 export const equal = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && compare(a, b) === 0
 
 /** Equal, or both absent. */

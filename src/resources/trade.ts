@@ -1,5 +1,5 @@
 /** Trades: the record, its input, its text, its indexes, and its two sides turned. Token: `<operation id>-<index>`, the index counting from 0. */
-import { compare, utf8 } from '../bytes.ts'
+import { compareTexts } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
@@ -223,6 +223,6 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
   },
   facing(filter) {
     const pair = pairOf(filter)
-    return pair && pair[0] !== pair[1] ? (compare(utf8(pair[0]), utf8(pair[1])) < 0 ? 'lesser' : 'greater') : undefined
+    return pair && pair[0] !== pair[1] ? (compareTexts(...pair) < 0 ? 'lesser' : 'greater') : undefined
   },
 }

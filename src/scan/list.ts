@@ -33,7 +33,7 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
   const filed = reader.head.filedCounts[index.of.tag]!
   const id = listId(index.tag, key)
   const stored = (span: Span, limit: number, reverse: boolean): number[] =>
-    limit > 0 && span.from < span.to ? takeStored(reader, index, key, span, limit, reverse) : []
+    limit > 0 && span.from < span.to ? takeStored(reader, index, key, id, span, limit, reverse) : []
   const recent = (span: Span, limit: number, reverse: boolean): number[] => (limit > 0 ? reader.unfiled.take(id, span, limit, reverse) : [])
   return {
     take({ from, to }, limit, reverse) {
@@ -56,13 +56,14 @@ function takeStored(
   reader: Reader,
   index: Index<any>,
   key: readonly Element[],
+  id: string,
   { from, to }: Span,
   limit: number,
   reverse: boolean,
 ): number[] {
-  const edge = reader.edge(index, key)
+  const edge = reader.edge(index, key, id)
   if (edge.count === 0) return []
-  const page = reader.pages(index, key)
+  const page = reader.pages(index, key, id)
   if (reverse) {
     const end = rank(edge, to, page)
     const start = from === 0 ? 0 : rank(edge, from, page)

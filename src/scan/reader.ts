@@ -194,9 +194,11 @@ export class Reader {
     return { block: this.block(resource, number), at: ordinal - number * size }
   }
 
-  /** The right edge of a posting list; empty where nothing was ever filed under the key. */
-  edge(index: Index<any>, elements: readonly Element[]): PostingEdge {
-    const id = listId(index.tag, elements)
+  /**
+   * The right edge of a posting list; empty where nothing was ever filed under the key.
+   * @param id the list's, where it is at hand: what is made anew has to be hashed anew
+   */
+  edge(index: Index<any>, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
     if (cached !== undefined && (!this.store.capabilities.shared || cached.asOf >= this.head.last)) {
       this.stats.hits++
@@ -211,8 +213,7 @@ export class Reader {
   }
 
   /** The sealed pages of a posting list. */
-  pages(index: Index<any>, elements: readonly Element[]): PageSource {
-    const list = listId(index.tag, elements)
+  pages(index: Index<any>, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
     return (level, page) => {
       const id = `${list}/${level}/${page}`
       const cached = this.cache.get<Held<readonly number[]>>(id)

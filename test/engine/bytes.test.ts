@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
   compare,
+  compareTexts,
   copy,
   crc32,
   equal,
@@ -40,6 +41,17 @@ describe('bytes', () => {
       true,
     ])
     expect(same(bytes(1), bytes(2))).toBe(false)
+  })
+
+  test('of texts compare without being made', () => {
+    const letters = ['a', 'z', '\u007f', 'é', '\ud7ff', '\ue000', '\uffff', '𝄞', '\u{10ffff}', '\ud834', '\udd1e']
+    const texts = ['', ...letters.flatMap((one) => [one, `a${one}`, ...letters.map((other) => one + other)])]
+    for (const one of texts)
+      for (const other of texts) {
+        // Half of a pair is written as U+FFFD: two that differ may be the same bytes.
+        const wanted = Math.sign(compare(utf8(one), utf8(other)))
+        expect(Math.sign(compareTexts(one, other)), JSON.stringify([one, other])).toBe(wanted)
+      }
   })
 
   test('are written in hexadecimal and read in either case', () => {
