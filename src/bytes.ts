@@ -37,23 +37,38 @@ export function numberIn(bytes: Uint8Array, from: number, to: number): number | 
     else break
   }
   const power = to - point
-  if (value > Number.MAX_SAFE_INTEGER && at === to && power === 0 && !negative && to - from <= 2 * HALF) return longInteger(bytes, from, to)
+  if (value > Number.MAX_SAFE_INTEGER && at === to && power === 0 && !negative && to - from <= LONGEST) return longInteger(bytes, from, to)
   if (at < to || value > Number.MAX_SAFE_INTEGER || power >= POWERS.length) return numberOf(characters(bytes, from, to))
   // Both sides are exact, so the quotient is rounded once, as it is when text is parsed.
   const size = power === 0 ? value : value / POWERS[power]!
   return negative ? -size : size
 }
 
-/** Digits of half an integer that numbers do not hold: each half is one that they do. */
-const HALF = 12
-const HALF_POWER = 10n ** BigInt(HALF)
+const halves = new DataView(new ArrayBuffer(8))
 
+/** The integer `hi * 2^32 + lo`: through memory, since arithmetic of bigints makes a new one at each step. */
+export function joined(hi: number, lo: number): bigint {
+  halves.setUint32(0, hi)
+  halves.setUint32(4, lo)
+  return halves.getBigUint64(0)
+}
+
+/** So many digits are below 2^64. */
+const LONGEST = 19
+
+/** An integer of up to {@link LONGEST} digits, three at a time: every product stays below 2^53. */
 function longInteger(bytes: Uint8Array, from: number, to: number): bigint {
-  let high = 0
-  let low = 0
-  for (let at = from; at < to - HALF; at++) high = high * 10 + bytes[at]! - 48
-  for (let at = to - HALF; at < to; at++) low = low * 10 + bytes[at]! - 48
-  return BigInt(high) * HALF_POWER + BigInt(low)
+  let hi = 0
+  let lo = 0
+  let at = from
+  for (const first = from + ((to - from) % 3); at < first; at++) lo = lo * 10 + bytes[at]! - 48
+  for (; at < to; at += 3) {
+    const next = lo * 1000 + (bytes[at]! - 48) * 100 + (bytes[at + 1]! - 48) * 10 + bytes[at + 2]! - 48
+    const carry = Math.floor(next / 4294967296)
+    lo = next - carry * 4294967296
+    hi = hi * 1000 + carry
+  }
+  return joined(hi, lo)
 }
 
 /** As {@link numberIn}. */

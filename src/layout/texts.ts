@@ -12,6 +12,9 @@ import { parseRecord } from './typed.ts'
 /** Where texts are put together to be read. */
 let scratch = new Region(new Uint8Array(64 * 1024))
 
+/** Ids with a smaller upper half are below 2^53. */
+const SAFE_HI = 2 ** 21
+
 /** Values of the text at hand. */
 const simpleValues: (string | number | bigint)[] = []
 
@@ -173,11 +176,20 @@ export class Texts<R> extends Shape<R> {
         values[hole] = bare ? numberIn(bytes, from, to) : isText ? body.substring(from - start, to - start) : text(bytes, from, to)
         from = to
       } else {
-        const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
-        values[hole] = bare ? numberOf(value) : value
+        if (bare && code >= ID) values[hole] = code === LEDGER ? this.hi(at) : this.exactId(at)
+        else {
+          const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
+          values[hole] = bare ? numberOf(value) : value
+        }
       }
     }
     return values
+  }
+
+  /** The id of a record as a number, where numbers hold it exactly. */
+  private exactId(at: number): number | bigint {
+    const hi = this.hi(at)
+    return hi < SAFE_HI ? hi * 4294967296 + this.lo(at) : this.id(at)
   }
 
   /** What a code says that stands for a number of the record's position. */

@@ -113,7 +113,8 @@ export const operations: Resource<Operation> = {
   indexed: false,
   sides: ['transaction', 'created_at', 'source', 'participants', 'type_i'],
   decode(members: any, source) {
-    members.id = source.id
+    // What was parsed may be rounded.
+    if (typeof members.id !== 'bigint') members.id = source.id
     if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
     return members
   },
