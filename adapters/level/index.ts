@@ -34,12 +34,18 @@ export async function level(location: string | Database, options: LevelOptions =
   return new LevelStore(location, name, nextOne)
 }
 
+/** True where keys and values are taken as bytes when nothing else is said. */
+const keepsBytes = (db: Database): boolean =>
+  db.keyEncoding() === db.keyEncoding(encodings.keyEncoding) && db.valueEncoding() === db.valueEncoding(encodings.valueEncoding)
+
 class LevelStore implements Store {
   readonly capabilities: Store['capabilities']
   readonly note?: NonNullable<Store['note']>
   private readonly db: Database
   private readonly location: string
   private readonly step: Step
+  /** What a batch has to be told with every entry: nothing where the database keeps bytes by itself, since that takes a tenth of the time. */
+  private readonly told: Partial<typeof encodings>
   private readonly underWay = new Set<Promise<unknown>>()
   /** The batch under way and those behind it, if any. */
   private writing: Promise<void> | undefined
@@ -52,6 +58,7 @@ class LevelStore implements Store {
     if (note) this.note = note
     this.location = location
     this.step = step
+    this.told = keepsBytes(db) ? {} : encodings
     this.capabilities = { name: 'level', sync: getSync, persistent: permanence, shared: false }
   }
 
@@ -118,8 +125,8 @@ class LevelStore implements Store {
       // Handed over one by one: a fifth of the time that LevelDB takes to read an array of operations.
       const chain = this.db.batch()
       for (const [key, value] of batch) {
-        if (value) chain.put<Uint8Array, Uint8Array>(this.own(key), this.own(value), encodings)
-        else chain.del<Uint8Array>(key, encodings)
+        if (value) chain.put<Uint8Array, Uint8Array>(this.own(key), this.own(value), this.told)
+        else chain.del<Uint8Array>(key, this.told)
       }
       await chain.write({ sync: durable } as object)
     } catch (error) {

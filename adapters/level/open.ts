@@ -7,6 +7,7 @@
 import type { AbstractLevel } from 'abstract-level'
 import { FolioError } from '../../src/errors.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
+import { encodings } from './scan.ts'
 
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -48,6 +49,7 @@ export async function openDirectory(location: string, options: LevelOptions): Pr
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
     const { ClassicLevel } = await import('classic-level')
     const db = new ClassicLevel<any, any>(location, {
+      ...encodings,
       createIfMissing: !held,
       cacheSize: options.cacheBytes ?? 8 << 20,
       writeBufferSize: options.writeBufferBytes ?? 16 << 20,
