@@ -26,6 +26,24 @@ describe('a sink', () => {
     expect(textOf(fourth)).toBe('fourth')
   })
 
+  test('copies what is smaller than it was told, and passes on the rest as it is', () => {
+    const stored = Buffer.from('abcdefghijklmnopqrstuvwxyz'.repeat(100))
+    for (const [passed, parts] of [
+      [1024, 3],
+      [1000, 4],
+      [4096, 1],
+    ] as const) {
+      const sink = new Sink(passed)
+      sink.ascii('head ')
+      sink.pass(stored, 1, 1025)
+      sink.pass(stored, 5, 1005)
+      sink.ascii(' tail')
+      const body = sink.finish()
+      expect([body.parts.length, body.parts.filter(({ buffer }) => buffer === stored.buffer).length]).toEqual([parts, parts >> 1])
+      expect(textOf(body)).toBe(`head ${stored.toString('latin1', 1, 1025)}${stored.toString('latin1', 5, 1005)} tail`)
+    }
+  })
+
   test('counts a release once, however often it is said', () => {
     const sink = new Sink()
     const [first, second] = [bodyOf(sink, 'first'), bodyOf(sink, 'second')]
