@@ -21,62 +21,6 @@ export const characters: (bytes: Uint8Array, from: number, to: number) => string
   ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
   : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
 
-/** Powers of ten that numbers hold exactly. */
-const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
-
-/** The number that JSON text stands for: a bigint for an integer that no number holds exactly. */
-export function numberIn(bytes: Uint8Array, from: number, to: number): number | bigint {
-  const negative = bytes[from] === 45
-  let value = 0
-  let point = to
-  let at = negative ? from + 1 : from
-  for (; at < to; at++) {
-    const digit = bytes[at]! - 48
-    if (digit >= 0 && digit <= 9) value = value * 10 + digit
-    else if (digit === -2 && point === to) point = at + 1
-    else break
-  }
-  const power = to - point
-  if (value > Number.MAX_SAFE_INTEGER && at === to && power === 0 && !negative && to - from <= LONGEST) return longInteger(bytes, from, to)
-  if (at < to || value > Number.MAX_SAFE_INTEGER || power >= POWERS.length) return numberOf(characters(bytes, from, to))
-  // Both sides are exact, so the quotient is rounded once, as it is when text is parsed.
-  const size = power === 0 ? value : value / POWERS[power]!
-  return negative ? -size : size
-}
-
-const halves = new DataView(new ArrayBuffer(8))
-
-/** The integer `hi * 2^32 + lo`: through memory, since arithmetic of bigints makes a new one at each step. */
-export function joined(hi: number, lo: number): bigint {
-  halves.setUint32(0, hi)
-  halves.setUint32(4, lo)
-  return halves.getBigUint64(0)
-}
-
-/** So many digits are below 2^64. */
-const LONGEST = 19
-
-/** An integer of up to {@link LONGEST} digits, three at a time: every product stays below 2^53. */
-function longInteger(bytes: Uint8Array, from: number, to: number): bigint {
-  let hi = 0
-  let lo = 0
-  let at = from
-  for (const first = from + ((to - from) % 3); at < first; at++) lo = lo * 10 + bytes[at]! - 48
-  for (; at < to; at += 3) {
-    const next = lo * 1000 + (bytes[at]! - 48) * 100 + (bytes[at + 1]! - 48) * 10 + bytes[at + 2]! - 48
-    const carry = Math.floor(next / 4294967296)
-    lo = next - carry * 4294967296
-    hi = hi * 1000 + carry
-  }
-  return joined(hi, lo)
-}
-
-/** As {@link numberIn}. */
-export function numberOf(text: string): number | bigint {
-  const value = Number(text)
-  return Math.abs(value) <= Number.MAX_SAFE_INTEGER || !/^-?\d+$/.test(text) ? value : BigInt(text)
-}
-
 const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
 
 /** Unsigned byte order, the shorter of two keys with a common prefix first. */

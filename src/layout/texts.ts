@@ -1,8 +1,9 @@
 /** What is read of a record: its text, its members, its side columns, and what it was put together from. */
-import { characters, copy, numberIn, numberOf, Region, SLACK, text } from '../bytes.ts'
+import { characters, copy, Region, SLACK, text } from '../bytes.ts'
 import { idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
 import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
+import { numberIn, numberOf } from './number.ts'
 import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LESSER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
 import { corrupt } from './seal.ts'
 import { Shape, u32 } from './shape.ts'
