@@ -13,28 +13,17 @@ export interface Target {
   readonly query: string
 }
 
+const printable = /^[\x21-\x22\x24-\x7e]+$/
 const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
 
 /** @throws ProblemError for a target that is no path */
 export function parseTarget(target: string): Target {
-  if (!isPrintable(target))
+  if (!printable.test(target))
     throw new ProblemError(badParameter('path', 'a request target of printable ASCII characters, the rest percent-encoded'))
-  if (target.charCodeAt(0) === SLASH) return local(undefined, undefined, target)
+  if (target[0] === '/') return local(undefined, undefined, target)
   const [, scheme, authority, rest] = absolute.exec(target) ?? []
   if (rest === undefined) throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
   return local(scheme!.toLowerCase(), authority, rest[0] === '/' ? rest : `/${rest}`)
-}
-
-const SLASH = 47
-const HASH = 35
-
-/** Printable ASCII, without a fragment. Every request is looked at, and a regular expression takes five times as long. */
-function isPrintable(target: string): boolean {
-  for (let i = 0; i < target.length; i++) {
-    const code = target.charCodeAt(i)
-    if (code < 0x21 || code > 0x7e || code === HASH) return false
-  }
-  return target !== ''
 }
 
 function local(scheme: string | undefined, authority: string | undefined, target: string): Target {
