@@ -40,13 +40,19 @@ export function idOf(hi: number, lo: number): bigint {
   return halves.getBigUint64(0)
 }
 
+/** Ids whose upper half is smaller are below 2^53: numbers hold them. */
+const SAFE_HI = 2 ** 21
+
+/** The same as a number, where numbers hold it exactly. */
+export const exactId = (hi: number, lo: number): number | bigint => (hi < SAFE_HI ? hi * 4294967296 + lo : idOf(hi, lo))
+
 export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number(id >> 32n), lo: Number(id & 0xffffffffn) })
 
 const BILLION = 1e9
 
 /** The decimal digits of the id made of two halves, without a bigint: every page has some. */
 export function idText(hi: number, lo: number): string {
-  if (hi < 2097152) return String(hi * 4294967296 + lo)
+  if (hi < SAFE_HI) return String(hi * 4294967296 + lo)
   // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
   const top = Math.floor(hi / BILLION)
   const middle = (hi - top * BILLION) * 65536 + (lo >>> 16)
@@ -101,7 +107,7 @@ export const writeNumber = (out: Uint8Array, at: number, n: number): number => w
 function writeDigits(out: Uint8Array, at: number, hi: number, lo: number): number {
   let quotient: number
   let rest: number
-  if (hi < 2097152) {
+  if (hi < SAFE_HI) {
     const value = hi * 4294967296 + lo
     quotient = Math.floor(value / BILLION)
     rest = value - quotient * BILLION

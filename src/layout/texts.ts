@@ -1,6 +1,6 @@
 /** What is read of a record: its text, its members, its side columns, and what it was put together from. */
 import { characters, copy, Region, SLACK, text } from '../bytes.ts'
-import { idText, writeId, writeNumber } from '../position.ts'
+import { exactId, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
 import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
 import { numberIn, numberOf } from './number.ts'
@@ -12,9 +12,6 @@ import { parseRecord } from './typed.ts'
 
 /** Where texts are put together to be read. */
 let scratch = new Region(new Uint8Array(64 * 1024))
-
-/** Ids with a smaller upper half are below 2^53. */
-const SAFE_HI = 2 ** 21
 
 /** Values of the text at hand. */
 const simpleValues: (string | number | bigint)[] = []
@@ -176,21 +173,14 @@ export class Texts<R> extends Shape<R> {
         const to = from + (code === LITERAL ? u32(bytes, from - 4) : code)
         values[hole] = bare ? numberIn(bytes, from, to) : isText ? body.substring(from - start, to - start) : text(bytes, from, to)
         from = to
+      } else if (bare && code >= ID) {
+        values[hole] = code === LEDGER ? this.hi(at) : exactId(this.hi(at), this.lo(at))
       } else {
-        if (bare && code >= ID) values[hole] = code === LEDGER ? this.hi(at) : this.exactId(at)
-        else {
-          const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
-          values[hole] = bare ? numberOf(value) : value
-        }
+        const value = code < LITERAL ? this.string((code - STRING) * 256 + bytes[from++]!) : this.numbered(at, code)
+        values[hole] = bare ? numberOf(value) : value
       }
     }
     return values
-  }
-
-  /** The id of a record as a number, where numbers hold it exactly. */
-  private exactId(at: number): number | bigint {
-    const hi = this.hi(at)
-    return hi < SAFE_HI ? hi * 4294967296 + this.lo(at) : this.id(at)
   }
 
   /** What a code says that stands for a number of the record's position. */

@@ -2,7 +2,7 @@
  * Sorted lists of ordinals: a whole log, a posting list, or the records that several posting lists have in common.
  * All are asked the same way: the first or last so many of a span.
  */
-import { rank, slice } from '../layout/posting.ts'
+import { type PageSource, type PostingEdge, rank, slice } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Reader } from './reader.ts'
@@ -33,7 +33,7 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
   const filed = reader.head.filedCounts[index.of.tag]!
   const id = listId(index.tag, key)
   const stored = (span: Span, limit: number, reverse: boolean): number[] =>
-    limit > 0 && span.from < span.to ? takeStored(reader, index, key, id, span, limit, reverse) : []
+    limit > 0 && span.from < span.to ? takeStored(reader.edge(index, key, id), reader.pages(index, key, id), span, limit, reverse) : []
   const recent = (span: Span, limit: number, reverse: boolean): number[] => (limit > 0 ? reader.unfiled.take(id, span, limit, reverse) : [])
   return {
     take({ from, to }, limit, reverse) {
@@ -52,18 +52,8 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
 export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
   rank(reader.edge(index, key), bound, reader.pages(index, key))
 
-function takeStored(
-  reader: Reader,
-  index: Index<any>,
-  key: readonly Element[],
-  id: string,
-  { from, to }: Span,
-  limit: number,
-  reverse: boolean,
-): number[] {
-  const edge = reader.edge(index, key, id)
+function takeStored(edge: PostingEdge, page: PageSource, { from, to }: Span, limit: number, reverse: boolean): number[] {
   if (edge.count === 0) return []
-  const page = reader.pages(index, key, id)
   if (reverse) {
     const end = rank(edge, to, page)
     const start = from === 0 ? 0 : rank(edge, from, page)

@@ -212,7 +212,7 @@ export class Reader {
     return edge
   }
 
-  /** The sealed pages of a posting list. */
+  /** The sealed pages of a posting list. @param list its id, as for {@link edge} */
   pages(index: Index<any>, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
     return (level, page) => {
       const id = `${list}/${level}/${page}`

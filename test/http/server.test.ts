@@ -203,12 +203,9 @@ describe('requests of several connections that arrive together', () => {
       Array.from(
         { length: 3 },
         () =>
-          new Promise<Socket>(
-            (resolve) =>
-              void connect(port, '127.0.0.1', function (this: Socket) {
-                resolve(this)
-              }),
-          ),
+          new Promise<Socket>((resolve) => {
+            const socket = connect(port, '127.0.0.1', () => resolve(socket))
+          }),
       ),
     )
     // All of them are written before the loop turns, so the server finds them in one poll; the first time it has yet to accept the connections.
