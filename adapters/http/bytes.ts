@@ -134,6 +134,23 @@ export interface Body {
   readonly release: () => void
 }
 
+/** So many pieces are read ahead. */
+const MANY = 8
+/** Bytes that a processor reads at once. */
+const LINE = 64
+const nothing = new Uint8Array(0)
+
+/** Reads a byte of each line of the pieces, in a loop so short that the waits for memory overlap. */
+function readAhead(pieces: readonly Uint8Array[], froms: readonly number[], tos: readonly number[], count: number): number {
+  let sum = 0
+  for (let i = 0; i < count; i++) {
+    const bytes = pieces[i]!
+    const to = tos[i]!
+    for (let at = froms[i]!; at < to; at += LINE) sum ^= bytes[at]!
+  }
+  return sum
+}
+
 /** Collects a body: small pieces are written one behind the other, large views are passed on as they are. */
 export class Sink extends Out {
   private start = 0
@@ -143,6 +160,13 @@ export class Sink extends Out {
   private full: Chunk[] = []
   private readonly free: Chunk[] = []
   private readonly passed: number
+  /** Pieces that are to be copied, and were not yet. */
+  private readonly pieces: Uint8Array[] = []
+  private readonly froms: number[] = []
+  private readonly tos: number[] = []
+  private waiting = 0
+  /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
+  touched = 0
 
   /**
    * @param passed bytes from which on a view is a part of its own, where a smaller one is copied. What is only handed on is best passed from 1 KiB
@@ -154,6 +178,7 @@ export class Sink extends Out {
   }
 
   override reserve(more: number): void {
+    if (this.waiting > 0) this.append()
     if (this.at + more + SLACK <= this.bytes.length) return
     this.flush()
     this.full.push(this.chunk)
@@ -166,15 +191,31 @@ export class Sink extends Out {
 
   /** Appends `bytes[from, to)`, which will not change any more: copied when small, passed on when large. */
   pass(bytes: Uint8Array, from: number, to: number): void {
-    const view = bytes.subarray(from, to)
-    if (view.length >= this.passed) {
+    if (to - from >= this.passed) {
+      if (this.waiting > 0) this.append()
       this.flush()
-      this.parts.push(view)
+      this.parts.push(bytes.subarray(from, to))
       return
     }
-    this.reserve(view.length)
-    this.bytes.set(view, this.at)
-    this.at += view.length
+    const { waiting } = this
+    this.pieces[waiting] = bytes
+    this.froms[waiting] = from
+    this.tos[waiting] = to
+    this.waiting = waiting + 1
+  }
+
+  /** Copies what was passed: all at once, so that the waits for pieces from all over memory overlap. */
+  private append(): void {
+    const { pieces, froms, tos, waiting } = this
+    this.waiting = 0
+    if (waiting >= MANY) this.touched = readAhead(pieces, froms, tos, waiting)
+    for (let i = 0; i < waiting; i++) {
+      const view = pieces[i]!.subarray(froms[i], tos[i])
+      pieces[i] = nothing
+      this.reserve(view.length)
+      this.bytes.set(view, this.at)
+      this.at += view.length
+    }
   }
 
   private flush(): void {
@@ -184,6 +225,7 @@ export class Sink extends Out {
 
   /** The body that was collected since the last call. */
   finish(): Body {
+    this.append()
     this.flush()
     const { parts, full } = this
     const used = [...full, this.chunk]
@@ -195,6 +237,8 @@ export class Sink extends Out {
 
   /** Forgets what was collected since the last {@link finish}: a body that failed half-way. */
   drop(): void {
+    this.pieces.fill(nothing)
+    this.waiting = 0
     this.parts = []
     this.start = this.at
     for (const chunk of this.full.splice(0)) this.spare(chunk)

@@ -1,77 +1,108 @@
 /**
- * Where values lie, by number: a table of pairs of small integers, since a `Map` of some hundred thousand entries is three waits for memory a look-up.
- *
- * Open addressing, a slot for each pair of two at the least; numbers that follow each other by eight share a line of memory. Of a number its
- * lower half is kept: whoever looks up compares the number that the value itself carries.
+ * Where values lie, by the number of their block: small integers in leaves of neighbours, which a directory a log finds, as an operating system
+ * finds memory. A look-up is two reads and no comparison, and all that a large cache needs of it fits into the second cache of a processor; a
+ * `Map` of some hundred thousand entries is three waits for memory, and a hash table as many guesses of what comes next as it has collisions.
  */
 export const NOWHERE = -1
 
-const LEAST_SLOTS = 64
+/** The ids of blocks are the number in the log × 64 + the log. */
+const LOGS = 64
+/** Neighbours of a leaf, as a power of two: where one of them alone is kept, its leaf is a tenth of what that takes. */
+const LEAF = 7
+const INSIDE = (1 << LEAF) - 1
+const LEAST_LEAVES = 16
+/** Numbers that can be found: a directory of them all would take 128 MiB. */
+const NUMBERS = 2 ** 32
+
+export const canBeFound = (id: number): boolean => id < NUMBERS * LOGS
 
 export class Addresses {
   size = 0
-  /** Number, address; an address of −1 where the slot is empty. */
-  private slots = empty(LEAST_SLOTS)
-  private mask = LEAST_SLOTS - 1
+  /** Of each log, where the leaves of its numbers begin in {@link leaves}, or {@link NOWHERE}. */
+  private directories: Int32Array[] = Array.from({ length: LOGS }, () => none)
+  private leaves = empty(LEAST_LEAVES << LEAF)
+  /** How many addresses each leaf holds. */
+  private held = new Uint8Array(LEAST_LEAVES)
+  private begun = 0
+  private unused: number[] = []
 
-  /** The address of a number that has these lower 32 bits, or {@link NOWHERE}. */
-  get(id: number): number {
-    return this.slots[2 * this.slot(id) + 1]!
+  /** Bytes of the leaves. */
+  get leafBytes(): number {
+    return this.leaves.byteLength
   }
 
+  /** What was set for a block of a log, or {@link NOWHERE}. */
+  at(log: number, number: number): number {
+    const directory = this.directories[log]!
+    const place = number >>> LEAF
+    if (place >= directory.length || number >= NUMBERS) return NOWHERE
+    const leaf = directory[place]!
+    return leaf < 0 ? NOWHERE : this.leaves[leaf + (number & INSIDE)]!
+  }
+
+  get(id: number): number {
+    return this.at(id % LOGS, Math.floor(id / LOGS))
+  }
+
+  /** @param id one that {@link canBeFound}
+   * @param address any 32 bits but {@link NOWHERE} */
   set(id: number, address: number): void {
-    const at = 2 * this.slot(id)
-    if (this.slots[at + 1] === NOWHERE) this.size++
-    this.slots[at] = id
-    this.slots[at + 1] = address
-    if (2 * this.size > this.mask) this.grow()
+    const number = Math.floor(id / LOGS)
+    const leaf = this.leafFor(id % LOGS, number >>> LEAF)
+    const at = leaf + (number & INSIDE)
+    if (this.leaves[at] === NOWHERE) {
+      this.size++
+      this.held[leaf >>> LEAF]!++
+    }
+    this.leaves[at] = address
+  }
+
+  private leafFor(log: number, place: number): number {
+    let directory = this.directories[log]!
+    if (place >= directory.length) directory = this.directories[log] = grown(directory, Math.max(place + 1, 2 * directory.length))
+    if (directory[place] === NOWHERE) directory[place] = this.unused.pop() ?? this.another()
+    return directory[place]!
+  }
+
+  /** A leaf that was never used. */
+  private another(): number {
+    const leaf = this.begun++ << LEAF
+    if (leaf === this.leaves.length) {
+      this.leaves = grown(this.leaves, 2 * leaf)
+      const held = new Uint8Array(2 * this.held.length)
+      held.set(this.held)
+      this.held = held
+    }
+    return leaf
   }
 
   delete(id: number): void {
-    const { slots, mask } = this
-    let hole = this.slot(id)
-    if (slots[2 * hole + 1] === NOWHERE) return
+    if (this.get(id) === NOWHERE) return
+    const number = Math.floor(id / LOGS)
+    const directory = this.directories[id % LOGS]!
+    const leaf = directory[number >>> LEAF]!
+    this.leaves[leaf + (number & INSIDE)] = NOWHERE
     this.size--
-    // What was put behind it for want of room moves up, so that every number is found without passing an empty slot.
-    for (let next = (hole + 1) & mask; slots[2 * next + 1] !== NOWHERE; next = (next + 1) & mask) {
-      const home = place(slots[2 * next]!) & mask
-      if (((next - home) & mask) < ((next - hole) & mask)) continue
-      slots[2 * hole] = slots[2 * next]!
-      slots[2 * hole + 1] = slots[2 * next + 1]!
-      hole = next
-    }
-    slots[2 * hole + 1] = NOWHERE
+    if (--this.held[leaf >>> LEAF]! > 0) return
+    directory[number >>> LEAF] = NOWHERE
+    this.unused.push(leaf)
   }
 
   clear(): void {
     this.size = 0
-    this.slots = empty(LEAST_SLOTS)
-    this.mask = LEAST_SLOTS - 1
-  }
-
-  /** The slot of a number, or the empty one where it would go. */
-  private slot(id: number): number {
-    const { slots, mask } = this
-    const wanted = id | 0
-    let at = place(wanted) & mask
-    while (slots[2 * at + 1] !== NOWHERE && slots[2 * at] !== wanted) at = (at + 1) & mask
-    return at
-  }
-
-  private grow(): void {
-    const { slots } = this
-    this.slots = empty(slots.length)
-    this.mask = slots.length - 1
-    for (let at = 0; at < slots.length; at += 2) {
-      if (slots[at + 1] === NOWHERE) continue
-      const to = 2 * this.slot(slots[at]!)
-      this.slots[to] = slots[at]!
-      this.slots[to + 1] = slots[at + 1]!
-    }
+    this.directories.fill(none)
+    this.leaves = empty(LEAST_LEAVES << LEAF)
+    this.held = new Uint8Array(LEAST_LEAVES)
+    this.begun = 0
+    this.unused = []
   }
 }
 
-const empty = (slots: number): Int32Array => new Int32Array(2 * slots).fill(NOWHERE)
+const empty = (length: number): Int32Array => new Int32Array(length).fill(NOWHERE)
+const none = empty(0)
 
-/** Numbers of blocks are the number in the log × 64 + the log: eight blocks that follow each other are put side by side. */
-const place = (id: number): number => (Math.imul((id & 63) ^ (id >>> 9), 0x9e3779b1) >>> 7) * 8 + ((id >>> 6) & 7)
+function grown(list: Int32Array, length: number): Int32Array {
+  const longer = empty(length)
+  longer.set(list)
+  return longer
+}

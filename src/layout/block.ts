@@ -2,8 +2,8 @@
 import { crc32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finished, Finisher, Finishing } from './finisher.ts'
-import { FINISHED, FINISHED_FIXED, FIXED, FRAME, INDEXED, LESSER, WIDE } from './row.ts'
-import { COLUMNS, u16 } from './shape.ts'
+import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, FRAME, INDEXED, LESSER, WIDE } from './row.ts'
+import { u16 } from './shape.ts'
 import { Texts } from './texts.ts'
 import { typedRecord } from './typed.ts'
 

@@ -103,21 +103,28 @@ export class Cache implements Finishing {
    */
   block<R>(resource: Resource<R>, number: number, needed: number, asked: number): Block<R> | undefined {
     const id = blockId(resource.tag, number)
-    const held = this.find<Block<R>>(id)
-    if (held !== undefined && held.count >= needed) {
-      held.asked += asked
-      return this.counted(held)
+    let address = this.slabs.unmarked(resource.tag, number)
+    if (address === NOWHERE) {
+      const held = this.find<Block<R>>(id)
+      if (held !== undefined && held.count >= needed) {
+        held.asked += asked
+        return this.counted(held)
+      }
+      address = this.slabs.find(id)
+      if (held === undefined) this.slabs.mark(id, false)
     }
-    const block = this.fromSlabs(resource, number, id, asked)
+    const block = address === NOWHERE ? undefined : this.fromSlabs(resource, number, id, address, asked)
     return this.counted(block && block.count >= needed ? block : undefined)
   }
 
-  private fromSlabs<R>(resource: Resource<R>, number: number, id: number, wanted: number): Block<R> | undefined {
-    const { slabs } = this
-    const address = slabs.find(id)
-    if (address === NOWHERE) return undefined
+  /** Reads ahead what records of a log are found by, where they lie in the slabs alone. */
+  readAhead(resource: Resource<any>, ordinals: readonly number[]): void {
+    this.slabs.readAhead(resource.tag, resource.shift, ordinals)
+  }
+
+  private fromSlabs<R>(resource: Resource<R>, number: number, id: number, address: number, wanted: number): Block<R> {
     const block = this.at(resource, number, id, address)
-    block.asked = slabs.ask(address, wanted)
+    block.asked = this.slabs.ask(address, wanted)
     return block.asked < this.hotAt * block.count ? block : this.promote(id, block)
   }
 
@@ -195,7 +202,9 @@ export class Cache implements Finishing {
     this.putKept(blockId(resource.tag, number), block)
   }
 
+  /** **Invariant:** of what the slabs hold, all that is an object is marked; so for the rest no object is looked for. */
   private putKept(id: number, block: Block): void {
+    this.slabs.mark(id, true)
     block.grew = (bytes) => this.grew(bytes)
     this.put(id, block.keptBy(this, id))
   }

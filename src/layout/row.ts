@@ -37,3 +37,5 @@ export const LEDGER = 235
 export const MIN_SHARED = 4
 export const FIXED = 8
 export const FINISHED_FIXED = 20
+/** Numbers that a finished text has in the table. */
+export const COLUMNS = 5

@@ -32,11 +32,8 @@ import { idOf, idText } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { Holder } from './holder.ts'
 import { blockKey } from './keys.ts'
-import { EXACT, FINISHED, FINISHED_FIXED, FIXED, INDEXED, LESSER, SIMPLE, TWO_FACED, WIDE } from './row.ts'
+import { COLUMNS, EXACT, FINISHED, FINISHED_FIXED, FIXED, INDEXED, LESSER, SIMPLE, TWO_FACED, WIDE } from './row.ts'
 import { corrupt } from './seal.ts'
-
-/** Numbers that a finished text has in the table. */
-export const COLUMNS = 5
 
 /** Where things lie in the payload of a block. */
 export class Shape<R> extends Holder {

@@ -8,7 +8,8 @@
  * fresh memory costs more than what is written into it, so that is little. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
  */
 import { Region } from '../bytes.ts'
-import { Addresses, NOWHERE } from './addresses.ts'
+import { Addresses, canBeFound, NOWHERE } from './addresses.ts'
+import { COLUMNS, FINISHED_FIXED } from './row.ts'
 
 /** Slabs are this long; of large caches up to eight times, since each is some objects that every look-up in it needs. */
 export const SLAB_BYTES = 2 ** 20
@@ -25,12 +26,22 @@ export const MAX_PAYLOAD = LONGEST - HEADER - 4
 /** The part of the room that is left to dead values at the least, so that a slab that is written anew gains something. */
 const SPARE = 1 / 16
 
+/** Values that are read ahead at once. */
+const AHEAD = 200
+const ahead = new Int32Array(AHEAD)
+
+/** Marks an address, or takes the mark away. */
+const marked = (address: number): number => NOWHERE - 1 - address
+
 /** Where the least number of a list is. */
 function leastOf(list: readonly number[]): number {
   let least = 0
   for (let i = 1; i < list.length; i++) if (list[i]! < list[least]!) least = i
   return least
 }
+
+/** Of the table of a block that was finished, with numbers of two bytes. */
+const ROW_BYTES = 2 * COLUMNS
 
 /** Bytes that a payload takes. */
 const sizeOf = (length: number): number => (HEADER + length + 3) & ~3
@@ -52,6 +63,8 @@ export class Slabs {
   private slabsBegun = 0
   private readonly addresses = new Addresses()
   private readonly left: (id: number, region: Region) => void
+  /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
+  touched = 0
   /** The slab that is being filled. */
   private current = -1
   /** Bytes of all values that can be found. */
@@ -79,7 +92,42 @@ export class Slabs {
   /** The address of a value, or {@link NOWHERE}; good until the next value is put. */
   find(id: number): number {
     const address = this.addresses.get(id)
-    return address === NOWHERE || this.id(address) === id ? address : NOWHERE
+    return address < NOWHERE ? marked(address) : address
+  }
+
+  /** As {@link find}, but {@link NOWHERE} for values that are marked. */
+  unmarked(log: number, number: number): number {
+    return Math.max(NOWHERE, this.addresses.at(log, number))
+  }
+
+  /** Notes that something better is at hand than the value, or that it is no more. */
+  mark(id: number, on: boolean): void {
+    const address = this.find(id)
+    if (address !== NOWHERE) this.addresses.set(id, on ? marked(address) : address)
+  }
+
+  /**
+   * Reads ahead in values that are not marked: touches what a look-up of each record begins with, in a loop so short that the waits for memory
+   * overlap; in turn, they would be most of the time that scattered records take.
+   */
+  readAhead(log: number, shift: number, ordinals: readonly number[]): void {
+    const count = Math.min(ordinals.length, AHEAD)
+    const share = 1 / 2 ** shift
+    const within = 2 ** shift - 1
+    for (let i = 0; i < count; i++) ahead[i] = this.addresses.at(log, Math.floor(ordinals[i]! * share))
+    const { regions, bits } = this
+    const inside = 2 ** bits - 1
+    const last = this.slabBytes - 1
+    let touched = 0
+    for (let i = 0; i < count; i++) {
+      const address = ahead[i]!
+      if (address < 0) continue
+      const { bytes } = regions[address >>> bits]!
+      const start = (address & inside) * 4
+      const row = start + HEADER + FINISHED_FIXED + ROW_BYTES * (ordinals[i]! & within)
+      touched ^= bytes[start]! ^ bytes[start + HEADER]! ^ bytes[Math.min(row, last)]!
+    }
+    this.touched = touched
   }
 
   region(address: number): Region {
@@ -95,10 +143,6 @@ export class Slabs {
   end(address: number): number {
     const start = this.start(address)
     return start + this.region(address).view.getInt32(start - HEADER, true)
-  }
-
-  private id(address: number): number {
-    return this.region(address).view.getFloat64(this.start(address) - HEADER + 12, true)
   }
 
   sum(address: number): number {
@@ -130,7 +174,7 @@ export class Slabs {
    * @param write writes it from where it is told to, and returns where it ends
    */
   put(id: number, length: number, sum: number, asked: number, write: (out: Region, start: number) => number): void {
-    if (length > MAX_PAYLOAD || this.maxBytes === 0) return
+    if (length > MAX_PAYLOAD || this.maxBytes === 0 || !canBeFound(id)) return
     this.delete(id)
     if (this.current < 0 || this.used[this.current]! + sizeOf(length) > this.slabBytes) this.next()
     const at = this.used[this.current]!
@@ -157,9 +201,9 @@ export class Slabs {
     return (this.current << this.bits) | (at / 4)
   }
 
-  /** Forgets a value; or another one, whose number has the same lower half. */
+  /** Forgets a value. */
   private delete(id: number): void {
-    const address = this.addresses.get(id)
+    const address = this.find(id)
     if (address === NOWHERE) return
     this.count(address >>> this.bits, -sizeOf(this.end(address) - this.start(address)))
     this.addresses.delete(id)
@@ -216,7 +260,7 @@ export class Slabs {
       const size = sizeOf(view.getInt32(at, true))
       const id = view.getFloat64(at + 12, true)
       this.left(id, region)
-      if (this.addresses.get(id) === this.address(at)) {
+      if (this.find(id) === this.address(at)) {
         found.push(at)
         this.addresses.delete(id)
         this.count(this.current, -size)

@@ -56,6 +56,10 @@ export interface Place<R = any> {
   readonly at: number
 }
 
+/** Records of which hardly two lie in one block, and enough of them for their waits to overlap. */
+const isScattered = (ordinals: readonly number[], size: number): boolean =>
+  ordinals.length >= 8 && Math.abs(ordinals.at(-1)! - ordinals[0]!) > ordinals.length * size
+
 export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
@@ -157,6 +161,7 @@ export class Reader {
   places<R>(resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
     const size = 1 << resource.shift
     if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
+    else if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
     const places: Place<R>[] = []
     for (let i = 0; i < ordinals.length; ) {
       const number = Math.floor(ordinals[i]! / size)

@@ -1,12 +1,12 @@
 /** The table of where values lie: as a map would have it. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Addresses, NOWHERE } from '../../../src/layout/addresses.ts'
+import { Addresses, canBeFound, NOWHERE } from '../../../src/layout/addresses.ts'
 
 /** Numbers of blocks: neighbours of few logs, and far ones. */
 const ids = fc.oneof(
   fc.tuple(fc.nat(40), fc.constantFrom(2, 3, 4)).map(([block, log]) => block * 64 + log),
-  fc.nat(2 ** 31 - 1),
+  fc.nat(2 ** 28),
 )
 
 test('finds what was set and not deleted, for any history', () => {
@@ -39,10 +39,22 @@ test('finds each of many, and nothing once they are gone', () => {
   expect([table.size, table.get(67)]).toEqual([0, NOWHERE])
 })
 
-test('compares the lower 32 bits', () => {
+test('finds nothing beyond what it can find', () => {
   const table = new Addresses()
-  table.set(2 ** 32 + 5, 1)
-  expect([table.get(5), table.get(2 ** 33 + 5), table.get(6)]).toEqual([1, 1, NOWHERE])
-  table.set(5, 2)
-  expect([table.get(2 ** 32 + 5), table.size]).toEqual([2, 1])
+  table.set(5, 1)
+  expect([canBeFound(2 ** 38 - 1), canBeFound(2 ** 38)]).toEqual([true, false])
+  expect([table.get(2 ** 38 + 5), table.at(5, 2 ** 32), table.at(5, 0), table.at(6, 0)]).toEqual([NOWHERE, NOWHERE, 1, NOWHERE])
+})
+
+test('gives leaves back that hold nothing any more', () => {
+  const table = new Addresses()
+  // One at a time all over a log: never more than one leaf is used, so that none is ever added.
+  for (let n = 0; n < 1000; n++) {
+    table.set(n * 128 * 64, -2 - n)
+    expect([table.size, table.get(n * 128 * 64)]).toEqual([1, -2 - n])
+    table.delete(n * 128 * 64)
+  }
+  expect(table.leafBytes).toBe(16 * 128 * 4)
+  for (let n = 0; n < 17; n++) table.set(n * 128 * 64, n)
+  expect([table.size, table.leafBytes]).toEqual([17, 32 * 128 * 4])
 })

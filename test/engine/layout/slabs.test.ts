@@ -29,8 +29,11 @@ const EIGHTH = MAX_PAYLOAD
 describe('slabs', () => {
   test('hold what was put, byte for byte, the last that was put for an id', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
-    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 2]) put(slabs, id, payload(id, 1 + (id % 1000)))
-    for (const id of [0, 1, 63, 2 ** 31, 2 ** 40 + 2]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 33 + 2]) put(slabs, id, payload(id, 1 + (id % 1000)))
+    for (const id of [0, 1, 63, 2 ** 31, 2 ** 33 + 2]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
+    put(slabs, 2 ** 38 + 1, payload(2, 5))
+    expect(held(slabs, 2 ** 38 + 1)).toBeUndefined()
+    same(held(slabs, 1), payload(1, 2))
     put(slabs, 63, payload(64, 5))
     expect([held(slabs, 63), held(slabs, 64)]).toEqual([payload(64, 5), undefined])
     slabs.clear()
@@ -39,17 +42,48 @@ describe('slabs', () => {
     same(held(slabs, 7), payload(7, 3))
   })
 
-  test('of two ids with the same lower half hold the one that was put last', () => {
+  test('count what was put over no more', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
-    const [low, high] = [5, 2 ** 32 + 5]
-    put(slabs, low, payload(1, 100))
-    put(slabs, high, payload(2, 50))
-    expect(held(slabs, low)).toBeUndefined()
-    same(held(slabs, high), payload(2, 50))
-    for (let n = 0; n < 200_000; n++) put(slabs, n % 2 ? low : high, payload(n, 100))
-    // What was put over is not counted any more.
+    for (let n = 0; n < 200_000; n++) put(slabs, 5, payload(n, 100))
     expect(slabs.hasRoom(3.5 * SLAB_BYTES - 130)).toBe(true)
     expect(slabs.hasRoom(3.5 * SLAB_BYTES - 110)).toBe(false)
+  })
+
+  test('find what is marked, but for who asks for what is not; what is put anew has no mark', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    for (const id of [3, 67]) put(slabs, id, payload(id, 10))
+    const [first, second] = [slabs.find(3), slabs.find(67)]
+    slabs.mark(67, true)
+    slabs.mark(131, true)
+    expect([slabs.unmarked(3, 0), slabs.unmarked(3, 1), slabs.unmarked(3, 2)]).toEqual([first, NOWHERE, NOWHERE])
+    expect([slabs.find(3), slabs.find(67), slabs.find(131)]).toEqual([first, second, NOWHERE])
+    same(held(slabs, 67), payload(67, 10))
+    slabs.mark(67, true)
+    slabs.mark(67, false)
+    expect(slabs.unmarked(3, 1)).toBe(second)
+    slabs.mark(67, true)
+    put(slabs, 67, payload(67, 20))
+    expect(slabs.unmarked(3, 1)).toBe(slabs.find(67))
+    // Where it lies first of all, the mark is not taken for nowhere.
+    slabs.mark(3, true)
+    expect([slabs.find(3), slabs.unmarked(3, 0)]).toEqual([first, NOWHERE])
+  })
+
+  test('are read ahead wherever records may lie', () => {
+    const slabs = new Slabs(4 * SLAB_BYTES)
+    // Up to the very end of a slab, and more than are read at once.
+    for (let n = 0; n < 8; n++) put(slabs, n * 64 + 4, payload(n, n === 7 ? 4 : EIGHTH))
+    slabs.mark(64 + 4, true)
+    const ordinals = Array.from({ length: 300 }, (_, i) => i * 32 + 31)
+    slabs.readAhead(4, 5, ordinals)
+    const touched = [0, 1, 2, 9].map((block) => {
+      slabs.readAhead(4, 5, [block * 32 + 31])
+      return slabs.touched
+    })
+    // How long the payload is, its first byte, and one of its row: the same, so that they cancel out.
+    expect(touched).toEqual([EIGHTH & 255, 0, EIGHTH & 255, 0])
+    slabs.readAhead(5, 5, [1, 2 ** 40])
+    expect(slabs.touched).toBe(0)
   })
 
   test('are longer where there is much room', () => {
