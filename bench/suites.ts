@@ -151,9 +151,9 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   const theirs = worker('level-raw', data.raw)
   const pairs = [
     { work: 'full scan, ledger.records', how: 'records', against: 'iterator', peer: 'raw iterator', floor: 1 },
-    { work: 'full scan, ledger.pages', how: 'pages', against: 'iterator', peer: 'raw iterator', floor: 3 },
-    { work: 'full scan, raw pages', how: 'raw', against: 'iterator', peer: 'raw iterator' },
-    { work: 'full scan, raw pages vs nextv', how: 'raw', against: 'nextv', peer: 'raw nextv(1000)' },
+    { work: 'full scan, ledger.ndjson', how: 'ndjson', against: 'iterator', peer: 'raw iterator', floor: 3 },
+    { work: 'full scan, ledger.ndjson vs nextv', how: 'ndjson', against: 'nextv', peer: 'raw nextv(1000)' },
+    { work: 'full scan, ledger.pages', how: 'pages', against: 'iterator', peer: 'raw iterator' },
     { work: 'full scan, records vs parsed', how: 'records', against: 'iterator parsed', peer: 'raw iterator + JSON.parse' },
     { work: 'full scan, pages vs nextv parsed', how: 'pages', against: 'nextv parsed', peer: 'raw nextv(1000) + JSON.parse' },
   ]

@@ -233,12 +233,33 @@ export const i32 = (bytes: Uint8Array, at: number): number =>
 export class Region {
   bytes: Uint8Array
   view: DataView
+  /** The buffer of the bytes, and where in it they begin: to ask the bytes for them takes as long as to make a view. */
+  private buffer: ArrayBufferLike
+  private offset: number
 
   /** @param bytes what lies in their buffer up to {@link SLACK} bytes behind them may be read, and in a region written to also overwritten */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
-    const room = Math.min(bytes.length + SLACK, bytes.buffer.byteLength - bytes.byteOffset)
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, room)
+    this.buffer = bytes.buffer
+    this.offset = bytes.byteOffset
+    this.view = this.seen(bytes.length)
+  }
+
+  private seen(length: number): DataView {
+    return new DataView(this.buffer, this.offset, Math.min(length + SLACK, this.buffer.byteLength - this.offset))
+  }
+
+  /** Takes other bytes. */
+  protected use(bytes: Uint8Array): void {
+    this.bytes = bytes
+    this.buffer = bytes.buffer
+    this.offset = bytes.byteOffset
+    this.view = this.seen(bytes.length)
+  }
+
+  /** A view of `bytes[from, to)`, which must lie in the region: made sooner than by `subarray`. */
+  part(from: number, to: number): Uint8Array {
+    return new Uint8Array(this.buffer, this.offset + from, to - from)
   }
 
   /** So many bytes, their content undefined, and room behind them. */
@@ -269,8 +290,7 @@ const LONG = 128
  */
 export function copy(out: Region, at: number, source: Region, from: number, length: number): number {
   if (length > LONG) {
-    const { bytes } = source
-    out.bytes.set(new Uint8Array(bytes.buffer, bytes.byteOffset + from, length), at)
+    out.bytes.set(source.part(from, from + length), at)
   } else {
     const { view: to } = out
     const { view } = source

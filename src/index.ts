@@ -34,6 +34,7 @@ export type { Int64Input } from './resources/schema.ts'
 export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
+export type { Lines, LinesOptions } from './scan/lines.ts'
 export type { Ended, PageOptions, RawPage } from './scan/page.ts'
 export type { Place } from './scan/reader.ts'
 export {

@@ -4,7 +4,7 @@
 import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
-import { hex } from './bytes.ts'
+import { hex, type Region } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
@@ -17,6 +17,7 @@ import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } fr
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One } from './query.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
+import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
 import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Place, Reader } from './scan/reader.ts'
 import { checkValues, resolveOne } from './scan/resolve.ts'
@@ -251,8 +252,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    const { records, next, prev, ended } = await this.read(query, values, options)
-    return { records: records.map(typed), next, prev, ended }
+    return typedPage(await this.read(query, values, options))
   }
 
   /** One typed record, or undefined where nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
@@ -272,15 +272,36 @@ export class Ledger {
     return reader.run((read) => explainPage(read, query, checked, options))
   }
 
-  /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
-  async *pages<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
+  /** The pages of a listing to its end, as {@link read} gives them, but none that is empty. */
+  private async *walk<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
     const limit = options.limit ?? MAX_LIMIT
     let { cursor } = options
     for (;;) {
-      const page = await this.page(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
+      const page = await this.read(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
       if (page.records.length > 0) yield page
       if (page.ended === 'end') return
       cursor = page.next
+    }
+  }
+
+  /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
+  async *pages<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
+    for await (const page of this.walk(query, values, options)) yield typedPage(page)
+  }
+
+  /**
+   * The records of a listing to its end as lines of JSON, `limit` of them at a time (default 200): what is stored, for files and pipes. Several times
+   * as fast as making typed records.
+   * @example for await (const { bytes } of ledger.ndjson(catalogue.operations, {})) await file.write(bytes)
+   * @throws as {@link read}
+   */
+  async *ndjson<R, V>(query: List<R, V>, values: V, options: LinesOptions = {}): AsyncGenerator<Lines, void, undefined> {
+    const { reuse = false, ...paging } = options
+    let room: Region | undefined
+    for await (const page of this.walk(query, values, paging)) {
+      const made = linesOf(page, room)
+      if (reuse) room = made.room
+      yield made.lines
     }
   }
 
@@ -345,4 +366,5 @@ export class Ledger {
 
 const places = <R>({ records }: RawPage<R>): readonly Place<R>[] => records
 const whole = <R>(page: RawPage<R>): readonly RawPage<R>[] => [page]
+const typedPage = <R>({ records, next, prev, ended }: RawPage<R>): Page<R> => ({ records: records.map(typed<R>), next, prev, ended })
 const typed = <R>({ block, at }: { readonly block: Block<R>; readonly at: number }): R => block.record(at)

@@ -1,8 +1,8 @@
 /** What a request asks for, read from its path and query. The checks run cursor, limit, order; then filters; then path parameters. */
 import { type List, type One, params as parameters, parseCursor, parseLimit, parseOrder, pathNames } from '../../src/index.ts'
 import type { Asked } from './page.ts'
-import type { Match } from './router.ts'
-import { decode, type QueryText } from './target.ts'
+import { type Match, match } from './router.ts'
+import { decode, parseQuery, parseTarget, type QueryText } from './target.ts'
 
 /** @throws ProblemError, BAD_REQUEST */
 export function pageOf(query: List<any>, text: QueryText, lastEventId: string | undefined): Asked {
@@ -17,4 +17,19 @@ export function pathValues(query: One<any> | List<any>, raw: Match['params']): R
   const values: Record<string, unknown> = {}
   for (const name of pathNames(query.path)) values[name] = parameters[name].parse(decode(raw[name]!, name), name)
   return values
+}
+
+export interface AskedList extends Asked {
+  readonly query: List<any>
+  readonly values: Record<string, unknown>
+}
+
+/** The list that a path and query ask for; undefined where they ask for something else. @throws ProblemError, BAD_REQUEST */
+export function listOf(target: string): AskedList | undefined {
+  const { path, query: search } = parseTarget(target)
+  const found = match(path)
+  if (found?.route.kind !== 'query' || found.route.query.kind !== 'list') return undefined
+  const { query } = found.route
+  const text = parseQuery(search)
+  return { ...pageOf(query, text, undefined), query, values: { ...query.filters?.parse(text), ...pathValues(query, found.params) } }
 }

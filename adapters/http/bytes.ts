@@ -97,11 +97,6 @@ export class Out extends Region {
     this.use(larger)
   }
 
-  protected use(bytes: Uint8Array): void {
-    this.bytes = bytes
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  }
-
   text(text: string): void {
     this.reserve(text.length * 3)
     if (node) this.at += node.prototype.utf8Write.call(this.bytes, text, this.at)
@@ -138,13 +133,13 @@ export interface Body {
 const MANY = 8
 /** Bytes that a processor reads at once. */
 const LINE = 64
-const nothing = new Uint8Array(0)
+const nothing = new Region(new Uint8Array(0))
 
 /** Reads a byte of each line of the pieces, in a loop so short that the waits for memory overlap. */
-function readAhead(pieces: readonly Uint8Array[], froms: readonly number[], tos: readonly number[], count: number): number {
+function readAhead(pieces: readonly Region[], froms: readonly number[], tos: readonly number[], count: number): number {
   let sum = 0
   for (let i = 0; i < count; i++) {
-    const bytes = pieces[i]!
+    const { bytes } = pieces[i]!
     const to = tos[i]!
     for (let at = froms[i]!; at < to; at += LINE) sum ^= bytes[at]!
   }
@@ -161,7 +156,7 @@ export class Sink extends Out {
   private readonly free: Chunk[] = []
   private readonly passed: number
   /** Pieces that are to be copied, and were not yet. */
-  private readonly pieces: Uint8Array[] = []
+  private readonly pieces: Region[] = []
   private readonly froms: number[] = []
   private readonly tos: number[] = []
   private waiting = 0
@@ -189,16 +184,16 @@ export class Sink extends Out {
     this.start = 0
   }
 
-  /** Appends `bytes[from, to)`, which will not change any more: copied when small, passed on when large. */
-  pass(bytes: Uint8Array, from: number, to: number): void {
+  /** Appends bytes `from` to `to` of a region, which will not change any more: copied when small, passed on when large. */
+  pass(region: Region, from: number, to: number): void {
     if (to - from >= this.passed) {
       if (this.waiting > 0) this.append()
       this.flush()
-      this.parts.push(bytes.subarray(from, to))
+      this.parts.push(region.part(from, to))
       return
     }
     const { waiting } = this
-    this.pieces[waiting] = bytes
+    this.pieces[waiting] = region
     this.froms[waiting] = from
     this.tos[waiting] = to
     this.waiting = waiting + 1
@@ -210,7 +205,7 @@ export class Sink extends Out {
     this.waiting = 0
     if (waiting >= MANY) this.touched = readAhead(pieces, froms, tos, waiting)
     for (let i = 0; i < waiting; i++) {
-      const view = pieces[i]!.subarray(froms[i], tos[i])
+      const view = pieces[i]!.part(froms[i]!, tos[i]!)
       pieces[i] = nothing
       this.reserve(view.length)
       this.bytes.set(view, this.at)

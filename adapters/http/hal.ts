@@ -5,7 +5,7 @@
  * views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up; one base URL a core has its blocks
  * finished, however many Host headers come in.
  */
-import type { Block, Finished, Finisher, Place } from '../../src/index.ts'
+import { type Block, type Finished, type Finisher, type Place, Region } from '../../src/index.ts'
 import { checksum, Out, type Sink, type Tag, utf8 } from './bytes.ts'
 import { extendedText, type Profile } from './extended.ts'
 import { type Fill, fills, type Templates, templatesFor } from './links.ts'
@@ -23,7 +23,7 @@ interface Down {
   /** Runs asked for in descending order. */
   turns: number
   /** The same records last to first, made when a descending page wants a run of them for the second time. */
-  bytes: Uint8Array | undefined
+  region: Region | undefined
 }
 
 export interface RenderStats {
@@ -110,7 +110,7 @@ export class Renderer implements Finisher {
 
   /** Hands out places `from` to `to`, all of one finished block: a view for each run of neighbours. */
   private views(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
-    const { bytes } = block.region
+    const { region } = block
     for (let i = from; i < to; ) {
       const first = places[i]!.at
       const step = i + 1 < to && places[i + 1]!.at < first ? -1 : 1
@@ -118,7 +118,7 @@ export class Renderer implements Finisher {
       for (i++; i < to && places[i]!.at === last + step; i++) last += step
       const comma = i === places.length ? 1 : 0
       this.stats.hits++
-      if (step === 1) sink.pass(bytes, block.bodyStart(first), block.bodyEnd(last) - comma)
+      if (step === 1) sink.pass(region, block.bodyStart(first), block.bodyEnd(last) - comma)
       else this.down(sink, block, first, last, comma)
     }
   }
@@ -126,13 +126,12 @@ export class Renderer implements Finisher {
   /** Hands out a descending run. */
   private down(sink: Sink, block: Block, first: number, last: number, comma: number): void {
     const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, noTurns, downWeight) : undefined
-    if (kept && (kept.bytes || kept.turns++ > 0)) {
-      kept.bytes ??= turned(block)
+    if (kept && (kept.region || kept.turns++ > 0)) {
+      kept.region ??= turned(block)
       const end = block.bodyEnd(block.count - 1)
-      sink.pass(kept.bytes, end - block.bodyEnd(first), end - block.bodyStart(last) - comma)
+      sink.pass(kept.region, end - block.bodyEnd(first), end - block.bodyStart(last) - comma)
     } else
-      for (let at = first; at >= last; at--)
-        sink.pass(block.region.bytes, block.bodyStart(at), block.bodyEnd(at) - (at === last ? comma : 0))
+      for (let at = first; at >= last; at--) sink.pass(block.region, block.bodyStart(at), block.bodyEnd(at) - (at === last ? comma : 0))
   }
 
   private singles(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
@@ -181,22 +180,22 @@ export class Renderer implements Finisher {
   }
 }
 
-const noTurns = (): Down => ({ turns: 0, bytes: undefined })
+const noTurns = (): Down => ({ turns: 0, region: undefined })
 const downWeight = (): number => 100
 
 /** The records of a finished block, last to first. */
-function turned(block: Block): Uint8Array {
+function turned(block: Block): Region {
   const start = block.bodyStart(0)
   const end = block.bodyEnd(block.count - 1)
   const down = new Uint8Array(end - start)
   let to = 0
   for (let at = block.count - 1; at >= 0; at--) {
-    const text = block.region.bytes.subarray(block.bodyStart(at), block.bodyEnd(at))
+    const text = block.region.part(block.bodyStart(at), block.bodyEnd(at))
     down.set(text, to)
     to += text.length
   }
   block.grow(down.length)
-  return down
+  return new Region(down)
 }
 
 /** The renderers of a core, by base URL; the cache keeps blocks finished for the most used of them. */

@@ -2,6 +2,7 @@
  * The ledger over HTTP: the endpoints of the catalogue as HAL, problem details for errors, links that all resolve.
  * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are spoken.
  */
+export { type AskedList, listOf } from './ask.ts'
 export type { Profile } from './extended.ts'
 export { createHandler } from './fetch.ts'
 export { type Core, type CoreOptions, createCore } from './handler.ts'

@@ -111,25 +111,15 @@ export class Folio implements Contender {
     await this.ledger.close()
   }
 
-  /** `records`: typed, one by one. `pages`: typed, 200 at a time. `raw`: the stored bytes, 200 at a time. All transactions. */
+  /** `records`: typed, one by one. `pages`: typed, 200 at a time. `ndjson`: the stored bytes, 200 at a time. All transactions. */
   async *scan(how: string): AsyncGenerator<number> {
+    const { ledger } = this
     if (how === 'records') {
       let count = 0
-      for await (const _ of this.ledger.records(catalogue.transactions, {})) count++
+      for await (const _ of ledger.records(catalogue.transactions, {})) count++
       yield count
-    } else if (how === 'pages') {
-      for await (const { records } of this.ledger.pages(catalogue.transactions, {})) yield records.length
-    } else {
-      let cursor = ''
-      for (;;) {
-        const page = await this.ledger.read(catalogue.transactions, {}, { cursor, limit: 200 })
-        let bytes = 0
-        for (const { block, at } of page.records) bytes += block.text(at).length
-        if (bytes > 0) yield page.records.length
-        if (page.ended === 'end') return
-        cursor = page.next
-      }
-    }
+    } else if (how === 'pages') for await (const { records } of ledger.pages(catalogue.transactions, {})) yield records.length
+    else for await (const { count } of ledger.ndjson(catalogue.transactions, {}, { reuse: true })) yield count
   }
 
   /** The stored bytes of every transaction, with its id. */

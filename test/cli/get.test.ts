@@ -40,6 +40,31 @@ describe('a store of five ledgers', () => {
     expect(JSON.parse(out.slice(out.indexOf('\n\n')))._links.self.href).toMatch(/^https:\/\/example\.org\/api\/ledgers\?/)
   })
 
+  test('gives all records of a list as NDJSON, whatever the limit says', async () => {
+    const data = await filled()
+    const get = (path: string, ...more: string[]) => folio(['get', path, '--data', data, ...more])
+    const page = JSON.parse((await get('/operations?limit=200')).out)
+    const wanted = page._embedded.records.map(({ _links, ...members }: any) => members)
+    expect(wanted.length).toBeGreaterThan(20)
+    const all = await get('/operations?limit=1', '--ndjson')
+    expect(all).toMatchObject({ code: 0, err: '' })
+    expect(all.out).toMatch(/^\{"id":9019431321604097,.*\}\n$/s)
+    const parse = (text: string) =>
+      text
+        .slice(0, -1)
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    expect(parse(all.out)).toEqual(wanted)
+    const after = page._embedded.records.at(-3).paging_token
+    expect(parse((await get(`/operations?cursor=${after}`, '--ndjson')).out)).toEqual(wanted.slice(-2))
+    expect(parse((await get('/operations?order=desc', '--ndjson')).out)).toEqual(wanted.toReversed())
+    expect(await get(`/operations?cursor=${wanted.at(-1).paging_token}`, '--ndjson')).toMatchObject({ code: 0, out: '', err: '' })
+
+    const missing = await get('/ledgers/9999999/operations', '--ndjson')
+    expect([missing.code, JSON.parse(missing.out).status]).toEqual([4, 404])
+    expect(await get('/ledgers/2100003', '--ndjson')).toEqual({ code: 2, out: '', err: 'folio: --ndjson is for paths that give a list\n' })
+  })
+
   test('keeps 64-bit integers exact', async () => {
     const data = await filled()
     const { out } = await folio(['get', '/operations?limit=1', '--data', data])

@@ -1,7 +1,10 @@
-/** `folio get`: the answer of one HTTP path, without a server. */
+/** `folio get`: the answer of one HTTP path, without a server; or all that a list holds, as NDJSON. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { createCore } from '../../http/index.ts'
-import { exits, logTo } from '../exit.ts'
+import type { Ledger } from '../../../src/index.ts'
+import { createCore, listOf } from '../../http/index.ts'
+import { exitOf, exits, logTo, UsageError } from '../exit.ts'
 import { type Io, print } from '../io.ts'
 import { type AnswerOptions, baseUrlOption, profileOption } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -9,15 +12,19 @@ import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores
 
 interface Options extends StoreOptions, AnswerOptions {
   readonly headers?: boolean
+  readonly ndjson?: boolean
 }
 
 const help = `
 The exit code tells the status: 0 for 2xx, 4 for 4xx, 5 for 5xx. The body is on standard output in each case.
 While a server has the store open, ask the server instead.
+With --ndjson the records of a list are written as they were stored, without links, after the cursor and to the end of
+the list: a limit in the path is not one.
 
 Examples:
   folio get '/transactions?order=desc&limit=1' --data ./ledgers
-  folio get /accounts/GABC/payments --data ./ledgers --headers`
+  folio get /accounts/GABC/payments --data ./ledgers --headers
+  folio get /accounts/GABC/effects --data ./ledgers --ndjson > effects.ndjson`
 
 export const get = (program: Command, run: Run): Command =>
   program
@@ -27,16 +34,18 @@ export const get = (program: Command, run: Run): Command =>
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .option('--headers', 'print the status line and the headers first')
+    .option('--ndjson', 'print all records of a list, a line of JSON each')
     .addOption(baseUrlOption())
     .addOption(profileOption())
     .addHelpText('after', help)
     .action((path: string, options: Options) => run((io) => answer(io, path, options)))
 
-async function answer(io: Io, path: string, { headers, baseUrl, profile, ...where }: Options): Promise<number> {
+async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
   const core = createCore(ledger, { profile, baseUrl: baseUrl ?? 'http://127.0.0.1:8000', log: logTo(io) })
   const target = path.startsWith('/') ? path : `/${path}`
   const reply = await core({ method: 'GET', target, header: () => undefined })
+  if (ndjson && reply.status < 400) return await writeLines(io, ledger, target)
   if (headers) {
     const head = reply.headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\n`))
     await print(io.stdout, `HTTP/1.1 ${reply.status}\n${head.join('')}\n`)
@@ -44,4 +53,18 @@ async function answer(io: Io, path: string, { headers, baseUrl, profile, ...wher
   await print(io.stdout, Buffer.concat([...reply.parts, Buffer.from('\n')]))
   if (reply.status < 400) return exits.ok
   return reply.status < 500 ? exits.answer4xx : exits.answer5xx
+}
+
+async function writeLines(io: Io, ledger: Ledger, target: string): Promise<number> {
+  const list = listOf(target)
+  if (!list) throw new UsageError('--ndjson is for paths that give a list')
+  const { query, values, cursor, order } = list
+  const chunks = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const { bytes } of ledger.ndjson(query, values, { cursor, order })) {
+      if (io.signal.aborted) return
+      yield bytes
+    }
+  }
+  await pipeline(Readable.from(chunks()), io.stdout, { end: false })
+  return exitOf(io.signal)
 }
