@@ -133,6 +133,8 @@ export interface Body {
 const MANY = 8
 /** Bytes that a processor reads at once. */
 const LINE = 64
+/** Longer pieces are not read ahead: once a processor sees a row of lines being read, it does that itself. */
+const SHORT = 2048
 const nothing = new Region(new Uint8Array(0))
 
 /** Reads a byte of each line of the pieces, in a loop so short that the waits for memory overlap. */
@@ -155,7 +157,7 @@ export class Sink extends Out {
   private full: Chunk[] = []
   private readonly free: Chunk[] = []
   private readonly passed: number
-  /** Pieces that are to be copied, and were not yet. */
+  /** Short pieces that are to be copied, and were not yet. */
   private readonly pieces: Region[] = []
   private readonly froms: number[] = []
   private readonly tos: number[] = []
@@ -173,7 +175,7 @@ export class Sink extends Out {
   }
 
   override reserve(more: number): void {
-    if (this.waiting > 0) this.append()
+    if (this.waiting > 0) this.copyWaiting()
     if (this.at + more + SLACK <= this.bytes.length) return
     this.flush()
     this.full.push(this.chunk)
@@ -186,31 +188,39 @@ export class Sink extends Out {
 
   /** Appends bytes `from` to `to` of a region, which will not change any more: copied when small, passed on when large. */
   pass(region: Region, from: number, to: number): void {
-    if (to - from >= this.passed) {
-      if (this.waiting > 0) this.append()
-      this.flush()
-      this.parts.push(region.part(from, to))
+    const length = to - from
+    if (length < SHORT && length < this.passed) {
+      const { waiting } = this
+      this.pieces[waiting] = region
+      this.froms[waiting] = from
+      this.tos[waiting] = to
+      this.waiting = waiting + 1
       return
     }
-    const { waiting } = this
-    this.pieces[waiting] = region
-    this.froms[waiting] = from
-    this.tos[waiting] = to
-    this.waiting = waiting + 1
+    if (this.waiting > 0) this.copyWaiting()
+    const view = region.part(from, to)
+    if (length < this.passed) this.copy(view)
+    else {
+      this.flush()
+      this.parts.push(view)
+    }
   }
 
-  /** Copies what was passed: all at once, so that the waits for pieces from all over memory overlap. */
-  private append(): void {
+  /** Copies the pieces that wait: all at once, so that the waits for what lies all over memory overlap. */
+  private copyWaiting(): void {
     const { pieces, froms, tos, waiting } = this
     this.waiting = 0
     if (waiting >= MANY) this.touched = readAhead(pieces, froms, tos, waiting)
     for (let i = 0; i < waiting; i++) {
-      const view = pieces[i]!.part(froms[i]!, tos[i]!)
+      this.copy(pieces[i]!.part(froms[i]!, tos[i]!))
       pieces[i] = nothing
-      this.reserve(view.length)
-      this.bytes.set(view, this.at)
-      this.at += view.length
     }
+  }
+
+  private copy(view: Uint8Array): void {
+    this.reserve(view.length)
+    this.bytes.set(view, this.at)
+    this.at += view.length
   }
 
   private flush(): void {
@@ -220,7 +230,7 @@ export class Sink extends Out {
 
   /** The body that was collected since the last call. */
   finish(): Body {
-    this.append()
+    this.copyWaiting()
     this.flush()
     const { parts, full } = this
     const used = [...full, this.chunk]
