@@ -1,8 +1,9 @@
 /** The cache of decoded values, and what hangs on them: what is kept, what is forgotten, what is counted. */
 import { describe, expect, test } from 'vitest'
+import { NOWHERE } from '../../../src/layout/addresses.ts'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
-import { MAX_PAYLOAD, SLAB_BYTES } from '../../../src/layout/slabs.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/layout/slabs.ts'
 import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
 
 const weighing = (weight: number) => ({ weight })
@@ -171,6 +172,20 @@ describe('blocks in the cache', () => {
     expect(weight).toBe(100)
   })
 
+  test('are marked while they are objects, so that for the others none is looked for', () => {
+    const cache = cacheOf(8)
+    const { slabs } = cache as unknown as { slabs: Slabs }
+    const isMarked = (): boolean => slabs.unmarked(coins.tag, 5) === NOWHERE
+    cache.keep(coins, 5, blockOf(coins, rows(3)))
+    expect(isMarked()).toBe(false)
+    expect([cache.block(coins, 5, 3, 48)!.isHot, isMarked()]).toEqual([true, true])
+    // One that was pushed out is found as it was before, from the next look-up on.
+    cache.delete(id(5))
+    expect(isMarked()).toBe(true)
+    Object.assign(cache, { hotAt: 1000 })
+    expect([cache.block(coins, 5, 3, 1)!.isHot, isMarked()]).toEqual([false, false])
+  })
+
   test('that are objects go with the slab they lie in', () => {
     const cache = cacheOf(7)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
@@ -200,7 +215,8 @@ describe('blocks in the cache', () => {
     const cache = cacheOf(7)
     const asksFor = (number: number): number => {
       cache.keep(coins, number, blockOf(coins, rows(1)))
-      for (let asks = 1; ; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
+      for (let asks = 1; asks < 1000; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
+      throw new Error('never an object')
     }
     expect(asksFor(1)).toBe(16)
     // The first to fill the room push nothing out.
