@@ -161,7 +161,7 @@ export class Reader {
   places<R>(resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
     const size = 1 << resource.shift
     if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
-    else if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
+    if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
     const places: Place<R>[] = []
     for (let i = 0; i < ordinals.length; ) {
       const number = Math.floor(ordinals[i]! / size)

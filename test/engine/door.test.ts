@@ -122,13 +122,13 @@ describe('a range of ledgers', () => {
 describe('a walk', () => {
   test('goes page by page from where it is told, and asks no more than it must', async () => {
     const ledger = await ledgerOf(closes)
-    const page = vi.spyOn(ledger, 'page')
+    const read = vi.spyOn(ledger, 'read')
     const sizes = async (options?: object) =>
       (await collect(ledger.pages(catalogue.operations, {}, options))).map(({ records }) => records.length)
     expect([await sizes({ limit: 6 }), await sizes({ limit: 8 }), await sizes()]).toEqual([[6, 6, 4], [8, 8], [16]])
-    page.mockClear()
+    read.mockClear()
     expect(await sizes()).toEqual([16])
-    expect(page).toHaveBeenCalledTimes(1)
+    expect(read).toHaveBeenCalledTimes(1)
     const sequences = async (options?: object) =>
       (await collect(ledger.records(catalogue.ledgers, {}, options))).map(({ sequence }) => sequence)
     expect([
