@@ -4,7 +4,7 @@
 import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
-import { hex, type Region } from './bytes.ts'
+import { hex } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
@@ -273,7 +273,7 @@ export class Ledger {
   }
 
   /** The pages of a listing to its end, as {@link read} gives them, but none that is empty. */
-  private async *walk<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
+  private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
     const limit = options.limit ?? MAX_LIMIT
     let { cursor } = options
     for (;;) {
@@ -286,23 +286,17 @@ export class Ledger {
 
   /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
   async *pages<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
-    for await (const page of this.walk(query, values, options)) yield typedPage(page)
+    for await (const page of this.rawPages(query, values, options)) yield typedPage(page)
   }
 
   /**
-   * The records of a listing to its end as lines of JSON, `limit` of them at a time (default 200): what is stored, for files and pipes. Several times
-   * as fast as making typed records.
+   * The records of a listing to its end as lines of JSON, `limit` of them at a time (default 200): what is stored, for files and pipes. Two to three
+   * times as fast as making typed records.
    * @example for await (const { bytes } of ledger.ndjson(catalogue.operations, {})) await file.write(bytes)
    * @throws as {@link read}
    */
-  async *ndjson<R, V>(query: List<R, V>, values: V, options: LinesOptions = {}): AsyncGenerator<Lines, void, undefined> {
-    const { reuse = false, ...paging } = options
-    let room: Region | undefined
-    for await (const page of this.walk(query, values, paging)) {
-      const made = linesOf(page, room)
-      if (reuse) room = made.room
-      yield made.lines
-    }
+  ndjson<R, V>(query: List<R, V>, values: V, options: LinesOptions = {}): AsyncGenerator<Lines, void, undefined> {
+    return linesOf(this.rawPages(query, values, options), options)
   }
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */

@@ -1,5 +1,7 @@
 /** What a command reads and writes, handed in so that commands run in a test as they do in a shell. */
-import type { Readable, Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 
 export interface Io {
   readonly stdin: Readable
@@ -17,6 +19,23 @@ export const print = (stream: Writable, text: string | Uint8Array): Promise<void
   new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()))
   })
+
+/** Chunks for a pipeline, up to the signal: between them signals are heard, which writes to a file or a pipe leave no room for. */
+export function heeding(io: Io, chunks: AsyncIterable<string | Uint8Array>): Readable {
+  const untilStopped = async function* (): AsyncGenerator<string | Uint8Array, void, undefined> {
+    for await (const chunk of chunks) {
+      yield chunk
+      await setImmediate()
+      if (io.signal.aborted) return
+    }
+  }
+  return Readable.from(untilStopped())
+}
+
+/** Writes chunks to standard output, up to the signal; rejects as {@link print}. */
+export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promise<void> =>
+  // `end: false`, since standard output is not ours to close.
+  pipeline(heeding(io, chunks), io.stdout, { end: false })
 
 /** A line for people. */
 export const note = (io: Io, line: string): Promise<void> => print(io.stderr, `folio: ${line}\n`)

@@ -12,6 +12,12 @@ export function pageOf(query: List<any>, text: QueryText, lastEventId: string | 
   return { cursor, limit, order: parseOrder(text('order')) }
 }
 
+/** Of filters and path. @throws ProblemError, BAD_REQUEST */
+export const listValues = (query: List<any>, raw: Match['params'], text: QueryText): Record<string, unknown> => ({
+  ...query.filters?.parse(text),
+  ...pathValues(query, raw),
+})
+
 /** @throws ProblemError, BAD_REQUEST */
 export function pathValues(query: One<any> | List<any>, raw: Match['params']): Record<string, unknown> {
   const values: Record<string, unknown> = {}
@@ -31,5 +37,5 @@ export function listOf(target: string): AskedList | undefined {
   if (found?.route.kind !== 'query' || found.route.query.kind !== 'list') return undefined
   const { query } = found.route
   const text = parseQuery(search)
-  return { ...pageOf(query, text, undefined), query, values: { ...query.filters?.parse(text), ...pathValues(query, found.params) } }
+  return { ...pageOf(query, text, undefined), query, values: listValues(query, found.params, text) }
 }

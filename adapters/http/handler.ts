@@ -4,7 +4,7 @@
  * of GET. The checks run cursor, limit, order, filters, path parameters, then what exists.
  */
 import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
-import { pageOf, pathValues } from './ask.ts'
+import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
@@ -152,8 +152,7 @@ class HttpCore {
     const asked = pageOf(query, text, form === 'stream' ? request.header('last-event-id') : undefined)
     if (form === 'stream' && asked.order === 'desc')
       throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
-    const filters = query.filters?.parse(text)
-    const values = { ...filters, ...pathValues(query, params) }
+    const values = listValues(query, params, text)
     if (form === 'stream')
       return this.answerStream(request, { query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
     return after(this.ledger.read(query, values, asked), (page: RawPage) => {

@@ -5,8 +5,12 @@
  */
 export const NOWHERE = -1
 
-/** The ids of blocks are the number in the log × 64 + the log. */
 const LOGS = 64
+/** What a block goes by in memory. Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
+export const blockId = (log: number, number: number): number => number * LOGS + log
+export const numberOf = (id: number): number => Math.floor(id / LOGS)
+const logOf = (id: number): number => id % LOGS
+
 /** Neighbours of a leaf, as a power of two: where one of them alone is kept, its leaf is a tenth of what that takes. */
 const LEAF = 7
 const INSIDE = (1 << LEAF) - 1
@@ -41,14 +45,14 @@ export class Addresses {
   }
 
   get(id: number): number {
-    return this.at(id % LOGS, Math.floor(id / LOGS))
+    return this.at(logOf(id), numberOf(id))
   }
 
   /** @param id one that {@link canBeFound}
    * @param address any 32 bits but {@link NOWHERE} */
   set(id: number, address: number): void {
-    const number = Math.floor(id / LOGS)
-    const leaf = this.leafFor(id % LOGS, number >>> LEAF)
+    const number = numberOf(id)
+    const leaf = this.leafFor(logOf(id), number >>> LEAF)
     const at = leaf + (number & INSIDE)
     if (this.leaves[at] === NOWHERE) {
       this.size++
@@ -78,8 +82,8 @@ export class Addresses {
 
   delete(id: number): void {
     if (this.get(id) === NOWHERE) return
-    const number = Math.floor(id / LOGS)
-    const directory = this.directories[id % LOGS]!
+    const number = numberOf(id)
+    const directory = this.directories[logOf(id)]!
     const leaf = directory[number >>> LEAF]!
     this.leaves[leaf + (number & INSIDE)] = NOWHERE
     this.size--

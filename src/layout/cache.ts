@@ -11,7 +11,7 @@
  */
 import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
-import { NOWHERE } from './addresses.ts'
+import { blockId, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
 import type { Finished, Finisher, Finishing } from './finisher.ts'
 import { Hashes } from './hashes.ts'
@@ -48,10 +48,6 @@ const GROWTH = 5
 const VIEW_BYTES = 500
 /** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
 const BRIEF = 2 ** 18
-
-/** Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
-export const blockId = (log: number, block: number): number => block * 64 + log
-const numberOf = (id: number): number => Math.floor(id / 64)
 
 export class Cache implements Finishing {
   readonly maxBytes: number
@@ -111,10 +107,11 @@ export class Cache implements Finishing {
         return this.counted(held)
       }
       address = this.slabs.find(id)
+      if (address === NOWHERE) return this.counted<Block<R>>(undefined)
       if (held === undefined) this.slabs.mark(id, false)
     }
-    const block = address === NOWHERE ? undefined : this.fromSlabs(resource, number, id, address, asked)
-    return this.counted(block && block.count >= needed ? block : undefined)
+    const block = this.fromSlabs(resource, number, id, address, asked)
+    return this.counted(block.count >= needed ? block : undefined)
   }
 
   /** Reads ahead what records of a log are found by, where they lie in the slabs alone. */

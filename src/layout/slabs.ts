@@ -8,6 +8,7 @@
  * fresh memory costs more than what is written into it, so that is little. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
  */
 import { Region } from '../bytes.ts'
+import { MAX_LIMIT } from '../params.ts'
 import { Addresses, canBeFound, NOWHERE } from './addresses.ts'
 import { COLUMNS, FINISHED_FIXED } from './row.ts'
 
@@ -26,9 +27,8 @@ export const MAX_PAYLOAD = LONGEST - HEADER - 4
 /** The part of the room that is left to dead values at the least, so that a slab that is written anew gains something. */
 const SPARE = 1 / 16
 
-/** Values that are read ahead at once. */
-const AHEAD = 200
-const ahead = new Int32Array(AHEAD)
+/** Where the records of a page lie. */
+const ahead = new Int32Array(MAX_LIMIT)
 
 /** Marks an address, or takes the mark away. */
 const marked = (address: number): number => NOWHERE - 1 - address
@@ -111,7 +111,7 @@ export class Slabs {
    * overlap; in turn, they would be most of the time that scattered records take.
    */
   readAhead(log: number, shift: number, ordinals: readonly number[]): void {
-    const count = Math.min(ordinals.length, AHEAD)
+    const count = Math.min(ordinals.length, MAX_LIMIT)
     const share = 1 / 2 ** shift
     const within = 2 ** shift - 1
     for (let i = 0; i < count; i++) ahead[i] = this.addresses.at(log, Math.floor(ordinals[i]! * share))

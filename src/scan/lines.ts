@@ -3,7 +3,7 @@ import { Region } from '../bytes.ts'
 import type { PageOptions, RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
-  /** Batches share their memory: what is in one is good until the next one is pulled. A third faster, since fresh memory costs that much. Default false. */
+  /** Batches share their memory: what is in one is good until the next one is pulled. Up to a third faster, since fresh memory costs that much. Default false. */
   readonly reuse?: boolean
 }
 
@@ -18,18 +18,21 @@ export interface Lines {
 
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
-/** @param room memory to write into, if it is long enough */
-export function linesOf({ records, next }: RawPage, room?: Region): { readonly lines: Lines; readonly room: Region } {
-  let length = 0
-  for (const { block, at } of records) length += block.textBytes(at) + 3
-  const out = room && room.bytes.length >= length ? room : Region.room(length)
-  const { bytes } = out
-  let to = 0
-  for (const { block, at } of records) {
-    bytes[to] = OPEN
-    to = block.write(at, out, to + 1)
-    bytes[to++] = CLOSE
-    bytes[to++] = END
+/** The lines of pages, as they come. */
+export async function* linesOf(pages: AsyncIterable<RawPage>, { reuse = false }: LinesOptions): AsyncGenerator<Lines, void, undefined> {
+  let room = Region.room(0)
+  for await (const { records, next } of pages) {
+    let length = 0
+    for (const { block, at } of records) length += block.textBytes(at) + 3
+    if (!reuse || room.bytes.length < length) room = Region.room(length)
+    const { bytes } = room
+    let to = 0
+    for (const { block, at } of records) {
+      bytes[to] = OPEN
+      to = block.write(at, room, to + 1)
+      bytes[to++] = CLOSE
+      bytes[to++] = END
+    }
+    yield { bytes: room.part(0, to), count: records.length, next }
   }
-  return { lines: { bytes: out.part(0, to), count: records.length, next }, room: out }
 }

@@ -5,8 +5,9 @@
  */
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
+import { blockId } from '../layout/addresses.ts'
 import { Block } from '../layout/block.ts'
-import { blockId, type Cache, type Weighed } from '../layout/cache.ts'
+import type { Cache, Weighed } from '../layout/cache.ts'
 import { decodeHash } from '../layout/hash.ts'
 import type { Found } from '../layout/hashes.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'

@@ -2,17 +2,12 @@
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
-import { type Asset, catalogue, type LedgerClose, type Lines, type List, type PageOptions, type Trade } from '../../src/index.ts'
-import { ledgerOf } from './support.ts'
+import { catalogue, type LedgerClose, type Lines, type List, type PageOptions } from '../../src/index.ts'
+import { assetOf, ledgerOf } from './support.ts'
 
 const ledger = await ledgerOf([...generate({ ledgers: 60, seed: 5 })] as unknown as LedgerClose[])
 
 const last = async (query: List<any>): Promise<any> => (await ledger.page(query, {}, { order: 'desc', limit: 1 })).records[0]
-const assetOf = (trade: Trade, side: 'base' | 'counter'): Asset =>
-  trade[`${side}_asset_type`] === 'native'
-    ? { type: 'native' }
-    : ({ type: trade[`${side}_asset_type`], code: trade[`${side}_asset_code`], issuer: trade[`${side}_asset_issuer`] } as Asset)
-
 const trade = await last(catalogue.trades)
 const account = (await last(catalogue.effects)).account
 const [base, counter] = [assetOf(trade, 'base'), assetOf(trade, 'counter')]

@@ -131,6 +131,12 @@ export const levelBench = (options: LedgerOptions = {}): Bench => ({
   },
 })
 
+/** The asset of a side of a trade, as filters have it. */
+export const assetOf = (trade: { readonly [member: string]: unknown }, side: 'base' | 'counter'): Record<string, unknown> =>
+  trade[`${side}_asset_type`] === 'native'
+    ? { type: 'native' }
+    : { type: trade[`${side}_asset_type`], code: trade[`${side}_asset_code`], issuer: trade[`${side}_asset_issuer`] }
+
 /** A ledger in memory that holds the closes. */
 export async function ledgerOf(closes: Iterable<LedgerClose>, options: LedgerOptions = {}): Promise<Ledger> {
   const ledger = await openLedger(memory(), options)

@@ -10,7 +10,7 @@ import { queryNames } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import type { Members } from '../../adapters/testing/naive-records.ts'
 import { catalogue, type Ledger, type LedgerClose, type List, parseJson } from '../../src/index.ts'
-import { agree, codeOf, ledgerOf, written } from './support.ts'
+import { agree, assetOf, codeOf, ledgerOf, written } from './support.ts'
 
 const REAL = new URL('../../../shared/data/testnet-320.ndjson.gz', import.meta.url)
 
@@ -58,11 +58,6 @@ function samples(model: NaiveLedger, count: number): Record<string, unknown[]> {
     offer: [...spread([...traded, ...model.changes.map(({ id }) => id)], count), 2n ** 62n],
   }
 }
-
-const assetOf = (trade: Members, side: string): Members =>
-  trade[`${side}_asset_type`] === 'native'
-    ? { type: 'native' }
-    : { type: trade[`${side}_asset_type`], code: trade[`${side}_asset_code`], issuer: trade[`${side}_asset_issuer`] }
 
 /** No filter, and the pairs that were traded most, one of them by its offers too. */
 function filters(model: NaiveLedger): Members[] {

@@ -1,12 +1,11 @@
 /** `folio export`: the closes of a store as NDJSON, the input of `folio ingest` again. */
 import { createWriteStream } from 'node:fs'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import type { Ledger, LedgerRange } from '../../../src/index.ts'
 import { exitOf } from '../exit.ts'
-import { digits, type Io, note } from '../io.ts'
+import { digits, heeding, type Io, note, pour } from '../io.ts'
 import { fromOption, toOption } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
@@ -40,10 +39,10 @@ export const exportCloses = (program: Command, run: Run): Command =>
 async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
   const range = { from: from ?? ledger.head?.oldest ?? 1, to: to ?? ledger.head?.last ?? 0 }
-  const chunks = Readable.from(inChunks(io, ledger, range))
-  if (out === undefined) await pipeline(chunks, io.stdout, { end: false })
-  else if (out.endsWith('.gz')) await pipeline(chunks, createGzip(), createWriteStream(out))
-  else await pipeline(chunks, createWriteStream(out))
+  const chunks = inChunks(ledger, range)
+  if (out === undefined) await pour(io, chunks)
+  else if (out.endsWith('.gz')) await pipeline(heeding(io, chunks), createGzip(), createWriteStream(out))
+  else await pipeline(heeding(io, chunks), createWriteStream(out))
   if (io.signal.aborted) return exitOf(io.signal)
   const count = Math.max(0, range.to - range.from + 1)
   const what = count === 0 ? 'no ledgers' : `${digits(count)} ledgers, ${range.from} to ${range.to}; digest ${await ledger.digest(range)}`
@@ -52,14 +51,13 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
 }
 
 /** Many lines a write. */
-async function* inChunks(io: Io, ledger: Ledger, range: LedgerRange): AsyncGenerator<string, void, undefined> {
+async function* inChunks(ledger: Ledger, range: LedgerRange): AsyncGenerator<string, void, undefined> {
   let chunk = ''
   for await (const line of ledger.lines(range)) {
     chunk += `${line}\n`
     if (chunk.length < 1 << 18) continue
     yield chunk
     chunk = ''
-    if (io.signal.aborted) return
   }
   yield chunk
 }

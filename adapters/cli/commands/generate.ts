@@ -1,11 +1,8 @@
 /** `folio generate`: a made-up network as NDJSON. */
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { setImmediate } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type GenerateOptions, generateLines } from '../../generate/index.ts'
 import { exitOf, exits, UsageError } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { type Io, pour } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 
@@ -30,8 +27,7 @@ export const generate = (program: Command, run: Run): Command =>
 
 async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
   try {
-    // `end: false`, since standard output is not ours to close.
-    await pipeline(Readable.from(chunks(io, options)), io.stdout, { end: false })
+    await pour(io, chunks(options))
     return exitOf(io.signal)
   } catch (error) {
     // A reader that has seen enough, as head has, is no failure.
@@ -41,16 +37,14 @@ async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
   }
 }
 
-/** A few lines a write. Between them signals are heard, which writes to a file or a pipe leave no room for. */
-async function* chunks(io: Io, options: GenerateOptions): AsyncGenerator<string, void, undefined> {
+/** A few lines a write. */
+async function* chunks(options: GenerateOptions): AsyncGenerator<string, void, undefined> {
   let chunk = ''
   for (const line of generateLines(options)) {
     chunk += `${line}\n`
     if (chunk.length < 1 << 16) continue
     yield chunk
     chunk = ''
-    await setImmediate()
-    if (io.signal.aborted) return
   }
   yield chunk
 }

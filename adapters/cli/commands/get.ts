@@ -1,11 +1,9 @@
 /** `folio get`: the answer of one HTTP path, without a server; or all that a list holds, as NDJSON. */
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import type { Ledger } from '../../../src/index.ts'
+import type { Ledger, Lines } from '../../../src/index.ts'
 import { createCore, listOf } from '../../http/index.ts'
 import { exitOf, exits, logTo, UsageError } from '../exit.ts'
-import { type Io, print } from '../io.ts'
+import { type Io, pour, print } from '../io.ts'
 import { type AnswerOptions, baseUrlOption, profileOption } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
@@ -59,12 +57,10 @@ async function writeLines(io: Io, ledger: Ledger, target: string): Promise<numbe
   const list = listOf(target)
   if (!list) throw new UsageError('--ndjson is for paths that give a list')
   const { query, values, cursor, order } = list
-  const chunks = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const { bytes } of ledger.ndjson(query, values, { cursor, order })) {
-      if (io.signal.aborted) return
-      yield bytes
-    }
-  }
-  await pipeline(Readable.from(chunks()), io.stdout, { end: false })
+  await pour(io, bytesOf(ledger.ndjson(query, values, { cursor, order })))
   return exitOf(io.signal)
+}
+
+async function* bytesOf(all: AsyncIterable<Lines>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { bytes } of all) yield bytes
 }
