@@ -18,8 +18,9 @@ export class Block<R = any> extends Texts<R> {
   /** Where it is kept, and as what. */
   private home: Finishing | undefined
   private homeId = 0
-  /** The block that this one is the other face of. */
+  /** The block that this one is the other face of; and the other face of this one, once it was asked for. */
   private front: Block<R> | undefined
+  private back: Block<R> | undefined
   /** Typed records given so far, before any is kept. */
   reads = 0
 
@@ -75,11 +76,12 @@ export class Block<R = any> extends Texts<R> {
 
   /** The same records with their other face, and side columns exchanged; made without copying. */
   turned(): Block<R> {
-    return this.attach(
-      'turned',
-      () => this.makeTurned(),
-      () => TURNED_BYTES,
-    )
+    if (this.front) return this.front
+    if (this.back === undefined) {
+      this.back = this.makeTurned()
+      this.grow(TURNED_BYTES)
+    }
+    return this.back
   }
 
   /** The other face of this one. */

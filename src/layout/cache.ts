@@ -5,17 +5,18 @@
  * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
  * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
  * records hang on it.
- * Objects have two generations: a hit in the young one is one map look-up; when the young one is full, it becomes the old one, and what of the
- * old one is still used moves over.
+ * Objects have two generations: when the young one is full, it becomes the old one, and what of the old one is still used moves over. Blocks are
+ * found by their numbers (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
 import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
-import { blockId, NOWHERE, numberOf } from './addresses.ts'
+import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
 import type { Finished, Finisher, Finishing } from './finisher.ts'
 import { Hashes } from './hashes.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
+import { Whereabouts } from './whereabouts.ts'
 
 export interface Weighed {
   readonly weight: number
@@ -48,6 +49,7 @@ const GROWTH = 5
 const VIEW_BYTES = 500
 /** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
 const BRIEF = 2 ** 18
+const NEVER = Number.NEGATIVE_INFINITY
 
 export class Cache implements Finishing {
   readonly maxBytes: number
@@ -58,22 +60,26 @@ export class Cache implements Finishing {
   /** Where transactions lie by hash, as far as blocks have shown. */
   readonly hashes: Hashes
   private readonly slabs: Slabs
+  private readonly where = new Whereabouts()
   /** For objects. */
   private readonly room: number
-  private young = new Map<number | string, Weighed>()
-  private old = new Map<number | string, Weighed>()
+  private young = new Map<string, Weighed>()
+  private old = new Map<string, Weighed>()
   private youngBytes = 0
   private hotAt = HOT_AT.least
-  private turnedAt = 0
+  /** At which look-up the room for objects was full; the first time pushes nothing out. */
+  private turnedAt = NEVER
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
-    this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0, (id, region) => this.left(id, region))
+    this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0, this.where, (id, region) =>
+      this.left(id, region),
+    )
     this.hashes = new Hashes(maxBytes / HASHES)
     this.room = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
   }
 
-  get<T extends Weighed>(id: number | string): T | undefined {
+  get<T extends Weighed>(id: string): T | undefined {
     return this.counted(this.find<T>(id))
   }
 
@@ -83,7 +89,7 @@ export class Cache implements Finishing {
     return found
   }
 
-  private find<T extends Weighed>(id: number | string): T | undefined {
+  private find<T extends Weighed>(id: string): T | undefined {
     const held = this.young.get(id)
     if (held !== undefined) return held as T
     const older = this.old.get(id)
@@ -98,25 +104,33 @@ export class Cache implements Finishing {
    * @param asked how many of its records are wanted
    */
   block<R>(resource: Resource<R>, number: number, needed: number, asked: number): Block<R> | undefined {
-    const id = blockId(resource.tag, number)
-    let address = this.slabs.unmarked(resource.tag, number)
-    if (address === NOWHERE) {
-      const held = this.find<Block<R>>(id)
-      if (held !== undefined && held.count >= needed) {
+    const entry = this.where.entry(resource.tag, number)
+    if (entry === NOWHERE) return this.counted<Block<R>>(undefined)
+    let address = entry
+    if (entry < NOWHERE) {
+      const held = this.where.object(entry)
+      if (!this.where.isYoung(entry)) this.renew(entry, held)
+      if (held.count >= needed) {
         held.asked += asked
         return this.counted(held)
       }
-      address = this.slabs.find(id)
+      address = this.where.addressBeside(entry)
       if (address === NOWHERE) return this.counted<Block<R>>(undefined)
-      if (held === undefined) this.slabs.mark(id, false)
     }
-    const block = this.fromSlabs(resource, number, id, address, asked)
+    const block = this.fromSlabs(resource, number, blockId(resource.tag, number), address, asked)
     return this.counted(block.count >= needed ? block : undefined)
   }
 
-  /** Reads ahead what records of a log are found by, where they lie in the slabs alone. */
-  readAhead(resource: Resource<any>, ordinals: readonly number[]): void {
-    this.slabs.readAhead(resource.tag, resource.shift, ordinals)
+  private renew(entry: number, object: Block): void {
+    this.where.makeYoung(entry)
+    this.grew(object.weight)
+  }
+
+  /** Reads ahead what records of a log are found by. */
+  readAhead({ tag, shift }: Resource<any>, ordinals: readonly number[]): void {
+    const found = this.where.entries(tag, shift, ordinals)
+    this.slabs.readAhead(found, ordinals, (1 << shift) - 1)
+    this.where.readAhead(found, ordinals, (1 << shift) - 1)
   }
 
   private fromSlabs<R>(resource: Resource<R>, number: number, id: number, address: number, wanted: number): Block<R> {
@@ -135,8 +149,8 @@ export class Cache implements Finishing {
 
   /** Objects that lie in a slab go with it: it would live as long as they do. */
   private left(id: number, region: Region): void {
-    const held = this.young.get(id) ?? this.old.get(id)
-    if (held instanceof Block && held.region === region) this.delete(id)
+    const entry = this.where.entryOf(id)
+    if (entry < NOWHERE && this.where.object(entry).region === region) this.removeObject(id)
   }
 
   private at<R>(resource: Resource<R>, number: number, id: number, address: number): Block<R> {
@@ -178,7 +192,7 @@ export class Cache implements Finishing {
 
   /** True where a block is at hand, though perhaps an older self of it. */
   has(id: number): boolean {
-    return this.young.has(id) || this.old.has(id) || this.slabs.find(id) !== NOWHERE
+    return this.where.entryOf(id) !== NOWHERE
   }
 
   /** Keeps a block that came from the store. */
@@ -199,14 +213,22 @@ export class Cache implements Finishing {
     this.putKept(blockId(resource.tag, number), block)
   }
 
-  /** **Invariant:** of what the slabs hold, all that is an object is marked; so for the rest no object is looked for. */
   private putKept(id: number, block: Block): void {
-    this.slabs.mark(id, true)
+    if (!canBeFound(id)) return
+    this.removeObject(id)
     block.grew = (bytes) => this.grew(bytes)
-    this.put(id, block.keptBy(this, id))
+    this.where.add(id, block.keptBy(this, id))
+    this.grew(block.weight)
   }
 
-  put(id: number | string, value: Weighed): void {
+  private removeObject(id: number): void {
+    const entry = this.where.entryOf(id)
+    if (entry >= NOWHERE) return
+    if (this.where.isYoung(entry)) this.youngBytes -= this.where.object(entry).weight
+    this.where.remove(entry)
+  }
+
+  put(id: string, value: Weighed): void {
     const before = this.young.get(id)
     if (before !== undefined) this.youngBytes -= before.weight
     else this.old.delete(id)
@@ -221,13 +243,6 @@ export class Cache implements Finishing {
     if (this.youngBytes * 2 > this.room) this.turn()
   }
 
-  delete(id: number | string): void {
-    const before = this.young.get(id)
-    if (before !== undefined) this.youngBytes -= before.weight
-    this.young.delete(id)
-    this.old.delete(id)
-  }
-
   clear(): void {
     this.edition++
     this.slabs.clear()
@@ -235,15 +250,17 @@ export class Cache implements Finishing {
     this.young.clear()
     this.old.clear()
     this.youngBytes = 0
+    this.turnedAt = NEVER
   }
 
   private turn(): void {
     const lookUps = this.hits + this.misses
-    const brief = this.old.size > 0 && lookUps - this.turnedAt < BRIEF
+    const brief = lookUps - this.turnedAt < BRIEF
     this.hotAt = brief ? Math.min(HOT_AT.most, this.hotAt * 2) : Math.max(HOT_AT.least, this.hotAt / 2)
     this.turnedAt = lookUps
     this.old = this.young
     this.young = new Map()
+    this.where.turn()
     this.youngBytes = 0
   }
 }

@@ -123,6 +123,11 @@ export class Shape<R> extends Holder {
     return start + this.length
   }
 
+  /** Reads what a record is found by, so that it is at hand soon. */
+  touch(at: number): number {
+    return this.bytes[this.cell(0, at)]!
+  }
+
   /** A number of the table. */
   protected number(at: number): number {
     const { bytes } = this

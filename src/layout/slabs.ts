@@ -9,8 +9,9 @@
  */
 import { Region } from '../bytes.ts'
 import { MAX_LIMIT } from '../params.ts'
-import { Addresses, canBeFound, NOWHERE } from './addresses.ts'
+import { canBeFound, NOWHERE } from './addresses.ts'
 import { COLUMNS, FINISHED_FIXED } from './row.ts'
+import { Whereabouts } from './whereabouts.ts'
 
 /** Slabs are this long; of large caches up to eight times, since each is some objects that every look-up in it needs. */
 export const SLAB_BYTES = 2 ** 20
@@ -26,12 +27,6 @@ const LONGEST = SLAB_BYTES / 8
 export const MAX_PAYLOAD = LONGEST - HEADER - 4
 /** The part of the room that is left to dead values at the least, so that a slab that is written anew gains something. */
 const SPARE = 1 / 16
-
-/** Where the records of a page lie. */
-const ahead = new Int32Array(MAX_LIMIT)
-
-/** Marks an address, or takes the mark away. */
-const marked = (address: number): number => NOWHERE - 1 - address
 
 /** Where the least number of a list is. */
 function leastOf(list: readonly number[]): number {
@@ -61,7 +56,7 @@ export class Slabs {
   /** When each slab was begun, as a count. */
   private readonly begun: number[] = []
   private slabsBegun = 0
-  private readonly addresses = new Addresses()
+  private readonly where: Whereabouts
   private readonly left: (id: number, region: Region) => void
   /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
   touched = 0
@@ -73,8 +68,12 @@ export class Slabs {
   /** How often what was asked for was halved. */
   private epoch = 0
 
-  /** @param left is told of every value, found or not, that lies in a slab that is given up */
-  constructor(maxBytes: number, left: (id: number, region: Region) => void = () => {}) {
+  /**
+   * @param where keeps the addresses
+   * @param left is told of every value, found or not, that lies in a slab that is given up
+   */
+  constructor(maxBytes: number, where = new Whereabouts(), left: (id: number, region: Region) => void = () => {}) {
+    this.where = where
     this.left = left
     let times = 1
     while (times < MOST.times && maxBytes > MOST.slabs * times * SLAB_BYTES) times *= 2
@@ -91,36 +90,23 @@ export class Slabs {
 
   /** The address of a value, or {@link NOWHERE}; good until the next value is put. */
   find(id: number): number {
-    const address = this.addresses.get(id)
-    return address < NOWHERE ? marked(address) : address
-  }
-
-  /** As {@link find}, but {@link NOWHERE} for values that are marked. */
-  unmarked(log: number, number: number): number {
-    return Math.max(NOWHERE, this.addresses.at(log, number))
-  }
-
-  /** Notes that something better is at hand than the value, or that it is no more. */
-  mark(id: number, on: boolean): void {
-    const address = this.find(id)
-    if (address !== NOWHERE) this.addresses.set(id, on ? marked(address) : address)
+    return this.where.find(id)
   }
 
   /**
-   * Reads ahead in values that are not marked: touches what a look-up of each record begins with, in a loop so short that the waits for memory
-   * overlap; in turn, they would be most of the time that scattered records take.
+   * Touches what a look-up of each record begins with, in a loop so short that the waits for memory overlap; in turn, they would be most of the
+   * time that scattered records take.
+   * @param found the addresses of the blocks that they are in; negative ones are passed over
+   * @param within the bits of an ordinal that say which record of a block it is
    */
-  readAhead(log: number, shift: number, ordinals: readonly number[]): void {
+  readAhead(found: Int32Array, ordinals: readonly number[], within: number): void {
     const count = Math.min(ordinals.length, MAX_LIMIT)
-    const share = 1 / 2 ** shift
-    const within = 2 ** shift - 1
-    for (let i = 0; i < count; i++) ahead[i] = this.addresses.at(log, Math.floor(ordinals[i]! * share))
     const { regions, bits } = this
     const inside = 2 ** bits - 1
     const last = this.slabBytes - 1
     let touched = 0
     for (let i = 0; i < count; i++) {
-      const address = ahead[i]!
+      const address = found[i]!
       if (address < 0) continue
       const { bytes } = regions[address >>> bits]!
       const start = (address & inside) * 4
@@ -163,7 +149,7 @@ export class Slabs {
   }
 
   private tick(): void {
-    if (++this.lookUps < Math.max(EPOCH.least, EPOCH.each * this.addresses.size)) return
+    if (++this.lookUps < Math.max(EPOCH.least, EPOCH.each * this.where.size)) return
     this.lookUps = 0
     this.epoch = (this.epoch + 1) % 65536
   }
@@ -187,7 +173,7 @@ export class Slabs {
     view.setUint16(at + 10, this.epoch, true)
     view.setFloat64(at + 12, id, true)
     this.used[this.current] = at + sizeOf(end - at - HEADER)
-    this.addresses.set(id, this.address(at))
+    this.where.set(id, this.address(at))
     this.count(this.current, sizeOf(end - at - HEADER))
   }
 
@@ -206,15 +192,16 @@ export class Slabs {
     const address = this.find(id)
     if (address === NOWHERE) return
     this.count(address >>> this.bits, -sizeOf(this.end(address) - this.start(address)))
-    this.addresses.delete(id)
+    this.where.delete(id)
   }
 
+  /** Forgets every value, and with them where any block is. */
   clear(): void {
+    this.where.clear()
     this.regions.length = 0
     this.used.length = 0
     this.liveIn.length = 0
     this.begun.length = 0
-    this.addresses.clear()
     this.current = -1
     this.live = 0
   }
@@ -262,7 +249,7 @@ export class Slabs {
       this.left(id, region)
       if (this.find(id) === this.address(at)) {
         found.push(at)
-        this.addresses.delete(id)
+        this.where.delete(id)
         this.count(this.current, -size)
       }
       at += size

@@ -92,7 +92,7 @@ describe('a read', () => {
     third.block(operations, 3)
     third.block(operations, 4)
     third.block(operations, 5)
-    expect(small.get(2 * 64 + operations.tag)).toBeUndefined()
+    expect(small.has(2 * 64 + operations.tag)).toBe(false)
   })
 
   test('of records takes each block once, and of a late store all in one call', async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Region } from '../../../src/bytes.ts'
 import { NOWHERE } from '../../../src/layout/addresses.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
+import { Whereabouts } from '../../../src/layout/whereabouts.ts'
 
 /** A payload of so many bytes that says which one it is. */
 function payload(id: number, length: number): Uint8Array {
@@ -49,41 +50,20 @@ describe('slabs', () => {
     expect(slabs.hasRoom(3.5 * SLAB_BYTES - 110)).toBe(false)
   })
 
-  test('find what is marked, but for who asks for what is not; what is put anew has no mark', () => {
-    const slabs = new Slabs(4 * SLAB_BYTES)
-    for (const id of [3, 67]) put(slabs, id, payload(id, 10))
-    const [first, second] = [slabs.find(3), slabs.find(67)]
-    slabs.mark(67, true)
-    slabs.mark(131, true)
-    expect([slabs.unmarked(3, 0), slabs.unmarked(3, 1), slabs.unmarked(3, 2)]).toEqual([first, NOWHERE, NOWHERE])
-    expect([slabs.find(3), slabs.find(67), slabs.find(131)]).toEqual([first, second, NOWHERE])
-    same(held(slabs, 67), payload(67, 10))
-    slabs.mark(67, true)
-    slabs.mark(67, false)
-    expect(slabs.unmarked(3, 1)).toBe(second)
-    slabs.mark(67, true)
-    put(slabs, 67, payload(67, 20))
-    expect(slabs.unmarked(3, 1)).toBe(slabs.find(67))
-    // Where it lies first of all, the mark is not taken for nowhere.
-    slabs.mark(3, true)
-    expect([slabs.find(3), slabs.unmarked(3, 0)]).toEqual([first, NOWHERE])
-  })
-
   test('are read ahead wherever records may lie', () => {
-    const slabs = new Slabs(4 * SLAB_BYTES)
+    const where = new Whereabouts()
+    const slabs = new Slabs(4 * SLAB_BYTES, where)
     // Up to the very end of a slab, and more than are read at once.
     for (let n = 0; n < 8; n++) put(slabs, n * 64 + 4, payload(n, n === 7 ? 4 : EIGHTH))
-    slabs.mark(64 + 4, true)
     const ordinals = Array.from({ length: 300 }, (_, i) => i * 32 + 31)
-    slabs.readAhead(4, 5, ordinals)
-    const touched = [0, 1, 2, 9].map((block) => {
-      slabs.readAhead(4, 5, [block * 32 + 31])
+    const readAhead = (log: number, all: number[]): number => {
+      slabs.readAhead(where.entries(log, 5, all), all, 31)
       return slabs.touched
-    })
+    }
+    readAhead(4, ordinals)
     // How long the payload is, its first byte, and one of its row: the same, so that they cancel out.
-    expect(touched).toEqual([EIGHTH & 255, 0, EIGHTH & 255, 0])
-    slabs.readAhead(5, 5, [1, 2 ** 40])
-    expect(slabs.touched).toBe(0)
+    expect([0, 1, 2, 9].map((block) => readAhead(4, [block * 32 + 31]))).toEqual([EIGHTH & 255, EIGHTH & 255, EIGHTH & 255, 0])
+    expect(readAhead(5, [1, 2 ** 40])).toBe(0)
   })
 
   test('are longer where there is much room', () => {
