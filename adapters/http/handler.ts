@@ -10,6 +10,7 @@ import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { limits } from './limits.ts'
+import { Listing, Listings } from './listings.ts'
 import {
   type Answer,
   type CoreRequest,
@@ -28,7 +29,7 @@ import {
 import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
-import { fillPath, filterText, PAGE_TAIL, pageHead } from './page.ts'
+import { type Asked, PAGE_TAIL, pageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
@@ -72,6 +73,7 @@ class HttpCore {
   private readonly renderers: Renderers
   private readonly sink = new Sink(PASSED)
   private readonly counters = new Counters()
+  private readonly listings = new Listings()
   readonly streams: Streams
   private document: { readonly base: string; readonly body: Uint8Array } | undefined
 
@@ -99,6 +101,11 @@ class HttpCore {
     if (method === 'OPTIONS') return this.preflight(request)
     if (method !== 'GET' && method !== 'HEAD') throw new ProblemError({ name: 'method_not_allowed' })
     if (request.target.length > this.maxTargetBytes) throw new ProblemError({ name: 'uri_too_long' })
+    const known = this.listings.find(request.target)
+    if (known) {
+      const form = negotiate(request.header('accept'), known.listing.query.live)
+      if (form === 'hal' || form === 'json') return this.answerPage(request, known.listing, known.asked, form, this.rendererFor(request))
+    }
     const target = parseTarget(request.target)
     const found = match(target.path)
     if (!found) throw new ProblemError({ name: 'not_found', detail: 'There is nothing at this path.' })
@@ -112,13 +119,14 @@ class HttpCore {
       : this.answerList(request, route.query, found, target, form, renderer)
   }
 
-  private baseFor(request: CoreRequest, target: Target): string {
+  private baseFor(request: CoreRequest, target?: Target): string {
     if (this.baseUrl !== undefined) return this.baseUrl
-    const { scheme = request.scheme ?? 'http', authority } = target
+    const { scheme = request.scheme ?? 'http', authority } = target ?? {}
     return baseOf({ scheme, authority, mount: request.mount ?? '', header: (name) => request.header(name) }, this.trustProxy)
   }
 
-  private rendererFor(request: CoreRequest, target: Target): Renderer {
+  /** @param target where it may be absolute */
+  private rendererFor(request: CoreRequest, target?: Target): Renderer {
     return this.renderers.for(this.baseFor(request, target))
   }
 
@@ -155,12 +163,17 @@ class HttpCore {
     const values = listValues(query, params, text)
     if (form === 'stream')
       return this.answerStream(request, { query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
-    return after(this.ledger.read(query, values, asked), (page: RawPage) => {
-      const listing = `${renderer.base}${fillPath(query.path, values)}?${filterText(query.filters, values)}`
+    const listing = new Listing(query, values)
+    this.listings.keep(request.target, listing)
+    return this.answerPage(request, listing, asked, form, renderer)
+  }
+
+  private answerPage(request: CoreRequest, listing: Listing, asked: Asked, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
+    return after(this.ledger.read(listing.query, listing.values, asked), (page: RawPage) => {
       const tag = tagOf(form, renderer)
       const { sink } = this
       const body = collect(sink, () => {
-        const head = pageHead(listing, asked, page, this.ledger.head?.oldest ?? 0)
+        const head = pageHead(`${renderer.base}${listing.link}`, asked, page, this.ledger.head?.oldest ?? 0)
         const start = sink.ascii(head)
         // What is around records follows from them and from the URL, which is what a tag belongs to; around none it also tells how far history reaches.
         if (page.records.length === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))

@@ -3,7 +3,7 @@
  * **Invariants:** the three links carry the path, the filters in declared order, then cursor, limit and order, always; everything in them
  * is percent-encoded, so that JSON has nothing to escape.
  */
-import { type Filters, type Order, pathNames, type RawPage } from '../../src/index.ts'
+import { type List, type Order, pathNames, type RawPage } from '../../src/index.ts'
 
 /** A page as it was asked for, every part checked. */
 export interface Asked {
@@ -13,16 +13,13 @@ export interface Asked {
   readonly order: Order
 }
 
-/** A path template filled in. */
-export function fillPath(template: string, values: Readonly<Record<string, unknown>>): string {
-  let path = template
-  for (const name of pathNames(template)) path = path.replace(`{${name}}`, () => encodeURIComponent(String(values[name])))
-  return path
-}
+type Values = Readonly<Record<string, unknown>>
 
-/** The filters as the start of a query string, an ampersand behind each. */
-export function filterText(filters: Filters<any, any> | undefined, values: Readonly<Record<string, unknown>>): string {
-  let text = ''
+/** The path of a list with its parameters filled in, a question mark, and its filters, an ampersand behind each. */
+export function linkOf({ path, filters }: List<any>, values: Values): string {
+  let text = path
+  for (const name of pathNames(path)) text = text.replace(`{${name}}`, () => encodeURIComponent(String(values[name])))
+  text += '?'
   if (filters) for (const [name, value] of Object.entries(filters.format(values))) text += `${name}=${encodeURIComponent(value)}&`
   return text
 }
