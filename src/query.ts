@@ -75,10 +75,15 @@ export interface Filters<R, F> {
   parse(text: (name: string) => string): F
   /** Writes the filters back, for links. */
   format(values: F): Readonly<Record<string, string>>
-  /** The posting lists that must all hold a record. @throws BAD_REQUEST for typed values that no text could have given */
-  lists(values: F): Iterable<readonly [index: Index<R>, key: readonly Element[]]>
-  /** The view the filter asks for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
-  facing(values: F): 'lesser' | 'greater' | undefined
+  /** What the filters pick of a list. @throws BAD_REQUEST for typed values that no text could have given */
+  pick(values: F): Picked<R>
+}
+
+export interface Picked<R> {
+  /** The posting lists that must all hold a record. */
+  readonly lists: readonly (readonly [index: Index<R>, key: readonly Element[]])[]
+  /** The view that is asked for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
+  readonly facing: 'lesser' | 'greater' | undefined
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

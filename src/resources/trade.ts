@@ -3,6 +3,7 @@ import { compareTexts } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
+import type { Element } from '../tuple.ts'
 import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
@@ -216,13 +217,12 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
     if (filter.offer_id !== undefined) out['offer_id'] = String(filter.offer_id)
     return out
   },
-  *lists(filter) {
+  pick(filter) {
+    const lists: [Index<Trade>, readonly Element[]][] = []
     const pair = pairOf(filter)
-    if (pair) yield [tradesByPair, pairKey(...pair)]
-    if (filter.offer_id !== undefined) yield [tradesByOffer, [params.offer.check(filter.offer_id, 'offer_id')]]
-  },
-  facing(filter) {
-    const pair = pairOf(filter)
-    return pair && pair[0] !== pair[1] ? (compareTexts(...pair) < 0 ? 'lesser' : 'greater') : undefined
+    if (pair) lists.push([tradesByPair, pairKey(...pair)])
+    if (filter.offer_id !== undefined) lists.push([tradesByOffer, [params.offer.check(filter.offer_id, 'offer_id')]])
+    const facing = pair && pair[0] !== pair[1] ? (compareTexts(...pair) < 0 ? 'lesser' : 'greater') : undefined
+    return { lists, facing }
   },
 }

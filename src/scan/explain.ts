@@ -27,7 +27,7 @@ export function explainPage(reader: Reader, query: List<any>, values: Values, op
   const own = query.by?.column
   if (query.of === offers) reads.push('scan of the book')
   if (query.by) reads.push(`list ${query.by.name} of ${query.of.name}`)
-  for (const [index] of query.filters?.lists(values) ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
+  for (const [index] of query.filters?.pick(values).lists ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
   if (reads.length === 0) reads.push(`log of ${query.of.name}`)
   for (const name of pathNames(query.path)) if (name !== own && query.of !== offers) reads.push(`within ${name}`)
   return { path: query.path, reads, records: records.length, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }

@@ -89,7 +89,7 @@ function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | 
   const ordinals = resolved.list.take(cut, limit, reverse)
   if (ordinals.length === 0) resolved.check()
   const places = reader.places(query.of, ordinals)
-  const facing = query.filters?.facing(values)
+  const { facing } = resolved
   return facing ? facedAs(places, facing === 'lesser') : places
 }
 

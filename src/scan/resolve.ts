@@ -28,6 +28,8 @@ export function checkValues(query: One<any> | List<any>, values: Values): Values
 export interface Resolved {
   readonly list: OrdinalList
   readonly span: Span
+  /** The face of the records that is asked for, if any. */
+  readonly facing: 'lesser' | 'greater' | undefined
   /**
    * To be called where nothing was found, or is refused for what lies in the store: what has records exists, and need not be looked up.
    * @throws NOT_FOUND where the path names what does not exist
@@ -40,7 +42,7 @@ const notFound = (what: string, value: unknown): FolioError => new FolioError('N
 /** @throws GONE_BEFORE_HISTORY, BAD_REQUEST */
 export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
   // Filters are checked before anything is looked up: a malformed request is that, whatever its path names.
-  const filters = query.filters ? [...query.filters.lists(values)] : []
+  const picked = query.filters?.pick(values)
   const lists: OrdinalList[] = []
   let span = everything(reader, query.of)
   let parent: { what: string; value: unknown; exists: () => boolean } | undefined
@@ -56,7 +58,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
     }
   }
   if (query.by && query.by.column === undefined) lists.push(posting(reader, query.by, []))
-  for (const [index, key] of filters) lists.push(posting(reader, index, key))
+  if (picked) for (const [index, key] of picked.lists) lists.push(posting(reader, index, key))
   const list = lists.length === 0 ? wholeLog : common(lists)
 
   const check = (): void => {
@@ -64,7 +66,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
     if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0)
       throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
   }
-  return { list, span, check }
+  return { list, span, facing: picked?.facing, check }
 }
 
 /** The span of a parent that holds the records, and whether that parent exists. */

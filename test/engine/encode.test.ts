@@ -239,21 +239,21 @@ describe('a trade', () => {
       offer_id: '12',
     })
     expect(tradeFilters.format({})).toEqual({})
-    expect([...tradeFilters.lists({})]).toEqual([])
-    expect([...tradeFilters.lists({ base: usd, counter: native, offer_id: 12n })]).toEqual([
+    expect(tradeFilters.pick({})).toEqual({ lists: [], facing: undefined })
+    expect(tradeFilters.pick({ base: usd, counter: native, offer_id: 12n }).lists).toEqual([
       [tradesByPair, [USD, 'native']],
       [tradesByOffer, [12n]],
     ])
-    expect([tradeFilters.facing({ base: usd, counter: native }), tradeFilters.facing({ base: native, counter: usd })]).toEqual([
+    expect([tradeFilters.pick({ base: usd, counter: native }).facing, tradeFilters.pick({ base: native, counter: usd }).facing]).toEqual([
       'lesser',
       'greater',
     ])
-    expect(tradeFilters.facing({ base: native, counter: native })).toBeUndefined()
-    expect(tradeFilters.facing({})).toBeUndefined()
+    expect(tradeFilters.pick({ base: native, counter: native }).facing).toBeUndefined()
+    expect(tradeFilters.pick({}).facing).toBeUndefined()
     const byOffer = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'offer_id' }) })
     expect(() => query('offer_id=x')).toThrow(byOffer)
-    expect(() => [...tradeFilters.lists({ offer_id: -1n })]).toThrow(byOffer)
-    expect(() => [...tradeFilters.lists({ base: { ...usd, issuer: '' }, counter: native })]).toThrow(
+    expect(() => tradeFilters.pick({ offer_id: -1n })).toThrow(byOffer)
+    expect(() => tradeFilters.pick({ base: { ...usd, issuer: '' }, counter: native })).toThrow(
       expect.objectContaining({ fields: { field: 'base_asset_issuer', reason: 'the account id of the issuer' } }),
     )
   })
