@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
-import { MAX_PAYLOAD, SLAB_BYTES } from '../../../src/layout/slabs.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/layout/slabs.ts'
+import type { Whereabouts } from '../../../src/layout/whereabouts.ts'
 import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
 
 const weighing = (weight: number) => ({ weight })
@@ -164,6 +165,36 @@ describe('blocks in the cache', () => {
     Object.assign(cache, { hotAt: 1000 })
     const again = cache.block(coins, 5, 3, 1)!
     expect([again === hot, again.isHot, textOf(again, 2)]).toEqual([false, false, textOf(hot, 2)])
+  })
+
+  test('that are objects alone and lack records are not at hand', () => {
+    const cache = cacheOf(8)
+    cache.putBlock(coins, 5, blockOf(coins, rows(1)))
+    expect([cache.block(coins, 5, 2, 1), cache.misses, cache.block(coins, 5, 1, 1)?.count]).toEqual([undefined, 1, 1])
+  })
+
+  test('of numbers that cannot be found are not kept', () => {
+    const cache = cacheOf(8)
+    for (const number of [2 ** 32, 2 ** 32 + 5]) {
+      cache.putBlock(coins, number, blockOf(coins, rows(1)))
+      cache.keep(coins, number, blockOf(coins, rows(1)))
+      expect([cache.block(coins, number, 1, 1), cache.has(id(number)), cache.has(id(number % 2 ** 32))]).toEqual([undefined, false, false])
+    }
+  })
+
+  test('are read ahead where records of them are, as bytes and as objects', () => {
+    const cache = cacheOf(8)
+    const { slabs, where } = cache as unknown as { slabs: Slabs; where: Whereabouts }
+    const of = resource(true, 'a')
+    cache.keep(of, 5, blockOf(of, rows(3)))
+    const asked: number[] = []
+    cache.putBlock(of, 6, Object.assign(blockOf(of, rows(3)), { touch: (at: number) => asked.push(at) }))
+    const page = [5 * 16 + 2, 6 * 16 + 1]
+    slabs.readAhead(where.entries(of.tag, of.shift, page), page, 15)
+    const bytes = slabs.touched
+    slabs.touched = -1
+    cache.readAhead(of, page)
+    expect([slabs.touched, asked]).toEqual([bytes, [1]])
   })
 
   test('weigh what they hold, once, while they are young', () => {

@@ -120,19 +120,41 @@ describe('where blocks are', () => {
     )
   })
 
-  test('lets rows of objects be read ahead, and those alone', () => {
+  test('of an object that was taken away is nothing to a turn', () => {
     const where = new Whereabouts()
-    const block = blockOf(
-      sided,
-      Array.from({ length: 3 }, (_, at) => row(7, at, 1, ['a', 'b'], `"value":"${at}"`)),
-    )
-    where.add(blockId(LOG, 1), block)
+    const ids = [0, 1, 2].map((n) => blockId(LOG, n))
+    for (const id of ids) where.add(id, object(`${id}`))
+    where.remove(where.entryOf(ids[1]!))
+    where.turn()
+    where.turn()
+    const again = [3, 4, 5, 6].map((n) => blockId(LOG, n))
+    for (const id of again) where.add(id, object(`${id}`))
+    // Each in a slot of its own.
+    expect(new Set(again.map((id) => where.entryOf(id))).size).toBe(4)
+    expect(again.map((id) => where.object(where.entryOf(id)))).toEqual(again.map((id) => object(`${id}`)))
+  })
+
+  test('lets rows of objects be read ahead, and those alone, for as many records as a page has', () => {
+    const where = new Whereabouts()
+    const asked: number[] = []
+    const touch = (at: number): number => {
+      asked.push(at)
+      return 1 << at
+    }
+    where.add(blockId(LOG, 1), { touch } as unknown as Block)
     where.set(blockId(LOG, 2), 9)
     const touched = (ordinals: number[]): number => {
       where.readAhead(where.entries(LOG, 4, ordinals), ordinals, 15)
       return where.touched
     }
-    expect([touched([0, 33]), touched([16, 33, 18])]).toEqual([0, block.touch(0) ^ block.touch(2)])
-    expect(touched(Array.from({ length: 300 }, () => 16))).toBe(0)
+    expect([touched([0, 33]), touched([16, 33, 18]), asked.splice(0)]).toEqual([0, 1 | 4, [0, 2]])
+    touched(Array.from({ length: 300 }, () => 19))
+    expect(asked).toEqual(Array(200).fill(3))
+  })
+
+  test('lets a block say where the row of a record is', () => {
+    const rows = Array.from({ length: 3 }, (_, at) => row(7, at, 1, ['a', 'b'], `"value":"${at}"`, `"other":${at}`))
+    const block = blockOf(sided, rows)
+    expect([block.touch(0), block.touch(2)].every((byte) => byte >= 0 && byte < 256)).toBe(true)
   })
 })
