@@ -4,7 +4,7 @@ import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/layout/slabs.ts'
 import type { Whereabouts } from '../../../src/layout/whereabouts.ts'
-import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
+import { blockOf, finisher, resource, row, sent, sided, textOf } from './support.ts'
 
 const weighing = (weight: number) => ({ weight })
 
@@ -188,8 +188,8 @@ describe('blocks in the cache', () => {
     const of = resource(true, 'a')
     cache.keep(of, 5, blockOf(of, rows(3)))
     const asked: number[] = []
-    cache.putBlock(of, 6, Object.assign(blockOf(of, rows(3)), { touch: (at: number) => asked.push(at) }))
-    const page = [5 * 16 + 2, 6 * 16 + 1]
+    cache.putBlock(of, 7, Object.assign(blockOf(of, rows(3)), { touch: (at: number) => asked.push(at) }))
+    const page = [5 * 16 + 2, 7 * 16 + 1]
     slabs.readAhead(where.entries(of.tag, of.shift, page), page, 15)
     const bytes = slabs.touched
     slabs.touched = -1
@@ -297,6 +297,18 @@ describe('blocks in the cache', () => {
     const hot = anew.block(coins, 5, 4, 63)!
     const back = hot.finishedBy(alice)!
     expect([hot.isHot, back.isHot, back.finisher, anew.block(coins, 5, 4, 1) === back]).toEqual([true, true, 1, true])
+  })
+
+  test('with another face are finished with both, and the other face of that is the one it is of', () => {
+    const cache = cacheOf(8)
+    const two = Array.from({ length: 4 }, (_, at) => row(7, at, 1, ['a', 'b'], `"value":"${at}"`, `"other":"${at}"`))
+    const block = blockOf(sided, two)
+    const back = block.turned()
+    expect([back.turned() === block, block.turned() === back, textOf(back, 2)]).toEqual([true, true, '"other":"2"'])
+    cache.keep(sided, 5, block)
+    expect(cache.block(sided, 5, 4, 1)!.turned().finishedBy(alice)).toBeUndefined()
+    const done = cache.block(sided, 5, 4, 1)!.turned().finishedBy(alice)!
+    expect([done.finisher, sent(done, 2), sent(done.turned(), 2)]).toEqual([1, 'alice: "other":"2";', 'alice: "value":"2";'])
   })
 
   test('that were read before others took their place are not finished', () => {
