@@ -286,3 +286,18 @@ describe('a block of records with two faces', () => {
     expect(turned.sum).not.toBe(block.sum)
   })
 })
+
+test('values about as long as a code of one byte can say are read whole, as text and as members', () => {
+  // Each value comes once, so that it stands in its body; up to 66 characters are sure to fit, whatever they are.
+  const values = [0, 1, 65, 66, 67, 199, 200, 256].flatMap((length, at) => ['a', 'é', '€'].map((one) => one.repeat(length) + at))
+  const texts = values.map((value) => `"value":"${value}"`)
+  const block = blockOf(
+    bare,
+    texts.map((text, at) => row(7, at, 0, [], text)),
+  )
+  for (const [at, value] of values.entries()) {
+    expect(textOf(block, at)).toBe(texts[at])
+    expect(block.members(at)).toEqual({ value })
+    if (value.startsWith('a')) expect(block.made(at)).toEqual({ value })
+  }
+})
