@@ -16,7 +16,7 @@ import { eachFiling } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { Unfiled } from '../scan/unfiled.ts'
+import { type Filing, listId, Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
@@ -35,13 +35,6 @@ export interface WrittenBlock {
   readonly resource: Resource<any>
   readonly number: number
   readonly block: Block
-}
-
-/** A record to be filed under a key. */
-interface Filing {
-  readonly index: Index<any>
-  readonly key: readonly Element[]
-  readonly ordinal: number
 }
 
 /** An offer that a draft changes. */
@@ -63,13 +56,13 @@ export class Draft {
   /** True while lists are being filed, and for ever where that failed: then the head is ahead of its lists, and nothing may be written. */
   filing = false
   /** The posting lists that were filed, as they will be. */
-  readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; edge: PostingEdge }>()
+  readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; readonly edge: PostingEdge }>()
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
   private readonly before: Unfiled
   /** Of the ledgers added, since the last time that lists were filed. */
-  private filings: Filing[] = []
+  private added = new Unfiled()
   private readonly fileEvery: number
   private readonly counts: number[]
   private readonly writes: Write[] = []
@@ -129,7 +122,7 @@ export class Draft {
     }
     for (const { resource, row, input } of close.rows) {
       const own = this.counts[resource.tag]!
-      eachFiling(resource, input, row.sides, (index, key) => this.filings.push({ index, key, ordinal: own }))
+      eachFiling(resource, input, row.sides, (index, key) => this.added.add(index, key, own))
       this.push(resource, row)
     }
     let top = BigInt(this.head.topOffer)
@@ -171,33 +164,33 @@ export class Draft {
   /** Files everything that waits into the posting lists. */
   private async file(store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
     this.filing = true
-    const waiting = this.waiting(this.before.copy())
-    const unknown: { readonly id: string; readonly index: Index<any>; readonly key: readonly Element[]; readonly at: Uint8Array }[] = []
-    for (const [id, { index, key }] of waiting.lists) {
-      if (this.edges.has(id)) continue
-      const edge = cachedEdge(id)
-      if (edge) this.edges.set(id, { index, key, edge })
-      else unknown.push({ id, index, key, at: postingKey(index.tag, key) })
+    const waiting = this.filed ? this.added : this.before.with(this.added)
+    const lists: { readonly id: string; readonly filing: Filing; edge: PostingEdge | undefined }[] = []
+    for (const filing of waiting.all()) {
+      const id = listId(filing.index.tag, filing.key)
+      lists.push({ id, filing, edge: this.edges.get(id)?.edge ?? cachedEdge(id) })
     }
-    const values = unknown.length > 0 ? await store.getMany(unknown.map(({ at }) => at)) : []
-    for (const [i, { id, index, key, at }] of unknown.entries()) {
-      const value = values[i]
-      this.edges.set(id, { index, key, edge: value ? decodeEdge(unseal(at, value), at) : PostingEdge.empty })
+    const unknown = lists.filter(({ edge }) => edge === undefined)
+    const keys = unknown.map(({ filing: { index, key } }) => postingKey(index.tag, key))
+    const values = keys.length > 0 ? await store.getMany(keys) : []
+    for (const [i, list] of unknown.entries()) {
+      const [key, value] = [keys[i]!, values[i]]
+      list.edge = value ? decodeEdge(unseal(key, value), key) : PostingEdge.empty
     }
-    for (const [id, { index, key, ordinals }] of waiting.lists) {
-      const held = this.edges.get(id)!
-      held.edge = appendTo(held.edge, index, key, ordinals, this.writes)
+    for (const { id, filing, edge } of lists) {
+      const { index, key, ordinals } = filing
+      this.edges.set(id, { index, key, edge: appendTo(edge!, index, key, ordinals, this.writes) })
     }
-    this.filings = []
+    this.added = new Unfiled()
     this.filed = true
     this.filing = false
   }
 
   /** What waits to be filed after this draft, where `before` waited before it: that is added to, and not to be used any more. */
   waiting(before: Unfiled): Unfiled {
-    const all = this.filed ? new Unfiled() : before
-    for (const { index, key, ordinal } of this.filings) all.add(index, key, ordinal)
-    return all
+    if (this.filed) return this.added
+    before.take(this.added)
+    return before
   }
 
   /** Everything to write, the head last; call once, when no further ledger is to be added. */

@@ -25,7 +25,7 @@ export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: 
 /** What files the ordinals below `bound` (counts of every log) in the store's lists. */
 export function fileLists(reader: Reader, waiting: Unfiled, bound: readonly number[]): Write[] {
   const writes: Write[] = []
-  for (const { index, key, ordinals } of waiting.lists.values()) {
+  for (const { index, key, ordinals } of waiting.all()) {
     const due = ordinals.filter((ordinal) => ordinal < bound[index.of.tag]!)
     if (due.length === 0) continue
     const edge = appendTo(reader.edge(index, key), index, key, due, writes)

@@ -49,7 +49,7 @@ function giveUp(reader: Reader, target: number): Step {
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
   const pruned = { ...reader.pruned() }
-  for (const { index, key } of fileAgain(reader, logs, before.since, head.since).lists.values()) {
+  for (const { index, key } of fileAgain(reader, logs, before.since, head.since).all()) {
     const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
     const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
     if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1

@@ -37,7 +37,7 @@ export function stepBack(reader: Reader, target: number): Step {
   const writes: Write[] = []
   for (const resource of logs) writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
   if (head.filed < before.filed)
-    for (const { index, key } of fileAgain(reader, logs, head.filedCounts, before.filedCounts).lists.values())
+    for (const { index, key } of fileAgain(reader, logs, head.filedCounts, before.filedCounts).all())
       writes.push(...cutList(reader, index, key, head.filedCounts[index.of.tag]!))
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {

@@ -34,6 +34,9 @@ export class PostingEdge {
 
   /** The list with entries appended; each page that filled up is given to `seal`. */
   append(ordinals: readonly number[], seal: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
+    const tail = this.levels[0] ?? []
+    if (ordinals.length > 0 && tail.length + ordinals.length < FANOUT)
+      return new PostingEdge(this.count + ordinals.length, [tail.concat(ordinals), ...this.levels.slice(1)])
     const levels = this.levels.map((level) => level.slice())
     const full = this.levels.map((_, level) => Math.floor(this.count / FANOUT ** (level + 1)))
     const push = (level: number, ordinal: number): void => {

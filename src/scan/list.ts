@@ -34,7 +34,8 @@ export function posting(reader: Reader, index: Index<any>, key: readonly Element
   const id = listId(index.tag, key)
   const stored = (span: Span, limit: number, reverse: boolean): number[] =>
     limit > 0 && span.from < span.to ? takeStored(reader.edge(index, key, id), reader.pages(index, key, id), span, limit, reverse) : []
-  const recent = (span: Span, limit: number, reverse: boolean): number[] => (limit > 0 ? reader.unfiled.take(id, span, limit, reverse) : [])
+  const recent = (span: Span, limit: number, reverse: boolean): number[] =>
+    limit > 0 ? reader.unfiled.within(index, key, span, limit, reverse) : []
   return {
     take({ from, to }, limit, reverse) {
       const [older, newer] = [

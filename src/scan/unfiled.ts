@@ -16,35 +16,71 @@ export interface Filing {
   readonly ordinals: number[]
 }
 
-export const listId = (index: number, key: readonly Element[]): string => {
-  let id = `${index}`
+/** What tells the lists of an index apart, whose keys have as many elements as each other. Mostly a text that is there, and is hashed but once. */
+function nameOf(key: readonly Element[]): string {
+  if (key.length === 1) return String(key[0])
+  let name = ''
   for (const element of key) {
     const text = String(element)
-    id += ` ${text.length}:${text}`
+    name += `${text.length}:${text}`
   }
-  return id
+  return name
 }
 
+export const listId = (index: number, key: readonly Element[]): string => `${index} ${nameOf(key)}`
+
+type Lists = Map<string, Filing>
+
 export class Unfiled {
-  readonly lists = new Map<string, Filing>()
+  /** By the tag of the index, then by name. */
+  private readonly lists = new Map<number, Lists>()
 
   add(index: Index<any>, key: readonly Element[], ordinal: number): void {
-    const id = listId(index.tag, key)
-    const filing = this.lists.get(id)
-    if (filing === undefined) this.lists.set(id, { index, key, ordinals: [ordinal] })
+    const lists = this.listsOf(index.tag)
+    const name = nameOf(key)
+    const filing = lists.get(name)
+    if (filing === undefined) lists.set(name, { index, key, ordinals: [ordinal] })
     else filing.ordinals.push(ordinal)
   }
 
-  copy(): Unfiled {
-    const copy = new Unfiled()
-    for (const [id, filing] of this.lists) copy.lists.set(id, { ...filing, ordinals: filing.ordinals.slice() })
-    return copy
+  private listsOf(tag: number): Lists {
+    let lists = this.lists.get(tag)
+    if (lists === undefined) this.lists.set(tag, (lists = new Map()))
+    return lists
+  }
+
+  *all(): Generator<Filing> {
+    for (const lists of this.lists.values()) yield* lists.values()
+  }
+
+  /** Adds what was filed after all that is here, and is not to be used any more. */
+  take(later: Unfiled): void {
+    for (const [tag, added] of later.lists) {
+      const lists = this.listsOf(tag)
+      for (const [name, filing] of added) {
+        const held = lists.get(name)
+        if (held === undefined) lists.set(name, filing)
+        else for (const ordinal of filing.ordinals) held.ordinals.push(ordinal)
+      }
+    }
+  }
+
+  /** What both have, in lists of its own where `later` has any; of those that are ours alone, nothing is copied. */
+  with(later: Unfiled): Unfiled {
+    const both = new Unfiled()
+    for (const [tag, lists] of this.lists) both.lists.set(tag, new Map(lists))
+    for (const [tag, added] of later.lists) {
+      const lists = both.listsOf(tag)
+      for (const [name, filing] of added)
+        lists.set(name, { ...filing, ordinals: (lists.get(name)?.ordinals ?? []).concat(filing.ordinals) })
+    }
+    return both
   }
 
   /** Up to `limit` ordinals of a list within a span: its first ones rising, or with `reverse` its last ones falling. */
-  take(id: string, { from, to }: Span, limit: number, reverse: boolean): number[] {
-    const ordinals = this.lists.get(id)?.ordinals
-    if (ordinals === undefined || from >= to) return []
+  within(index: Index<any>, key: readonly Element[], { from, to }: Span, limit: number, reverse: boolean): number[] {
+    const ordinals = from < to ? this.lists.get(index.tag)?.get(nameOf(key))?.ordinals : undefined
+    if (ordinals === undefined) return []
     const [start, end] = [lowerBound(ordinals, from), lowerBound(ordinals, to)]
     return reverse ? ordinals.slice(Math.max(start, end - limit), end).reverse() : ordinals.slice(start, Math.min(end, start + limit))
   }

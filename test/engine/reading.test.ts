@@ -11,14 +11,17 @@ import { decodeHead, type Head } from '../../src/layout/head.ts'
 import { blockKey, bookKey, HEAD, hashKey, postingPageKey } from '../../src/layout/keys.ts'
 import { FANOUT } from '../../src/layout/posting.ts'
 import { seal } from '../../src/layout/seal.ts'
+import type { Index } from '../../src/query.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
-import { operations, operationsByAccount } from '../../src/resources/operation.ts'
+import { operations, operationsByAccount, paymentsByAccount } from '../../src/resources/operation.ts'
+import { tradesByPair } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { common, posting, wholeLog } from '../../src/scan/list.ts'
 import { seek, spanOfLedger } from '../../src/scan/locate.ts'
 import { readPage } from '../../src/scan/page.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
+import type { Element } from '../../src/tuple.ts'
 import { longCloses } from '../closes.ts'
 import { everything, shared } from '../dump.ts'
 import { codeOf, errorOf, ledgerOf } from './support.ts'
@@ -351,18 +354,53 @@ describe('of a pruned ledger', () => {
   })
 })
 
-test('what an unfiled list is copied from is left as it was', () => {
-  const unfiled = new Unfiled()
-  unfiled.add(operationsByAccount, ['G'], 5)
-  const copy = unfiled.copy()
-  copy.add(operationsByAccount, ['G'], 7)
-  copy.add(operationsByAccount, ['H'], 8)
-  expect([...unfiled.lists.values()].map(({ ordinals }) => ordinals)).toEqual([[5]])
-  const id = [...copy.lists.keys()][0]!
-  expect([
-    copy.take(id, { from: 0, to: 9 }, 9, false),
-    copy.take(id, { from: 6, to: 6 }, 9, false),
-    copy.take(id, { from: 9, to: 2 }, 9, true),
-  ]).toEqual([[5, 7], [], []])
-  expect(copy.take(id, { from: 0, to: 9 }, 1, true)).toEqual([7])
+describe('what is not filed', () => {
+  const of = (...filings: [key: string, ordinal: number][]): Unfiled => {
+    const unfiled = new Unfiled()
+    for (const [key, ordinal] of filings) unfiled.add(operationsByAccount, [key], ordinal)
+    return unfiled
+  }
+  const shown = (unfiled: Unfiled) => Array.from(unfiled.all(), ({ key, ordinals }) => [key[0], ordinals])
+
+  test('is joined with what was filed later, and both are left as they were', () => {
+    const [earlier, later] = [of(['G', 5], ['F', 6]), of(['G', 7], ['H', 8], ['G', 9])]
+    const both = earlier.with(later)
+    const joined = [
+      ['G', [5, 7, 9]],
+      ['F', [6]],
+      ['H', [8]],
+    ]
+    expect(shown(both)).toEqual(joined)
+    expect(shown(of().with(later))).toEqual(shown(later))
+    both.add(operationsByAccount, ['G'], 11)
+    both.add(operationsByAccount, ['H'], 12)
+    expect(shown(earlier)).toEqual([
+      ['G', [5]],
+      ['F', [6]],
+    ])
+    expect(shown(later)).toEqual([
+      ['G', [7, 9]],
+      ['H', [8]],
+    ])
+    earlier.take(later)
+    expect(shown(earlier)).toEqual(joined)
+  })
+
+  test('is given within a span, from either end, by index and key', () => {
+    const unfiled = of(['G', 5], ['H', 6], ['G', 7])
+    const within = (
+      from: number,
+      to: number,
+      limit: number,
+      reverse: boolean,
+      key: Element[] = ['G'],
+      index: Index<any> = operationsByAccount,
+    ) => unfiled.within(index, key, { from, to }, limit, reverse)
+    expect([within(0, 9, 9, false), within(6, 6, 9, false), within(9, 2, 9, true)]).toEqual([[5, 7], [], []])
+    expect([within(0, 9, 1, false), within(0, 9, 1, true), within(6, 8, 9, true)]).toEqual([[5], [7], [7]])
+    expect([within(0, 9, 9, false, ['J']), within(0, 9, 9, false, ['G'], paymentsByAccount)]).toEqual([[], []])
+    unfiled.add(tradesByPair, ['a', '1:b'], 3)
+    unfiled.add(tradesByPair, ['a1:', 'b'], 4)
+    expect([within(0, 9, 9, false, ['a', '1:b'], tradesByPair), within(0, 9, 9, false, ['a1:', 'b'], tradesByPair)]).toEqual([[3], [4]])
+  })
 })
