@@ -71,7 +71,20 @@ export function takeApart(json: string): Apart {
       at = end
     } else at++
   }
-  return { frame: frame + json.slice(kept), values }
+  return { frame: theOne(frame + json.slice(kept)), values }
+}
+
+/** Bounded, since texts may be of any shape. */
+const MAX_KNOWN = 4096
+const known = new Map<string, string>()
+
+/** Of all frames that are equal, one string: what blocks look it up by is worked out once. */
+function theOne(frame: string): string {
+  const held = known.get(frame)
+  if (held !== undefined) return held
+  if (known.size >= MAX_KNOWN) known.clear()
+  known.set(frame, frame)
+  return frame
 }
 
 /** The text again. */
