@@ -83,7 +83,7 @@ function pageStart(target: string): number {
   return -1
 }
 
-/** Reads the page parameters, where there is nothing else from `at` on. */
+/** Reads the page parameters, where there is nothing else from `at` on. By hand: the checks of a request read whole would take a microsecond more. */
 function pageIn(target: string, at: number): Asked | undefined {
   let cursor: string | undefined
   let limit: number | undefined
