@@ -44,8 +44,10 @@ export class Unfiled {
   }
 
   private listsOf(tag: number): Lists {
-    let lists = this.lists.get(tag)
-    if (lists === undefined) this.lists.set(tag, (lists = new Map()))
+    const held = this.lists.get(tag)
+    if (held !== undefined) return held
+    const lists: Lists = new Map()
+    this.lists.set(tag, lists)
     return lists
   }
 
