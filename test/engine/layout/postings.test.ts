@@ -61,6 +61,15 @@ describe('an edge', () => {
     expect([edge.count, edge.levels, more.count, more.levels]).toEqual([3, [[0, 10, 20]], 4, [[0, 10, 20, 100]]])
   })
 
+  test('is left as it was also where pages fill up', () => {
+    const { edge } = tens(2 * FANOUT - 1)
+    const before = structuredClone(edge.levels)
+    const later = [10 * (2 * FANOUT), 10 * (2 * FANOUT) + 1]
+    const more = edge.append(later, () => {})
+    expect(edge.levels).toEqual(before)
+    expect([more.count, more.levels]).toEqual([2 * FANOUT + 1, [[later[1]], [0, 10 * FANOUT]]])
+  })
+
   test.each([
     ['the posting list has another count', varints(3, 2, 5, 1)],
     ['the posting list has another count', varints(3)],
