@@ -12,7 +12,7 @@ test.each([300, 2000, 32768])(
     const whole = memory()
     const ledger = await openLedger(whole, { fileEvery })
     await ledger.ingest(closes)
-    for (const kept of [39, 31, 17, 16, 1, 0]) {
+    for (const kept of [39, 31, 21, 19, 17, 16, 1, 0]) {
       const removed = ledger.head!.last - closes[0]!.ledger.sequence + 1 - kept
       expect(await ledger.rollback(closes[0]!.ledger.sequence + kept - 1)).toBe(removed)
       const other = memory()

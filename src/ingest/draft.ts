@@ -1,6 +1,7 @@
 /**
  * A draft: what a batch of ledgers adds to a store, worked out before anything is written.
- * **Invariants:** a draft never changes what it was made from; a ledger that it refuses has changed nothing in it.
+ * **Invariants:** a draft never changes what it was made from, but that it may prepare more of a filing; a ledger that it refuses has changed nothing
+ * in it.
  */
 import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
@@ -8,20 +9,19 @@ import { Block } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, bookSellerKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
-import { decodeEdge, PostingEdge } from '../layout/posting.ts'
+import { blockKey, bookSellerKey, HEAD, hashKey } from '../layout/keys.ts'
+import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
-import type { Index, Resource } from '../query.ts'
+import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { type Filing, listId, Unfiled } from '../scan/unfiled.ts'
+import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
-import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
 import type { EncodedClose } from './encode.ts'
-import { appendTo, edgeWrite } from './filing.ts'
+import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows that its next value starts with. */
 export interface Tail {
@@ -45,23 +45,18 @@ interface BookEntry {
   row: Row | undefined
 }
 
-const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
-
 export class Draft {
   head: Head
   /** Ledgers added. */
   ledgers = 0
-  /** True once lists were filed: then nothing waits but what was added since. */
-  filed = false
-  /** True while lists are being filed, and for ever where that failed: then the head is ahead of its lists, and nothing may be written. */
-  filing = false
-  /** The posting lists that were filed, as they will be. */
-  readonly edges = new Map<string, { readonly index: Index<any>; readonly key: readonly Element[]; readonly edge: PostingEdge }>()
+  /** The posting lists that were filed, by id. */
+  readonly edges = new Map<string, FiledList>()
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
-  private readonly before: Unfiled
-  /** Of the ledgers added, since the last time that lists were filed. */
+  /** What waits, but for what is `added`, and what is being filed of it. */
+  private waiting: Unfiled
+  private filing: Filing | undefined
   private added = new Unfiled()
   private readonly fileEvery: number
   private readonly counts: number[]
@@ -69,11 +64,15 @@ export class Draft {
   private readonly seenHashes = new Map<string, boolean>()
   private readonly book = new Map<bigint, BookEntry>()
 
-  /** @param fileEvery records that wait at the most before the posting lists in the store are brought up to date */
-  constructor(head: Head, tails: Tails, unfiled: Unfiled, fileEvery: number) {
+  /**
+   * @param backlog of the head; a filing that is under way goes on here
+   * @param fileEvery records that wait before lists are filed
+   */
+  constructor(head: Head, tails: Tails, { unfiled, filing }: Backlog, fileEvery: number) {
     this.fileEvery = fileEvery
     this.head = head
-    this.before = unfiled
+    this.waiting = unfiled
+    this.filing = filing
     this.counts = head.counts.slice()
     this.tails = new Map(Array.from(tails, ([tag, { resource, rows }]) => [tag, { resource, rows: rows.slice(), touched: false }]))
   }
@@ -91,9 +90,12 @@ export class Draft {
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && text(unseal(keys[hashes.length + i]!, value)))
     this.refuseKnownHashes(close)
+    const { counts, own } = this.filingsOf(close)
+    const left = await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
+    if (this.ledgers === 0) this.added = left
+    else this.added.take(left)
     this.apply(close)
-    if (this.head.filed === close.sequence) await this.file(store, cachedEdge)
   }
 
   /** True where a hash entry names a transaction below the head: what lies above it is not there. */
@@ -112,6 +114,46 @@ export class Draft {
     }
   }
 
+  /** What a ledger files, and the counts of every log after it. */
+  private filingsOf(close: EncodedClose): { readonly counts: readonly number[]; readonly own: Unfiled } {
+    const counts = this.counts.slice()
+    const own = new Unfiled()
+    for (const { resource, row, input } of close.rows) {
+      const ordinal = counts[resource.tag]!++
+      eachFiling(resource, input, row.sides, (index, key) => own.add(index, key, ordinal))
+    }
+    counts[ledgers.tag]!++
+    return { counts, own }
+  }
+
+  /**
+   * Files what is to be filed with the ledger that is about to be added.
+   * @param own what it files itself
+   * @returns what of that is left to wait
+   */
+  private async file(ledger: Bound, own: Unfiled, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<Unfiled> {
+    const edgeOf = (id: string): PostingEdge | undefined => this.edges.get(id)?.edge ?? cachedEdge(id)
+    let left = own
+    // What was begun before may end here, and what has come since then be due.
+    while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {
+      const filing = this.filing ?? new Filing(ledger, this.waiting.with(this.added, left), this.fileEvery)
+      const isDone = await filing.advance(ledger.counts, store, edgeOf)
+      if (!this.filing) {
+        this.waiting = new Unfiled(filing.waiting)
+        this.added = new Unfiled()
+        left = new Unfiled()
+      }
+      this.filing = isDone ? undefined : filing
+      if (!isDone) break
+      const { bound, edges, pages } = filing
+      for (const [id, list] of edges) this.edges.set(id, list)
+      for (const page of pages) this.writes.push(page)
+      this.head = { ...this.head, filed: bound.sequence, filedCounts: bound.counts }
+      this.waiting = this.waiting.newer
+    }
+    return left
+  }
+
   private apply(close: EncodedClose): void {
     let ordinal = this.counts[transactions.tag]!
     let failedOrdinal = this.counts[failedTransactions.tag]!
@@ -120,11 +162,7 @@ export class Draft {
       const key = hashKey(hash)
       this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
     }
-    for (const { resource, row, input } of close.rows) {
-      const own = this.counts[resource.tag]!
-      eachFiling(resource, input, row.sides, (index, key) => this.added.add(index, key, own))
-      this.push(resource, row)
-    }
+    for (const { resource, row } of close.rows) this.push(resource, row)
     let top = BigInt(this.head.topOffer)
     for (const { id, row } of close.book) {
       this.book.get(id)!.row = row
@@ -134,11 +172,9 @@ export class Draft {
     const counts = this.counts.slice()
     counts[ledgers.tag]!++
     const { sequence: last, hash, closedAt } = close
-    const due = total(counts) - total(this.head.filedCounts) >= this.fileEvery
-    const filed = due ? { filed: last, filedCounts: counts } : { filed: this.head.filed, filedCounts: this.head.filedCounts }
-    this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(filed.filed)]))
+    this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(this.head.filed)]))
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}
-    this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer, ...filed }
+    this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer }
     this.ledgers++
   }
 
@@ -161,43 +197,17 @@ export class Draft {
     this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
-  /** Files everything that waits into the posting lists. */
-  private async file(store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
-    this.filing = true
-    const waiting = this.filed ? this.added : this.before.with(this.added)
-    const lists: { readonly id: string; readonly filing: Filing; edge: PostingEdge | undefined }[] = []
-    for (const filing of waiting.all()) {
-      const id = listId(filing.index.tag, filing.key)
-      lists.push({ id, filing, edge: this.edges.get(id)?.edge ?? cachedEdge(id) })
-    }
-    const unknown = lists.filter(({ edge }) => edge === undefined)
-    const keys = unknown.map(({ filing: { index, key } }) => postingKey(index.tag, key))
-    const values = keys.length > 0 ? await store.getMany(keys) : []
-    for (const [i, list] of unknown.entries()) {
-      const [key, value] = [keys[i]!, values[i]]
-      list.edge = value ? decodeEdge(unseal(key, value), key) : PostingEdge.empty
-    }
-    for (const { id, filing, edge } of lists) {
-      const { index, key, ordinals } = filing
-      this.edges.set(id, { index, key, edge: appendTo(edge!, index, key, ordinals, this.writes) })
-    }
-    this.added = new Unfiled()
-    this.filed = true
-    this.filing = false
-  }
-
-  /** What waits to be filed after this draft, where `before` waited before it: that is added to, and not to be used any more. */
-  waiting(before: Unfiled): Unfiled {
-    if (this.filed) return this.added
-    before.take(this.added)
-    return before
+  /** What waits to be filed after this draft; call once. What waited before it is added to, and not to be used any more. */
+  backlog(): Backlog {
+    this.waiting.take(this.added)
+    return { unfiled: this.waiting, filing: this.filing }
   }
 
   /** Everything to write, the head last; call once, when no further ledger is to be added. */
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)
-    for (const { index, key, edge } of this.edges.values()) this.writes.push(edgeWrite(index, key, edge))
+    for (const { write } of this.edges.values()) this.writes.push(write)
     for (const [id, { held, row }] of this.book) this.writes.push(...offerWrites(id, row, held))
     this.writes.push([HEAD, encodeHead(this.head)])
     return this.writes

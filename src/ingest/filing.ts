@@ -1,17 +1,117 @@
-/** Filing: from records to the posting lists that name them, in memory first, then in the store. */
+/**
+ * Filing: from records to the posting lists that name them, in memory first, then in the store.
+ *
+ * A filing brings the stored lists up to one ledger, its bound. Thousands of lists are too much work for one ledger, so it is spread over those that
+ * follow: each prepares some lists in memory, and the batch of the last one writes them all. **Invariants:** nothing of a filing is in the store before
+ * all of it is, so a crash loses work and nothing else; where a filing begins and ends follows from history and `every` alone, so neither how ledgers
+ * were batched nor an open or a rollback between them shows in the store.
+ */
 
 import { postingKey, postingPageKey } from '../layout/keys.ts'
-import { encodeEdge, encodePage, type PostingEdge } from '../layout/posting.ts'
-import { seal } from '../layout/seal.ts'
-import { eachFiling } from '../logs.ts'
-import type { Index, Resource } from '../query.ts'
+import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
+import { seal, unseal } from '../layout/seal.ts'
+import { eachFiling, logs } from '../logs.ts'
+import type { Index } from '../query.ts'
+import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
-import { Unfiled } from '../scan/unfiled.ts'
-import type { Write } from '../store.ts'
+import { listId, Unfiled, type Waiting } from '../scan/unfiled.ts'
+import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 
+/** A filing is done in so many parts. With many more of them each ledger finds less of what it needs in the processor's caches. */
+const PARTS = 8
+
+export const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** A ledger, and the counts of every log after it. */
+export interface Bound {
+  readonly sequence: number
+  readonly counts: readonly number[]
+}
+
+/** True where `every` records wait after a ledger. */
+export const isDue = (filed: readonly number[], counts: readonly number[], every: number): boolean => total(counts) - total(filed) >= every
+
+/** What waits to be filed, and how far the filing of its older generation has come, if it has one. */
+export interface Backlog {
+  readonly unfiled: Unfiled
+  readonly filing?: Filing | undefined
+}
+
+/** Takes up a filing that has been due under the head since before now: its bound is the first ledger after which `every` records waited. */
+export function takeUp(reader: Reader, every: number): Backlog {
+  const { head } = reader
+  let [low, high] = [Math.max(head.filed + 1, head.oldest), head.last]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (isDue(head.filedCounts, countsAfter(reader, middle), every)) high = middle
+    else low = middle + 1
+  }
+  const counts = countsAfter(reader, low)
+  const unfiled = reader.unfiled.split(counts)
+  return { unfiled, filing: new Filing({ sequence: low, counts }, unfiled.older!, every) }
+}
+
+/** A posting list as it will be. */
+export interface FiledList {
+  readonly edge: PostingEdge
+  readonly write: Write
+}
+
+/** A filing under way. */
+export class Filing {
+  readonly bound: Bound
+  /** All that waits up to the bound. */
+  readonly waiting: Unfiled
+  /** By id, the lists that are prepared. */
+  readonly edges = new Map<string, FiledList>()
+  /** The pages that they filled up. */
+  readonly pages: Write[] = []
+  private readonly lists: readonly Waiting[]
+  /** Records that come in while it is under way. */
+  private readonly spread: number
+  /** How many of the lists are prepared. */
+  private prepared = 0
+
+  constructor(bound: Bound, waiting: Unfiled, every: number) {
+    this.bound = bound
+    this.waiting = waiting
+    this.lists = [...waiting.all()]
+    this.spread = Math.floor(every / 4)
+  }
+
+  /**
+   * Prepares as many lists as should be after a ledger. Where a read fails nothing has changed.
+   * @param edgeOf the edge of a list, where it is at hand
+   * @returns whether all are prepared, so that the batch of this ledger is to write them
+   */
+  async advance(counts: readonly number[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<boolean> {
+    const since = total(counts) - total(this.bound.counts)
+    const isLast = since >= this.spread
+    const parts = isLast ? PARTS : Math.floor((PARTS * since) / this.spread)
+    const part = this.lists.slice(this.prepared, Math.ceil((this.lists.length * parts) / PARTS))
+    const found = part.map(({ index, key }) => {
+      const id = listId(index.tag, key)
+      return { id, key: postingKey(index.tag, key), edge: edgeOf(id) }
+    })
+    const unknown = found.filter(({ edge }) => edge === undefined)
+    const values = unknown.length > 0 ? await store.getMany(unknown.map(({ key }) => key)) : []
+    for (const [i, list] of unknown.entries()) {
+      const value = values[i]
+      list.edge = value ? decodeEdge(unseal(list.key, value), list.key) : PostingEdge.empty
+    }
+    for (const [i, { index, key, ordinals }] of part.entries()) {
+      const { id, edge } = found[i]!
+      const grown = appendTo(edge!, index, key, ordinals, this.pages)
+      this.edges.set(id, { edge: grown, write: edgeWrite(index, key, grown) })
+    }
+    this.prepared += part.length
+    return isLast
+  }
+}
+
 /** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
-export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: readonly number[], to: readonly number[]): Unfiled {
+export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
   const unfiled = new Unfiled()
   for (const resource of logs)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
@@ -22,29 +122,25 @@ export function fileAgain(reader: Reader, logs: readonly Resource<any>[], from: 
   return unfiled
 }
 
-/** What files the ordinals below `bound` (counts of every log) in the store's lists. */
-export function fileLists(reader: Reader, waiting: Unfiled, bound: readonly number[]): Write[] {
+/** What files all that waits in the store's lists. */
+export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   const writes: Write[] = []
-  for (const { index, key, ordinals } of waiting.all()) {
-    const due = ordinals.filter((ordinal) => ordinal < bound[index.of.tag]!)
-    if (due.length === 0) continue
-    const edge = appendTo(reader.edge(index, key), index, key, due, writes)
-    writes.push(edgeWrite(index, key, edge))
-  }
+  for (const { index, key, ordinals } of waiting.all())
+    writes.push(edgeWrite(index, key, appendTo(reader.edge(index, key), index, key, ordinals, writes)))
   return writes
 }
 
-/** A list with ordinals appended. The pages that fill up go into `writes`; the edge does not, since more may be appended to it. */
+/** A list with ordinals appended. The pages that fill up go into `pages`; the edge does not, since more may be appended to it. */
 export const appendTo = (
   edge: PostingEdge,
   index: Index<any>,
   key: readonly Element[],
   ordinals: readonly number[],
-  writes: Write[],
+  pages: Write[],
 ): PostingEdge =>
   edge.append(ordinals, (level, page, entries) => {
     const at = postingPageKey(index.tag, key, level, page)
-    writes.push([at, seal(at, encodePage(entries))])
+    pages.push([at, seal(at, encodePage(entries))])
   })
 
 /** The edge of a list; an empty list has none. */

@@ -65,7 +65,7 @@ async function whatFollows(store: Store, cache: Cache, before: Head, state: Stat
   // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
   const kept = grown && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
-  const unfiled = await reader.run((read) => fileAgain(read, logs, head.filedCounts, head.counts))
+  const unfiled = await reader.run((read) => fileAgain(read, head.filedCounts, head.counts))
   return { state, head, grown, kept, unfiled, tails: await tailsOf(store, head) }
 }
 

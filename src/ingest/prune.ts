@@ -17,13 +17,11 @@ import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { baseWrite } from './book.ts'
-import { fileAgain, fileLists } from './filing.ts'
+import { fileAgain, fileLists, total } from './filing.ts'
 import type { Step } from './rollback.ts'
 
 /** Records that one step gives up at the most, where they are of more than one ledger. */
 const STEP_RECORDS = 4096
-
-const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
 /** The batch that goes up towards the ledger `target` as the oldest one, the head last. */
 export function stepUp(reader: Reader, target: number): Step {
@@ -34,8 +32,9 @@ export function stepUp(reader: Reader, target: number): Step {
 function fileUp(reader: Reader, filed: number): Step {
   const filedCounts = countsAfter(reader, filed)
   const head: Head = { ...reader.head, filed, filedCounts }
-  const writes = [...fileLists(reader, reader.unfiled, filedCounts), [HEAD, encodeHead(head)] as const]
-  return { writes, head, unfiled: fileAgain(reader, logs, filedCounts, head.counts) }
+  const waiting = fileAgain(reader, reader.head.filedCounts, filedCounts)
+  const writes = [...fileLists(reader, waiting), [HEAD, encodeHead(head)] as const]
+  return { writes, head, unfiled: fileAgain(reader, filedCounts, head.counts) }
 }
 
 function giveUp(reader: Reader, target: number): Step {
@@ -49,7 +48,7 @@ function giveUp(reader: Reader, target: number): Step {
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
   const pruned = { ...reader.pruned() }
-  for (const { index, key } of fileAgain(reader, logs, before.since, head.since).all()) {
+  for (const { index, key } of fileAgain(reader, before.since, head.since).all()) {
     const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
     const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
     if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1

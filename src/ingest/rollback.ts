@@ -37,7 +37,7 @@ export function stepBack(reader: Reader, target: number): Step {
   const writes: Write[] = []
   for (const resource of logs) writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
   if (head.filed < before.filed)
-    for (const { index, key } of fileAgain(reader, logs, head.filedCounts, before.filedCounts).all())
+    for (const { index, key } of fileAgain(reader, head.filedCounts, before.filedCounts).all())
       writes.push(...cutList(reader, index, key, head.filedCounts[index.of.tag]!))
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
@@ -53,7 +53,7 @@ export function stepBack(reader: Reader, target: number): Step {
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
     writes.push([digestKey(sequence), undefined])
   writes.push([HEAD, encodeHead(head)])
-  return { writes, head, unfiled: fileAgain(reader, logs, head.filedCounts, head.counts) }
+  return { writes, head, unfiled: fileAgain(reader, head.filedCounts, head.counts) }
 }
 
 /** The ledger up to which lists were complete after the ledger `sequence`. Pruning files what it gives up. */

@@ -19,7 +19,6 @@ import {
 } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
-import { logs } from '../logs.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { cachedEdge, heldEdge, Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
@@ -27,7 +26,7 @@ import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
-import { fileAgain } from './filing.ts'
+import { type Backlog, fileAgain, isDue, takeUp } from './filing.ts'
 import { type Following, isSame, lookFor, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { Mark } from './mark.ts'
@@ -62,7 +61,7 @@ export class LedgerWriter {
   private readonly fileEvery: number
   private readonly told: Told
   private tails: Tails = new Map()
-  private unfiled = new Unfiled()
+  private backlog: Backlog = { unfiled: new Unfiled() }
   /** As it is in the store. */
   private state: State
   private queue: Promise<unknown> = Promise.resolve()
@@ -82,14 +81,14 @@ export class LedgerWriter {
 
   /** A reader under the head as it is now. */
   reader(): Reader {
-    return new Reader(this.store, this.cache, this.head, this.unfiled)
+    return new Reader(this.store, this.cache, this.head, this.backlog.unfiled)
   }
 
   /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
   async load(): Promise<void> {
     if (this.store.capabilities.shared) this.state = { ...this.state, era: decodeEra(await this.store.get(ERA)) }
     this.tails = await tailsOf(this.store, this.head)
-    this.unfiled = await this.reader().run((read) => fileAgain(read, logs, read.head.filedCounts, read.head.counts))
+    this.backlog = { unfiled: await this.reader().run((read) => fileAgain(read, read.head.filedCounts, read.head.counts)) }
     await checkNewest(this.store, this.reader())
     await this.mark.check(this.head, (ledger) => this.heldHash(ledger))
     const intent = await this.store.get(INTENT)
@@ -130,7 +129,7 @@ export class LedgerWriter {
     if (!kept) this.cache.clear()
     this.head = head
     this.state = state
-    this.unfiled = unfiled
+    this.backlog = { unfiled }
     this.tails = tails
     if (grown) return void this.told.committed()
     this.removals += 2
@@ -167,7 +166,10 @@ export class LedgerWriter {
     handed?: () => void,
   ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
-    const draft = new Draft(this.head, this.tails, this.unfiled, this.fileEvery)
+    const { head, fileEvery } = this
+    if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
+      this.backlog = await this.reader().run((read) => takeUp(read, fileEvery))
+    const draft = new Draft(head, this.tails, this.backlog, fileEvery)
     const drafted = new Map<number, string>()
     const digests: Write[] = []
     const results: AppendResult[] = []
@@ -191,8 +193,6 @@ export class LedgerWriter {
         break
       }
     }
-    // Lists were being filed when a read failed: nothing of this draft may be written, so nothing of it is reported.
-    if (draft.filing) throw refused
     if (draft.ledgers > 0) {
       const written = this.commit(draft, digests, durable)
       handed?.()
@@ -219,7 +219,7 @@ export class LedgerWriter {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
       for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
-      this.unfiled = draft.waiting(this.unfiled)
+      this.backlog = draft.backlog()
       this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)
       this.told.committed()
@@ -270,7 +270,7 @@ export class LedgerWriter {
       const { writes, head, unfiled } = await this.reader().run(next)
       const adopt = (): void => {
         this.head = head
-        this.unfiled = unfiled
+        this.backlog = { unfiled: unfiled.whole }
         this.cache.clear()
       }
       this.removals++

@@ -2,7 +2,8 @@
  * What is not filed yet. Posting lists in the store are complete up to one ledger, `head.filed`; the records of later ledgers are filed here, in
  * memory, and go into the store's lists many ledgers at a time, since one list is touched by many ledgers. Nothing is lost with the memory:
  * an open files those records again, from the records themselves.
- * **Invariant:** every ordinal here is at or above `head.filedCounts`, every filed one below it.
+ * While that is under way there are two generations: the older one is being filed and does not change, the newer one is added to.
+ * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer generation lie above the older.
  */
 import { lowerBound } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
@@ -10,7 +11,7 @@ import type { Element } from '../tuple.ts'
 import type { Span } from './list.ts'
 
 /** The ordinals to file under one key, rising. */
-export interface Filing {
+export interface Waiting {
   readonly index: Index<any>
   readonly key: readonly Element[]
   readonly ordinals: number[]
@@ -29,18 +30,43 @@ function nameOf(key: readonly Element[]): string {
 
 export const listId = (index: number, key: readonly Element[]): string => `${index} ${nameOf(key)}`
 
-type Lists = Map<string, Filing>
+type Lists = Map<string, Waiting>
 
 export class Unfiled {
+  /** What is being filed. */
+  readonly older: Unfiled | undefined
   /** By the tag of the index, then by name. */
-  private readonly lists = new Map<number, Lists>()
+  private readonly lists: Map<number, Lists>
+
+  constructor(older?: Unfiled, lists = new Map<number, Lists>()) {
+    this.older = older
+    this.lists = lists
+  }
+
+  /** What is left where the older generation is filed. What is added to one is added to both. */
+  get newer(): Unfiled {
+    return new Unfiled(undefined, this.lists)
+  }
+
+  /** The same as one generation, where what was under way has been given up. */
+  get whole(): Unfiled {
+    return this.older ? this.older.with(this) : this
+  }
+
+  /** The same as two generations, of which the older one is what lies below `bound` (counts of every log). */
+  split(bound: readonly number[]): Unfiled {
+    const [older, newer] = [new Unfiled(), new Unfiled()]
+    for (const { index, key, ordinals } of this.all())
+      for (const ordinal of ordinals) (ordinal < bound[index.of.tag]! ? older : newer).add(index, key, ordinal)
+    return new Unfiled(older, newer.lists)
+  }
 
   add(index: Index<any>, key: readonly Element[], ordinal: number): void {
     const lists = this.listsOf(index.tag)
     const name = nameOf(key)
-    const filing = lists.get(name)
-    if (filing === undefined) lists.set(name, { index, key, ordinals: [ordinal] })
-    else filing.ordinals.push(ordinal)
+    const waiting = lists.get(name)
+    if (waiting === undefined) lists.set(name, { index, key, ordinals: [ordinal] })
+    else waiting.ordinals.push(ordinal)
   }
 
   private listsOf(tag: number): Lists {
@@ -51,7 +77,8 @@ export class Unfiled {
     return lists
   }
 
-  *all(): Generator<Filing> {
+  /** Of the newer generation. */
+  *all(): Generator<Waiting> {
     for (const lists of this.lists.values()) yield* lists.values()
   }
 
@@ -59,31 +86,40 @@ export class Unfiled {
   take(later: Unfiled): void {
     for (const [tag, added] of later.lists) {
       const lists = this.listsOf(tag)
-      for (const [name, filing] of added) {
+      for (const [name, waiting] of added) {
         const held = lists.get(name)
-        if (held === undefined) lists.set(name, filing)
-        else for (const ordinal of filing.ordinals) held.ordinals.push(ordinal)
+        if (held === undefined) lists.set(name, waiting)
+        else for (const ordinal of waiting.ordinals) held.ordinals.push(ordinal)
       }
     }
   }
 
-  /** What both have, in lists of its own where `later` has any; of those that are ours alone, nothing is copied. */
-  with(later: Unfiled): Unfiled {
-    const both = new Unfiled()
-    for (const [tag, lists] of this.lists) both.lists.set(tag, new Map(lists))
-    for (const [tag, added] of later.lists) {
-      const lists = both.listsOf(tag)
-      for (const [name, filing] of added)
-        lists.set(name, { ...filing, ordinals: (lists.get(name)?.ordinals ?? []).concat(filing.ordinals) })
-    }
-    return both
+  /** What all have, in lists of its own where the later ones have any; of those that are ours alone, nothing is copied. */
+  with(...later: readonly Unfiled[]): Unfiled {
+    const all = new Unfiled()
+    for (const [tag, lists] of this.lists) all.lists.set(tag, new Map(lists))
+    for (const { lists: added } of later)
+      for (const [tag, lists] of added) {
+        const held = all.listsOf(tag)
+        for (const [name, waiting] of lists)
+          held.set(name, { ...waiting, ordinals: (held.get(name)?.ordinals ?? []).concat(waiting.ordinals) })
+      }
+    return all
   }
 
   /** Up to `limit` ordinals of a list within a span: its first ones rising, or with `reverse` its last ones falling. */
-  within(index: Index<any>, key: readonly Element[], { from, to }: Span, limit: number, reverse: boolean): number[] {
-    const ordinals = from < to ? this.lists.get(index.tag)?.get(nameOf(key))?.ordinals : undefined
-    if (ordinals === undefined) return []
-    const [start, end] = [lowerBound(ordinals, from), lowerBound(ordinals, to)]
-    return reverse ? ordinals.slice(Math.max(start, end - limit), end).reverse() : ordinals.slice(start, Math.min(end, start + limit))
+  within(index: Index<any>, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
+    if (span.from >= span.to) return []
+    const name = nameOf(key)
+    const newer = this.lists.get(index.tag)?.get(name)?.ordinals
+    const older = this.older?.lists.get(index.tag)?.get(name)?.ordinals
+    const [first, second] = reverse ? [newer, older] : [older, newer]
+    const found = first === undefined ? [] : within(first, span, limit, reverse)
+    return second === undefined || found.length === limit ? found : found.concat(within(second, span, limit - found.length, reverse))
   }
+}
+
+function within(ordinals: readonly number[], { from, to }: Span, limit: number, reverse: boolean): number[] {
+  const [start, end] = [lowerBound(ordinals, from), lowerBound(ordinals, to)]
+  return reverse ? ordinals.slice(Math.max(start, end - limit), end).reverse() : ordinals.slice(start, Math.min(end, start + limit))
 }

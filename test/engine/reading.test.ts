@@ -382,8 +382,55 @@ describe('what is not filed', () => {
       ['G', [7, 9]],
       ['H', [8]],
     ])
+    expect(shown(earlier.with(of(['G', 7]), of(['H', 8], ['G', 9])))).toEqual(joined)
     earlier.take(later)
     expect(shown(earlier)).toEqual(joined)
+  })
+
+  test('is of two generations while the older one is filed', () => {
+    const counts = [0, 0, 0, 7, 0, 0, 0, 0]
+    const before = of(['G', 5], ['F', 6], ['G', 7], ['H', 8])
+    const both = before.split(counts)
+    expect([shown(both), shown(both.older!)]).toEqual([
+      [
+        ['G', [7]],
+        ['H', [8]],
+      ],
+      [
+        ['G', [5]],
+        ['F', [6]],
+      ],
+    ])
+    const within = (from: number, to: number, limit: number, reverse: boolean, key = 'G', unfiled = both) =>
+      unfiled.within(operationsByAccount, [key], { from, to }, limit, reverse)
+    both.add(operationsByAccount, ['G'], 9)
+    expect([within(0, 99, 99, false), within(0, 99, 99, true)]).toEqual([
+      [5, 7, 9],
+      [9, 7, 5],
+    ])
+    expect([within(0, 99, 2, false), within(0, 99, 2, true), within(5, 9, 9, true), within(6, 9, 1, false)]).toEqual([
+      [5, 7],
+      [9, 7],
+      [7, 5],
+      [7],
+    ])
+    expect([within(0, 99, 1, false), within(0, 99, 1, true), within(0, 99, 9, false, 'F'), within(0, 99, 9, true, 'H')]).toEqual([
+      [5],
+      [9],
+      [6],
+      [8],
+    ])
+    const { newer, whole } = both
+    expect([within(0, 99, 9, false, 'G', newer), within(0, 99, 9, false, 'F', newer)]).toEqual([[7, 9], []])
+    expect(shown(whole)).toEqual([
+      ['G', [5, 7, 9]],
+      ['F', [6]],
+      ['H', [8]],
+    ])
+    expect(newer.whole).toBe(newer)
+    newer.add(operationsByAccount, ['F'], 10)
+    expect(within(0, 99, 9, false, 'F')).toEqual([6, 10])
+    expect(shown(before)[0]).toEqual(['G', [5, 7]])
   })
 
   test('is given within a span, from either end, by index and key', () => {

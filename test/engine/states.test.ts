@@ -29,7 +29,7 @@ async function grown(given: readonly LedgerClose[], options: LedgerOptions, batc
   return dump(memory(disk))
 }
 
-const everies = [1, 60, 32_768]
+const everies = [1, 60, 240, 32_768]
 
 describe.each(everies)('filed every %i records', (fileEvery) => {
   const options = { fileEvery }

@@ -1,0 +1,214 @@
+/** Filings: that they are spread over ledgers, written whole or not at all, and told by history alone. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
+import { FolioError, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
+import { prepareClose } from '../../src/ingest/encode.ts'
+import { LedgerWriter } from '../../src/ingest/writer.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import { decodeHead, type Head } from '../../src/layout/head.ts'
+import { HEAD } from '../../src/layout/keys.ts'
+import { dump } from '../dump.ts'
+import { agree, codeOf } from './support.ts'
+
+const FIRST = 20
+const EVERY = 360
+const closes = [
+  ...generate({ ledgers: 70, seed: 5, accounts: 40, transactionsPerLedger: 4, firstLedger: FIRST, envelopeBytes: 30 }),
+] as readonly LedgerClose[]
+const LAST = FIRST + closes.length - 1
+
+const headOf = async (disk: MemoryDisk): Promise<Head> => decodeHead((await memory(disk).get(HEAD))!)
+const total = ({ counts }: Pick<Head, 'counts'>): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** Where a filing was due, and with which ledger it was written. */
+interface Due {
+  readonly bound: number
+  readonly written: number
+}
+
+/** By the ledgers' records alone. */
+function filingsBy(records: readonly number[]): Due[] {
+  const filings: Due[] = []
+  let waits = 0
+  let since = 0
+  let bound = 0
+  for (const [i, count] of records.entries()) {
+    if (bound === 0) waits += count
+    else since += count
+    if (bound > 0 && since >= EVERY / 4) {
+      filings.push({ bound, written: FIRST + i })
+      bound = 0
+      waits = since
+      since = 0
+    }
+    if (bound === 0 && waits >= EVERY) bound = FIRST + i
+  }
+  return filings
+}
+
+let filings: Due[]
+/** Of each ledger. */
+const records: number[] = []
+let whole: string[]
+
+beforeAll(async () => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
+  const found: Due[] = []
+  let before = { filed: 0, counts: [0] as readonly number[] }
+  for (const close of closes) {
+    await ledger.append(close)
+    const head = await headOf(disk)
+    records.push(total(head) - total(before))
+    if (head.filed !== before.filed) found.push({ bound: head.filed, written: head.last })
+    before = head
+  }
+  filings = filingsBy(records)
+  expect(found).toEqual(filings)
+  whole = await dump(memory(disk))
+})
+
+describe('a filing', () => {
+  test('begins when so many records wait, and ends when a quarter as many have come since', () => {
+    expect(filings.length).toBeGreaterThan(2)
+    for (const { bound, written } of filings) expect(written - bound).toBeGreaterThan(1)
+  })
+
+  test('reads its lists a part at a time, and writes all of them with its last ledger', async () => {
+    const inner = memory()
+    let reads = 0
+    let writes: Write[] = []
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      getMany(keys: readonly Uint8Array[]) {
+        reads += keys.filter(([tag]) => tag === 0x20).length
+        return inner.getMany(keys)
+      },
+      write(batch: readonly Write[], options: never) {
+        writes = batch.filter(([[tag]]) => tag === 0x20)
+        return inner.write(batch, options)
+      },
+    })
+    const ledger = await openLedger(store, { fileEvery: EVERY, cacheBytes: 0 })
+    let read: number[] = []
+    for (const [i, close] of closes.entries()) {
+      reads = 0
+      await ledger.append(close)
+      read.push(reads)
+      const due = filings.find(({ written }) => written === FIRST + i)
+      if (!due) expect(writes).toEqual([])
+      else {
+        const of = records.slice(due.bound + 1 - FIRST, i + 1)
+        const began = read.splice(0, read.length - of.length)
+        expect(began.every((none) => none === 0)).toBe(true)
+        const all = read.reduce((sum, part) => sum + part)
+        expect(writes.length).toBe(all)
+        for (const [n, part] of read.entries()) {
+          const parts = Math.min(8, Math.ceil((8 * of[n]!) / (EVERY / 4)) + 1)
+          expect(part).toBeLessThanOrEqual(Math.ceil(all / 8) * parts)
+        }
+        expect(read[0]).toBeLessThan(all)
+        read = []
+      }
+    }
+    expect(await dump(inner)).toEqual(whole)
+  })
+
+  test('keeps what it files apart until it is written, and nothing of it then', async () => {
+    const writer = new LedgerWriter(memory(), new Cache(1e6), undefined, EVERY, { committed() {}, rolledBack() {} })
+    for (const close of closes) {
+      await writer.append([prepareClose(close)], false)
+      const { head, unfiled } = writer.reader()
+      expect(unfiled.older !== undefined).toBe(filings.some(({ bound, written }) => bound <= head.last && head.last < written))
+      for (const { index, ordinals } of unfiled.whole.all()) expect(ordinals[0]).toBeGreaterThanOrEqual(head.filedCounts[index.of.tag]!)
+    }
+  })
+
+  test('is the same where the store is opened again with every ledger, and in any batches', async () => {
+    const disk = memoryDisk()
+    for (const close of closes) {
+      const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
+      await ledger.append(close)
+      await ledger.close()
+    }
+    expect(await dump(memory(disk))).toEqual(whole)
+    for (const batch of [3, 11, 70]) {
+      const other = memory()
+      await (await openLedger(other, { fileEvery: EVERY })).ingest(closes, { batch })
+      expect(await dump(other)).toEqual(whole)
+    }
+  })
+
+  test('that history is taken back out of is begun again, and comes out the same', async () => {
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
+    const { bound, written } = filings[1]!
+    for (const [upTo, back] of [
+      [written - 1, bound],
+      [written - 1, bound - 1],
+      [written - 1, written - 2],
+      [written, written - 1],
+      [written + 1, bound],
+      [LAST, filings[0]!.bound],
+    ] as const) {
+      await ledger.ingest(closes.slice(0, upTo - FIRST + 1).slice((ledger.head?.last ?? FIRST - 1) - FIRST + 1))
+      await ledger.rollback(back)
+      const other = memory()
+      await (await openLedger(other, { fileEvery: EVERY })).ingest(closes.slice(0, back - FIRST + 1))
+      expect(await dump(memory(disk))).toEqual(await dump(other))
+    }
+    await ledger.ingest(closes.slice(ledger.head!.last - FIRST + 1))
+    expect(await dump(memory(disk))).toEqual(whole)
+  })
+
+  test('of which a list cannot be read loses nothing of what was prepared before, and goes on', async () => {
+    const inner = memory()
+    let broken = false
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      getMany(keys: readonly Uint8Array[]) {
+        if (broken && keys.some(([tag]) => tag === 0x20)) throw new FolioError('STORE_FAILED', { reason: 'torn' })
+        return inner.getMany(keys)
+      },
+    })
+    const ledger = await openLedger(store, { fileEvery: EVERY, cacheBytes: 0 })
+    let refused = 0
+    for (const close of closes) {
+      broken = true
+      if ((await codeOf(() => ledger.append(close))) === 'STORE_FAILED') refused++
+      broken = false
+      await ledger.append(close)
+    }
+    expect(refused).toBeGreaterThan(2 * filings.length)
+    expect(await dump(inner)).toEqual(whole)
+  })
+
+  test('that is under way, pruned away or done is not seen in what lists answer', async () => {
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
+    const often = closes[0]!.transactions![0]!.account
+    const { bound, written } = filings[2]!
+    for (const last of [bound - 1, bound, bound + 1, written - 1, written, LAST]) {
+      await ledger.ingest(closes.slice((ledger.head?.last ?? FIRST - 1) - FIRST + 1, last - FIRST + 1))
+      const model = naiveLedger(closes.slice(0, last - FIRST + 1))
+      for (const query of ['operationsOfAccount', 'effectsOfAccount', 'paymentsOfAccount'] as const)
+        for (const order of ['asc', 'desc'] as const)
+          for (const limit of [3, 200]) {
+            const cursors = [undefined, String((BigInt(bound) << 32n) + 4096n), String((BigInt(last) << 32n) + 4096n)]
+            for (const cursor of cursors)
+              await agree(ledger, model, {
+                query,
+                values: { account: often } as never,
+                options: { order, limit, ...(cursor && { cursor }) },
+              })
+          }
+    }
+    const pruned = memoryDisk()
+    const other = await openLedger(memory(pruned), { fileEvery: EVERY })
+    await other.ingest(closes.slice(0, written - 1 - FIRST + 1))
+    await other.prune(FIRST + 3)
+    expect((await other.ingest(closes.slice(written - 1 - FIRST + 1))).appended).toBe(LAST - written + 1)
+    expect(await other.verify()).toMatchObject({ ok: true, oldest: FIRST + 3, last: LAST })
+    expect((await headOf(pruned)).filed).toBe((await headOf(disk)).filed)
+  })
+})
