@@ -41,7 +41,7 @@ export interface Backlog {
 /** Takes up a filing that has been due under the head since before now: its bound is the first ledger after which `every` records waited. */
 export function takeUp(reader: Reader, every: number): Backlog {
   const { head } = reader
-  let [low, high] = [Math.max(head.filed + 1, head.oldest), head.last]
+  let [low, high] = [head.filed, head.last]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if (isDue(head.filedCounts, countsAfter(reader, middle), every)) high = middle

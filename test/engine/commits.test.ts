@@ -111,6 +111,17 @@ describe('a batch', () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, last: 10 })
   })
 
+  test.each([0, 1])('ends before a ledger that repeats transaction %i of one before it in the batch', async (n) => {
+    const [first, second] = [closes[0]!, closes[1]!]
+    const known = first.transactions![n]!.hash
+    const twice = { ...second, transactions: [{ ...second.transactions![0]!, hash: known }, ...second.transactions!.slice(1)] }
+    const ledger = await openLedger(memory())
+    const { code, fields } = await errorOf(() => ledger.ingest([first, twice, closes[2]!], { batch: 3 }))
+    expect([code, fields['ledger'], fields['hash']]).toEqual(['DUPLICATE_TRANSACTION', 6, known])
+    expect(ledger.head?.last).toBe(5)
+    expect((await ledger.ingest(closes)).appended).toBe(5)
+  })
+
   test('whose transactions are known above the head only is taken', async () => {
     const disk = await filled(1, 2)
     const store = memory(disk)

@@ -420,6 +420,7 @@ describe('what is not filed', () => {
       [6],
       [8],
     ])
+    expect(both.within(paymentsByAccount, ['G'], { from: 0, to: 99 }, 9, false)).toEqual([])
     const { newer, whole } = both
     expect([within(0, 99, 9, false, 'G', newer), within(0, 99, 9, false, 'F', newer)]).toEqual([[7, 9], []])
     expect(shown(whole)).toEqual([
