@@ -41,31 +41,40 @@ export interface Following {
   readonly tails: Tails
 }
 
-/**
- * What follows where the store has another state than the one known.
- * @param cache what belongs to the head before
- */
-export async function lookFor(store: Store, cache: Cache, before: Head, known: State): Promise<Following | undefined> {
+/** What is known of a store: the state it had, the head of that, and what belongs to it. */
+export interface Known {
+  readonly state: State
+  readonly head: Head
+  readonly unfiled: Unfiled
+  readonly cache: Cache
+}
+
+/** What follows where the store has another state than the one known. */
+export async function lookFor(store: Store, known: Known): Promise<Following | undefined> {
   const state = await stateOf(store)
-  if (isSame(state, known)) return undefined
+  if (isSame(state, known.state)) return undefined
   try {
-    const following = await whatFollows(store, cache, before, state)
+    const following = await whatFollows(store, known, state)
     // What history was taken back under is of neither.
     if ((await stateOf(store)).era === state.era) return following
   } catch (error) {
     // Of a head that does not stand any more, not all may be there.
     if (isSame(await stateOf(store), state)) throw error
   }
-  return lookFor(store, cache, before, known)
+  return lookFor(store, known)
 }
 
-async function whatFollows(store: Store, cache: Cache, before: Head, state: State): Promise<Following> {
+async function whatFollows(store: Store, { head: before, unfiled: waited, cache }: Known, state: State): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
   // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
   const kept = grown && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
-  const unfiled = await reader.run((read) => fileAgain(read, head.filedCounts, head.counts))
+  // What waited before is not worked out again, but for what has been filed since.
+  const goesOn = grown && head.filed < before.last
+  const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
+  const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
+  const unfiled = still.with(added)
   return { state, head, grown, kept, unfiled, tails: await tailsOf(store, head) }
 }
 

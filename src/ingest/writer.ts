@@ -119,7 +119,8 @@ export class LedgerWriter {
   }
 
   private async look(): Promise<boolean> {
-    const moved = await lookFor(this.store, this.cache, this.head, this.state)
+    const { store, state, head, cache } = this
+    const moved = await lookFor(store, { state, head, unfiled: this.backlog.unfiled, cache })
     if (moved) this.takeOn(moved)
     return moved !== undefined
   }

@@ -3,11 +3,15 @@ import { describe, expect, test, vi } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hex } from '../../src/bytes.ts'
 import { catalogue, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { fileAgain } from '../../src/ingest/filing.ts'
 import { lookFor, stateOf, tailsOf } from '../../src/ingest/follow.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { decodeHead, emptyHead, type Head } from '../../src/layout/head.ts'
 import { blockKey, HEAD } from '../../src/layout/keys.ts'
+import { logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
+import { Reader } from '../../src/scan/reader.ts'
+import { Unfiled } from '../../src/scan/unfiled.ts'
 import { smallCloses } from '../closes.ts'
 import { dump, shared } from '../dump.ts'
 import { errorOf } from './support.ts'
@@ -77,9 +81,9 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
 
 describe('a look', () => {
   /** A store that holds so many ledgers, as it is known, and what a look finds after something was done to it. */
-  async function known(count: number, { prune = 0, rollback = 0 } = {}) {
+  async function known(count: number, { prune = 0, rollback = 0, fileEvery = 32_768 } = {}) {
     const disk = memoryDisk()
-    const writer = await open(disk)
+    const writer = await open(disk, fileEvery)
     await writer.ingest(closes.slice(0, count))
     if (prune) await writer.prune(prune)
     if (rollback) await writer.rollback(rollback)
@@ -87,8 +91,16 @@ describe('a look', () => {
     const state = await stateOf(store)
     const before = state.head ? decodeHead(state.head) : emptyHead
     const cache = new Cache(2 ** 20)
-    return { disk, writer, store, state, before, cache, look: (at: Store = store) => lookFor(at, cache, before, state) }
+    const known = { state, head: before, unfiled: await waitingUnder(store, before), cache }
+    return { disk, writer, store, state, before, cache, known, look: (at: Store = store) => lookFor(at, known) }
   }
+  /** What is not filed under a head, from the records alone. */
+  const waitingUnder = (store: Store, head: Head): Promise<Unfiled> =>
+    new Reader(store, new Cache(2 ** 20), head, new Unfiled()).run((read) =>
+      fileAgain(read, head.filedCounts, head.counts),
+    ) as Promise<Unfiled>
+  const shown = (unfiled: Unfiled): unknown[] =>
+    Array.from(unfiled.whole.all(), ({ index, key, ordinals }) => JSON.stringify([index.tag, key.map(String), ordinals])).sort()
 
   test('finds nothing where nothing was done', async () => {
     for (const count of [0, 5]) expect(await (await known(count)).look()).toBeUndefined()
@@ -142,14 +154,43 @@ describe('a look', () => {
       false,
     ],
   ] as const)('finds %s', async (_, count, change, grown, kept) => {
-    const { writer, look, store, state } = await known(count)
-    await change(writer)
-    const found = (await look())!
-    const now = await stateOf(store)
-    expect([found.grown, found.kept, found.state]).toEqual([grown, kept, now])
-    expect([found.head.last, found.head.hash]).toEqual([writer.head?.last ?? 0, writer.head?.hash ?? ''])
-    expect(now).not.toEqual(state)
-    expect(found.tails).toEqual(await tailsOf(store, found.head))
+    for (const fileEvery of [32_768, 60, 1]) {
+      const { writer, look, store, state, known: before } = await known(count, { fileEvery })
+      const waited = shown(before.unfiled)
+      await change(writer)
+      const found = (await look())!
+      const now = await stateOf(store)
+      expect([found.grown, found.kept, found.state]).toEqual([grown, kept, now])
+      expect([found.head.last, found.head.hash]).toEqual([writer.head?.last ?? 0, writer.head?.hash ?? ''])
+      expect(now).not.toEqual(state)
+      expect(found.tails).toEqual(await tailsOf(store, found.head))
+      expect(shown(found.unfiled)).toEqual(shown(await waitingUnder(store, found.head)))
+      expect(shown(before.unfiled)).toEqual(waited)
+    }
+  })
+
+  test('reads the records that have come, not all that wait to be filed', async () => {
+    const { writer, look, store } = await known(9)
+    await writer.ingest(closes.slice(9, 10))
+    const read: string[] = []
+    const counting: Store = Object.assign(Object.create(store) as Store, {
+      get(key: Uint8Array) {
+        read.push(hex(key))
+        return store.get(key)
+      },
+      async getMany(keys: Uint8Array[]) {
+        read.push(...keys.map(hex))
+        return store.getMany(keys)
+      },
+    })
+    const { head } = (await look(counting))!
+    const blocks = read.filter((key) => key.startsWith('10'))
+    const all = head.counts.reduce(
+      (sum, count, tag) => sum + Math.ceil(count / (1 << (logs.find((log) => log.tag === tag)?.shift ?? 30))),
+      0,
+    )
+    expect(blocks.length).toBeGreaterThan(0)
+    expect(new Set(blocks).size).toBeLessThan(all / 2)
   })
 
   test('keeps to what was read before only where that holds still', async () => {
@@ -164,7 +205,7 @@ describe('a look', () => {
   })
 
   test.each([0, 1])('that falls into a rollback is taken again (%i)', async (when) => {
-    const { disk, writer, store, before, cache, state } = await known(8)
+    const { disk, writer, store, known: known8 } = await known(8)
     await writer.ingest(closes.slice(8, 12))
     let looks = 0
     const disturbed: Store = Object.assign(Object.create(store) as Store, {
@@ -177,7 +218,7 @@ describe('a look', () => {
         return answer
       },
     })
-    const found = (await lookFor(disturbed, cache, before, state))!
+    const found = (await lookFor(disturbed, known8))!
     expect([found.head.last, found.grown, found.state]).toEqual([FIRST + 9, true, await stateOf(shared(memory(disk)))])
     expect(looks).toBeGreaterThan(2)
   })
