@@ -27,6 +27,12 @@ export const indexes: readonly Index<any>[] = [
 const indexesOf = new Map<Resource<any>, Index<any>[]>()
 for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
 
+/** Logs of which some index reads a record's members. */
+const parsed = new Set(indexes.filter(({ bySides }) => !bySides).map(({ of }) => of))
+
+/** True where side columns alone tell every key that a record of the log is filed under. */
+export const isFiledBySides = (resource: Resource<any>): boolean => !parsed.has(resource)
+
 /** Calls `file` with every key that a record is filed under, in every index of its log. */
 export function eachFiling(
   resource: Resource<any>,

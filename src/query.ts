@@ -52,6 +52,8 @@ export interface Index<R> {
   readonly tag: number
   /** The path parameter whose value picks the posting list; none for a partial index over all records. */
   readonly column?: keyof ParamTypes
+  /** The keys follow from the side columns alone: nothing is parsed where a stored record is filed again. */
+  readonly bySides?: boolean
   /** The keys that a record is filed under. */
   keys(record: OpenRecord, sides: Sides): Iterable<readonly Element[]>
 }

@@ -10,7 +10,7 @@
 import { postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
 import { seal, unseal } from '../layout/seal.ts'
-import { eachFiling, logs } from '../logs.ts'
+import { eachFiling, isFiledBySides, logs } from '../logs.ts'
 import type { Index } from '../query.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
@@ -113,12 +113,14 @@ export class Filing {
 /** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
 export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
   const unfiled = new Unfiled()
-  for (const resource of logs)
+  for (const resource of logs) {
+    const isParsed = !isFiledBySides(resource)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      const record = block.textBytes(at) > 0 ? block.members(at) : {}
+      const record = isParsed ? block.members(at) : {}
       eachFiling(resource, record, block.sides(at), (index, key) => unfiled.add(index, key, ordinal))
     }
+  }
   return unfiled
 }
 

@@ -45,6 +45,7 @@ export const effectsByAccount: Index<Effect> = {
   of: effects,
   tag: 6,
   column: 'account',
+  bySides: true,
   keys: (_record, sides) => [[sides['account']!]],
 }
 

@@ -78,6 +78,7 @@ export const changesByOffer: Index<Offer> = {
   of: offerChanges,
   tag: 10,
   column: 'offer',
+  bySides: true,
   keys: (_record, side) => [[BigInt(side['id']!)]],
 }
 export const changesBySeller: Index<Offer> = {
@@ -85,6 +86,7 @@ export const changesBySeller: Index<Offer> = {
   of: offerChanges,
   tag: 11,
   column: 'account',
+  bySides: true,
   keys: (_record, side) => (side['seller'] ? [[side['seller']]] : []),
 }
 

@@ -101,6 +101,7 @@ export const tradesByAccount: Index<Trade> = {
   of: trades,
   tag: 7,
   column: 'account',
+  bySides: true,
   keys: (_record, sides) => [...new Set([sides['base_account']!, sides['counter_account']!])].filter(Boolean).map((account) => [account]),
 }
 export const tradesByOffer: Index<Trade> = {
@@ -117,6 +118,7 @@ export const tradesByPair: Index<Trade> = {
   name: 'pair',
   of: trades,
   tag: 9,
+  bySides: true,
   keys: (_record, sides) => [pairKey(sides['base_asset']!, sides['counter_asset']!)],
 }
 

@@ -91,8 +91,9 @@ export const failedTransactions: Resource<Transaction> = { ...transactions, name
 const affects = (_record: unknown, sides: { readonly [column: string]: string }) =>
   [sides['account']!, ...readExtra(sides['participants'])].map((account) => [account])
 
-export const transactionsByAccount: Index<Transaction> = { name: 'account', of: transactions, tag: 1, column: 'account', keys: affects }
-export const failedByAccount: Index<Transaction> = { name: 'account', of: failedTransactions, tag: 2, column: 'account', keys: affects }
+const byAccount = { name: 'account', column: 'account', bySides: true, keys: affects } as const
+export const transactionsByAccount: Index<Transaction> = { ...byAccount, of: transactions, tag: 1 }
+export const failedByAccount: Index<Transaction> = { ...byAccount, of: failedTransactions, tag: 2 }
 
 /** @param affected accounts named by its operations, in order */
 export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, place: Place): Encoded {

@@ -1,6 +1,7 @@
 /** Records as they are written: text, side columns and index keys of one of each kind, member by member. */
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
+import { indexes, isFiledBySides, logs } from '../../src/logs.ts'
 import { effects, effectsByAccount, encodeEffect } from '../../src/resources/effect.ts'
 import { compose, distinct, exactInteger, extraText, type Place, priceOf, readExtra, utc } from '../../src/resources/encode.ts'
 import { encodeLedger } from '../../src/resources/ledger.ts'
@@ -317,4 +318,28 @@ describe('an offer', () => {
     expect(keysOf(changesBySeller.keys({}, { seller: 'S' }))).toEqual([['S']])
     expect(keysOf(changesBySeller.keys({}, { seller: '' }))).toEqual([])
   })
+})
+
+test('indexes that say so read side columns alone, so that nothing of their logs is parsed to be filed again', () => {
+  const sides = { account: 'G', participants: '["P"]', id: '7', seller: 'S', base_account: 'A', counter_account: 'B' }
+  const closed = new Proxy({}, { get: () => expect.unreachable('a member is read') })
+  const found = indexes
+    .filter(({ bySides }) => bySides)
+    .map((index) => [index.tag, keysOf(index.keys(closed, { ...sides, base_asset: 'a', counter_asset: 'b' }))])
+  expect(found).toEqual([
+    [1, [['G'], ['P']]],
+    [2, [['G'], ['P']]],
+    [6, [['G']]],
+    [7, [['A'], ['B']]],
+    [9, [['a', 'b']]],
+    [10, [[7n]]],
+    [11, [['S']]],
+  ])
+  expect(logs.filter(isFiledBySides).map(({ name }) => name)).toEqual([
+    'ledger',
+    'transaction',
+    'effect',
+    'failed transaction',
+    'offer change',
+  ])
 })
