@@ -15,8 +15,8 @@ export interface LedgerOptions {
   readonly cacheBytes?: number
   /**
    * Records that are filed in memory before the posting lists in the store are brought up to date with them, a part with each of the ledgers that
-   * follow, until a quarter as many have come. An open files so many again at the most, and that quarter. Default 32,768: some 200 busy ledgers, a
-   * tenth of a second at open.
+   * follow, until a quarter as many have come. An open files so many again at the most, and that quarter. Default 32,768: some 200 busy ledgers, at
+   * most two tenths of a second at open.
    */
   readonly fileEvery?: number
   /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
