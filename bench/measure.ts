@@ -26,6 +26,8 @@ export interface Run {
   readonly systemMs?: number
   /** Pages of memory touched for the first time, or again after they were given back. */
   readonly faults?: number
+  /** Of ledgers appended one awaited after another: the one that took longest. */
+  readonly longestMs?: number
 }
 
 /** Two sides measured in turns: the same round of each side saw the same weather. */

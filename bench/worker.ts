@@ -127,13 +127,21 @@ const functions = {
     closes ??= network(quick)
     pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
   },
-  appendReady: (how: 'append' | 'ingest'): Promise<Run> =>
-    measured(async () => {
+  async appendReady(how: 'append' | 'ingest'): Promise<Run> {
+    let longestMs = 0
+    const run = await measured(async () => {
       const asked = answering()
       if (how === 'ingest' && asked.ingest) await asked.ingest(pending)
-      else for (const close of pending) await asked.append(close)
+      else
+        for (const close of pending) {
+          const start = performance.now()
+          await asked.append(close)
+          longestMs = Math.max(longestMs, performance.now() - start)
+        }
       return pending.length
-    }),
+    })
+    return { ...run, longestMs }
+  },
   async listen(): Promise<number> {
     if (contender instanceof LevelRaw) throw new Error('does not serve')
     const served =
