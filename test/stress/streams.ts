@@ -92,7 +92,12 @@ class Crowd {
     const { chance, history, fast } = this
     const share = (part: number): unknown[] => Array(Math.max(5, Math.floor(count / part))).fill(0)
     const rest = count - share(100).length - 2 * share(200).length
-    const account = (): string => `/accounts/${chance.pick(history.accounts)}/operations`
+    // Of an account that is not there yet there is no stream.
+    const isThere = (path: string): boolean => (history.seen(path)[0]?.ledger ?? Number.POSITIVE_INFINITY) < history.first + INITIAL
+    const account = (): string => {
+      const path = `/accounts/${chance.pick(history.accounts)}/operations`
+      return isThere(path) ? path : account()
+    }
     while (fast.length < rest) {
       const path = chance.pick(['/ledgers', '/ledgers', '/ledgers', '/transactions', '/operations', '/effects', account()])
       fast.push(this.follow(path, fast.length % 200 === 0))
