@@ -214,18 +214,24 @@ async function ingestInto(
     const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
-    if (how === 'append') done(longestRow(left, right))
+    if (how === 'append') done(longestRow(each, left, right))
   }
   for (const side of sides) await side.end()
 }
 
 /** Of each run the append that took longest, since whatever waits for the event loop waits as long. */
-function longestRow(left: readonly Run[], right: readonly Run[]): Row {
+function longestRow(each: number, left: readonly Run[], right: readonly Run[]): Row {
   const [ours, theirs] = [left, right].map((runs) => runs.map(({ longestMs = 0 }) => longestMs)) as [number[], number[]]
-  return {
-    ...{ suite: 'ingest', work: 'longest append of 100', group: 'ingest', unit: 'ms', peer: 'SQLite, WAL, FULL', sense: 'below' },
-    ...{ ours: spread(ours), theirs: spread(theirs), ratio: spread(ours.map((ms, i) => ms / theirs[i]!)) },
-  }
+  const ratio = spread(ours.map((ms, i) => ms / theirs[i]!))
+  const named = {
+    suite: 'ingest',
+    work: `longest append of ${each}`,
+    group: 'ingest',
+    unit: 'ms',
+    peer: 'SQLite, WAL, FULL',
+    sense: 'below',
+  } as const
+  return { ...named, ours: spread(ours), theirs: spread(theirs), ratio }
 }
 
 export function diskRow(data: DataSet): Row {

@@ -95,7 +95,7 @@ export class Draft {
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     if (this.ledgers === 0) this.added = left
     else this.added.take(left)
-    this.apply(close)
+    this.apply(close, counts)
   }
 
   /** True where a hash entry names a transaction below the head: what lies above it is not there. */
@@ -154,7 +154,8 @@ export class Draft {
     return left
   }
 
-  private apply(close: EncodedClose): void {
+  /** @param counts of every log after the ledger */
+  private apply(close: EncodedClose, counts: readonly number[]): void {
     let ordinal = this.counts[transactions.tag]!
     let failedOrdinal = this.counts[failedTransactions.tag]!
     for (const { hash, failed } of close.hashes) {
@@ -169,8 +170,6 @@ export class Draft {
       if (id > top) top = id
     }
     const topOffer = String(top)
-    const counts = this.counts.slice()
-    counts[ledgers.tag]!++
     const { sequence: last, hash, closedAt } = close
     this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(this.head.filed)]))
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}

@@ -21,7 +21,10 @@ import type { Element } from '../tuple.ts'
 /** A filing is done in so many parts. With many more of them each ledger finds less of what it needs in the processor's caches. */
 const PARTS = 8
 
-export const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+
+/** Records of all logs between two counts of each. */
+export const recordsBetween = (from: readonly number[], to: readonly number[]): number => total(to) - total(from)
 
 /** A ledger, and the counts of every log after it. */
 export interface Bound {
@@ -30,7 +33,7 @@ export interface Bound {
 }
 
 /** True where `every` records wait after a ledger. */
-export const isDue = (filed: readonly number[], counts: readonly number[], every: number): boolean => total(counts) - total(filed) >= every
+export const isDue = (filed: readonly number[], counts: readonly number[], every: number): boolean => recordsBetween(filed, counts) >= every
 
 /** What waits to be filed, and how far the filing of its older generation has come, if it has one. */
 export interface Backlog {
@@ -86,7 +89,7 @@ export class Filing {
    * @returns whether all are prepared, so that the batch of this ledger is to write them
    */
   async advance(counts: readonly number[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<boolean> {
-    const since = total(counts) - total(this.bound.counts)
+    const since = recordsBetween(this.bound.counts, counts)
     const isLast = since >= this.spread
     const parts = isLast ? PARTS : Math.floor((PARTS * since) / this.spread)
     const part = this.lists.slice(this.prepared, Math.ceil((this.lists.length * parts) / PARTS))
@@ -114,10 +117,10 @@ export class Filing {
 export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
   const unfiled = new Unfiled()
   for (const resource of logs) {
-    const isParsed = !isFiledBySides(resource)
+    const bySides = isFiledBySides(resource)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      const record = isParsed ? block.members(at) : {}
+      const record = bySides ? {} : block.members(at)
       eachFiling(resource, record, block.sides(at), (index, key) => unfiled.add(index, key, ordinal))
     }
   }

@@ -17,7 +17,7 @@ import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { baseWrite } from './book.ts'
-import { fileAgain, fileLists, total } from './filing.ts'
+import { fileAgain, fileLists, recordsBetween } from './filing.ts'
 import type { Step } from './rollback.ts'
 
 /** Records that one step gives up at the most, where they are of more than one ledger. */
@@ -40,7 +40,7 @@ function fileUp(reader: Reader, filed: number): Step {
 function giveUp(reader: Reader, target: number): Step {
   const before = reader.head
   let oldest = before.oldest + 1
-  while (oldest < target && total(countsAfter(reader, oldest)) - total(before.since) <= STEP_RECORDS) oldest++
+  while (oldest < target && recordsBetween(before.since, countsAfter(reader, oldest)) <= STEP_RECORDS) oldest++
   const head: Head = { ...before, oldest, since: countsAfter(reader, oldest - 1) }
   const writes: Write[] = []
   for (const resource of logs) {

@@ -269,9 +269,10 @@ export class LedgerWriter {
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true })
     while (!isDone(this.head)) {
       const { writes, head, unfiled } = await this.reader().run(next)
+      const backlog = { unfiled: unfiled.whole }
       const adopt = (): void => {
         this.head = head
-        this.backlog = { unfiled: unfiled.whole }
+        this.backlog = backlog
         this.cache.clear()
       }
       this.removals++

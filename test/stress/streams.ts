@@ -93,13 +93,11 @@ class Crowd {
     const share = (part: number): unknown[] => Array(Math.max(5, Math.floor(count / part))).fill(0)
     const rest = count - share(100).length - 2 * share(200).length
     // Of an account that is not there yet there is no stream.
-    const isThere = (path: string): boolean => (history.seen(path)[0]?.ledger ?? Number.POSITIVE_INFINITY) < history.first + INITIAL
-    const account = (): string => {
-      const path = `/accounts/${chance.pick(history.accounts)}/operations`
-      return isThere(path) ? path : account()
-    }
+    const ofAccounts = history.accounts
+      .map((account) => `/accounts/${account}/operations`)
+      .filter((path) => history.seen(path).some(({ ledger }) => ledger < history.first + INITIAL))
     while (fast.length < rest) {
-      const path = chance.pick(['/ledgers', '/ledgers', '/ledgers', '/transactions', '/operations', '/effects', account()])
+      const path = chance.pick(['/ledgers', '/ledgers', '/ledgers', '/transactions', '/operations', '/effects', chance.pick(ofAccounts)])
       fast.push(this.follow(path, fast.length % 200 === 0))
       if (fast.length % 200 > 0) continue
       await until(() => fast.every(({ greeted }) => greeted), 30)
