@@ -10,7 +10,7 @@ export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './erro
 export { closeSchema, type LedgerClose } from './ingest/close.ts'
 export type { AppendOptions, AppendResult } from './ingest/writer.ts'
 export { Digits, type Json, parseJson } from './json.ts'
-export type { Block } from './layout/block.ts'
+export type { Block, Place } from './layout/block.ts'
 export type { Finished, Finisher } from './layout/finisher.ts'
 export { Ledger } from './ledger.ts'
 export { openLedger } from './open.ts'
@@ -36,7 +36,6 @@ export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
 export type { Lines, LinesOptions } from './scan/lines.ts'
 export type { Ended, PageOptions, RawPage } from './scan/page.ts'
-export type { Place } from './scan/reader.ts'
 export {
   after,
   type Capabilities,

@@ -164,19 +164,19 @@ export class Renderer implements Finisher {
     return lead
   }
 
-  /** All records of a block, and after them their other faces, in wire form. */
-  finish(block: Block): Finished {
-    const fill = fills[block.resource.name]!
-    const faces = block.faces === 2 ? [block, block.turned()] : [block]
+  /** Records, and after them their other faces, in wire form. */
+  finish(records: readonly Place[]): Finished {
+    const { resource, faces } = records[0]!.block
+    const fill = fills[resource.name]!
     const [leads, ends]: [number[], number[]] = [[], []]
     scratch.at = 0
-    for (const face of faces)
-      for (let at = 0; at < block.count; at++) {
-        leads.push(this.write(scratch, fill, face, at))
+    for (let face = 0; face < faces; face++)
+      for (const { block, at } of records) {
+        leads.push(this.write(scratch, fill, face === 0 ? block : block.turned(), at))
         ends.push(scratch.at)
       }
     this.stats.blocks++
-    return { by: this.id, bytes: scratch.bytes, length: scratch.at, leads, ends }
+    return { by: this.id, faces, bytes: scratch.bytes, length: scratch.at, leads, ends }
   }
 }
 

@@ -13,6 +13,7 @@ import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
+import { finishedBlock, layOut, writeFinished } from './finished.ts'
 import type { Finished, Finisher, Finishing } from './finisher.ts'
 import { Hashes } from './hashes.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
@@ -167,24 +168,24 @@ export class Cache implements Finishing {
     // What was read before a commit may be older than what is kept by now.
     const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
     if (!fits) return block.grew === undefined ? undefined : this.finishObject(id, block, finisher)
-    const texts = finisher.finish(block)
-    const bytes = block.finishedBytes(texts)
-    if (bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
+    const texts = finisher.finish(block.records)
+    const layout = layOut(block.records, texts)
+    if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
     // Who has it finished anew starts again, so that two who share a block do not take turns at that.
     const asked = block.finisher === 0 ? block.asked : 0
-    slabs.put(id, bytes, block.sum, asked, (out, start) => block.writeFinished(out, start, texts))
+    slabs.put(id, layout.bytes, block.sum, asked, (out, start) => writeFinished(out, start, layout))
     const finished = this.at(block.resource, numberOf(id), id, slabs.find(id))
     return block.isHot ? this.promote(id, finished) : finished
   }
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
     if (block.asked < FINISHED_ANEW_AT * block.count) return undefined
-    return this.keepFinished(id, block, finisher.finish(block))
+    return this.keepFinished(id, block, finisher.finish(block.records))
   }
 
   /** As an object. */
   private keepFinished(id: number, block: Block, texts: Finished): Block {
-    const finished = block.kept(texts)
+    const finished = finishedBlock(block.records, texts, block.place, block.sum)
     finished.asked = 0
     this.putKept(id, finished)
     return finished

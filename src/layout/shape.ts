@@ -40,7 +40,7 @@ export class Shape<R> extends Holder {
   readonly resource: Resource<R>
   readonly count: number
   /** What its value is kept under, or its number in the log. */
-  protected readonly place: Uint8Array | number
+  readonly place: Uint8Array | number
   protected checksum: number | undefined
   /** Where the value lies, for copying from: among other values, perhaps. */
   readonly region: Region
@@ -180,6 +180,11 @@ export class Shape<R> extends Holder {
     return this.bodies + this.number(this.cell(2, at, face))
   }
 
+  /** How much stands before the stored text, in a block that was finished. */
+  lead(at: number): number {
+    return this.number(this.cell(3, at))
+  }
+
   /** Where the stored text begins, in a block that was finished. */
   protected textStart(at: number, face = this.face): number {
     return this.bodyStart(at, face) + this.number(this.cell(3, at, face))
@@ -194,7 +199,7 @@ export class Shape<R> extends Holder {
   }
 
   /** Which of the block's strings a side column holds. */
-  protected ref(at: number, column: number): number {
+  ref(at: number, column: number): number {
     return this.number(
       this.sideAt + this.width * (at * this.resource.sides.length + (this.face ? this.resource.turning![column]! : column)),
     )

@@ -22,6 +22,12 @@ export class Texts<R> extends Shape<R> {
   /** Strings that were asked for as text. */
   private decoded: string[] | undefined
 
+  /** What the table of a block that was finished says of a text first: the number of its frame in this process, and what {@link FRAME} leaves free. */
+  kind(at: number): number {
+    const flags = this.number(this.cell(0, at)) & ~FRAME
+    return (this.frame(at)?.number ?? 0) | flags | (this.isLesser(at) ? LESSER : 0)
+  }
+
   /** The frame of a text; none where the block was finished and the frame had no number. */
   protected frame(at: number, face = this.face): Frame | undefined {
     const number = this.number(this.cell(0, at, face)) & FRAME
@@ -208,7 +214,8 @@ export class Texts<R> extends Shape<R> {
   }
 
   /** Where the holes of a simple text end, counted from its beginning, where its frame has a number. */
-  protected cuts(at: number, face: number): number[] {
+  cuts(at: number): number[] {
+    const { face } = this
     const frame = this.frame(at, face)
     if (!frame || frame.number === 0 || !this.isSimple(at, face)) return []
     const cuts: number[] = []

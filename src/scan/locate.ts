@@ -3,7 +3,7 @@
  * ledger, so a position is found inside its ledger by halving, and the cost does not depend on how much history there is.
  */
 import { FolioError } from '../errors.ts'
-import type { Block } from '../layout/block.ts'
+import type { Block, Place } from '../layout/block.ts'
 import type { Found } from '../layout/hashes.ts'
 import { type Position, splitId } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
@@ -14,7 +14,7 @@ import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
 import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
 import { filedBelow, posting, type Span } from './list.ts'
-import type { Place, Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 
 export const everything = (reader: Reader, resource: Resource<any>): Span => ({
   from: reader.head.since[resource.tag]!,

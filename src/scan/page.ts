@@ -3,13 +3,14 @@
  * records are decoded or wire text is sliced.
  */
 import { badRequest, FolioError } from '../errors.ts'
+import type { Place } from '../layout/block.ts'
 import { MAX_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
-import type { Place, Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 import { type Resolved, resolve, type Values } from './resolve.ts'
 
 export interface PageOptions {

@@ -6,7 +6,7 @@
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
-import { Block } from '../layout/block.ts'
+import { Block, type Place } from '../layout/block.ts'
 import type { Cache, Weighed } from '../layout/cache.ts'
 import { decodeHash } from '../layout/hash.ts'
 import type { Found } from '../layout/hashes.ts'
@@ -49,12 +49,6 @@ class Held<T> implements Weighed {
     this.weight = weight
     this.asOf = asOf
   }
-}
-
-/** A record: the `at`-th of a block. */
-export interface Place<R = any> {
-  readonly block: Block<R>
-  readonly at: number
 }
 
 /** Records of which hardly two lie in one block, and enough of them for their waits to overlap. */

@@ -2,7 +2,7 @@
  * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
  */
 import { FolioError } from '../errors.ts'
-import { Block } from '../layout/block.ts'
+import { Block, type Place } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
@@ -12,7 +12,7 @@ import type { List, One } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { common, type OrdinalList, posting, type Span, wholeLog } from './list.ts'
 import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
-import type { Place, Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 
 export type Values = { readonly [name: string]: any }
 

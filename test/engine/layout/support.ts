@@ -1,8 +1,9 @@
 /** What tests of blocks share: logs, rows, and blocks made of them. */
 import { expect } from 'vitest'
 import { Region, text, utf8 } from '../../../src/bytes.ts'
-import { Block } from '../../../src/layout/block.ts'
+import { Block, type Place } from '../../../src/layout/block.ts'
 import { encodeBlock } from '../../../src/layout/encode-block.ts'
+import { finishedBlock, layOut, writeFinished } from '../../../src/layout/finished.ts'
 import type { Finisher } from '../../../src/layout/finisher.ts'
 import type { Row } from '../../../src/layout/row.ts'
 import { SEAL_BYTES } from '../../../src/layout/seal.ts'
@@ -43,17 +44,17 @@ export const textOf = (block: Block, at: number): string => text(block.text(at))
 /** Puts a word before each text and a sign behind it. */
 export const finisher = (id: number, word: string): Finisher => ({
   id,
-  finish(block: Block) {
-    const faces = block.faces === 2 ? [block, block.turned()] : [block]
+  finish(records: readonly Place[]) {
+    const { faces } = records[0]!.block
     const [leads, ends]: [number[], number[]] = [[], []]
     let texts = ''
-    for (const face of faces)
-      for (let at = 0; at < block.count; at++) {
-        texts += `${word}${textOf(face, at)};`
+    for (let face = 0; face < faces; face++)
+      for (const { block, at } of records) {
+        texts += `${word}${textOf(face === 0 ? block : block.turned(), at)};`
         leads.push(utf8(word).length)
         ends.push(utf8(texts).length)
       }
-    return { by: id, bytes: utf8(`${texts}and more`), length: utf8(texts).length, leads, ends }
+    return { by: id, faces, bytes: utf8(`${texts}and more`), length: utf8(texts).length, leads, ends }
   },
 })
 const FIRST = finisher(7, 'é: ')
@@ -61,11 +62,11 @@ const SECOND = finisher(0xfedcba98, '')
 
 /** The block with its texts finished, amid other bytes. */
 export function finished(block: Block, by: Finisher = FIRST, place: Uint8Array | number = KEY): Block {
-  const texts = by.finish(block)
-  const region = Region.room(block.finishedBytes(texts) + 100)
+  const layout = layOut(block.records, by.finish(block.records))
+  const region = Region.room(layout.bytes + 100)
   region.bytes.fill(0xee)
-  const end = block.writeFinished(region, 64, texts)
-  expect(end - 64).toBeLessThanOrEqual(block.finishedBytes(texts))
+  const end = writeFinished(region, 64, layout)
+  expect(end - 64).toBeLessThanOrEqual(layout.bytes)
   return new Block(block.resource, region, 64, end, place, block.sum)
 }
 
@@ -82,7 +83,7 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const once = finished(stored)
   const twice = finished(once, SECOND)
   expect([stored.finisher, once.finisher, twice.finisher]).toEqual([0, FIRST.id, SECOND.id])
-  for (const block of [stored, once, stored.kept(FIRST.finish(stored)), twice]) {
+  for (const block of [stored, once, finishedBlock(stored.records, FIRST.finish(stored.records), KEY), twice]) {
     expect(block.count).toBe(rows.length)
     for (const [at, { hi, lo, index, sides, texts, exact }] of rows.entries()) {
       expect([block.hi(at), block.lo(at), block.index(at), block.isExact(at)]).toEqual([hi, lo, of.indexed ? index : 0, exact])

@@ -1,0 +1,137 @@
+/**
+ * Blocks whose texts are finished, made of records of one log wherever they lie: of all of a block, or of neighbours in a posting list. The picture is in
+ * `shape.ts`. Strings that only stood in texts are left out, those of side columns are kept once.
+ */
+import { Region, same } from '../bytes.ts'
+import { Block, type Place } from './block.ts'
+import type { Finished } from './finisher.ts'
+import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, TWO_FACED, WIDE } from './row.ts'
+
+/** A string of side columns, where it lies. */
+interface Side {
+  readonly bytes: Uint8Array
+  readonly start: number
+  readonly length: number
+}
+
+/** What is to be written, and how long it will be. */
+export interface Layout {
+  readonly records: readonly Place[]
+  readonly texts: Finished
+  /** Of each text, where its holes end. */
+  readonly cuts: readonly (readonly number[])[]
+  /** Strings of side columns, and which of them each column is, record by record. */
+  readonly sides: readonly Side[]
+  readonly refs: readonly number[]
+  /** Bytes of a number. */
+  readonly width: 2 | 4
+  readonly bytes: number
+}
+
+/** The face of a record, counted from the one that is shown. */
+const faceOf = (block: Block, face: number): Block => (face === 0 ? block : block.turned())
+
+export function layOut(records: readonly Place[], texts: Finished): Layout {
+  const columns = records[0]!.block.resource.sides.length
+  const cuts: number[][] = []
+  let numbers = 0
+  for (let face = 0; face < texts.faces; face++)
+    for (const { block, at } of records) {
+      const ends = faceOf(block, face).cuts(at)
+      cuts.push(ends)
+      numbers += COLUMNS + ends.length
+    }
+  const sides: Side[] = []
+  const refs: number[] = []
+  let bytes = FINISHED_FIXED + texts.length + 12 * records.length
+  let known: number[] = []
+  for (const [i, { block, at }] of records.entries()) {
+    if (block !== records[i - 1]?.block) known = []
+    for (let column = 0; column < columns; column++) {
+      const ref = block.ref(at, column)
+      known[ref] ??= sideOf(sides, refs[refs.length - columns], block, at, column)
+      refs.push(known[ref])
+    }
+  }
+  for (const { length } of sides) bytes += length
+  numbers += refs.length + sides.length
+  const width = bytes + 2 * numbers > 65535 ? 4 : 2
+  return { records, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
+}
+
+/** The number of a string: of the one that the record before has in this column, where they are equal. */
+function sideOf(sides: Side[], before: number | undefined, block: Block, at: number, column: number): number {
+  const { bytes } = block.region
+  const start = block.sideStart(at, column)
+  const length = block.sideLength(at, column)
+  const other = before === undefined ? undefined : sides[before]!
+  if (other?.length === length && same(other.bytes.subarray(other.start, other.start + length), bytes.subarray(start, start + length)))
+    return before!
+  return sides.push({ bytes, start, length }) - 1
+}
+
+/** Writes a block into `out` from `start` on, and returns where it ends: not behind its {@link Layout.bytes}. */
+export function writeFinished(out: Region, start: number, { records, texts, cuts, sides, refs, width }: Layout): number {
+  const { bytes, view } = out
+  const { resource } = records[0]!.block
+  const { faces, by, length, leads, ends } = texts
+  view.setUint16(start, records.length, true)
+  view.setUint16(start + 2, 0, true)
+  view.setUint16(start + 4, sides.length, true)
+  bytes[start + 6] = FINISHED | (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0) | (width === 4 ? WIDE : 0)
+  bytes[start + 7] = resource.sides.length
+  view.setUint32(start + FIXED, by, true)
+  let to = start + FINISHED_FIXED
+  const number = (value: number): void => {
+    if (width === 4) view.setUint32(to, value, true)
+    else view.setUint16(to, value, true)
+    to += width
+  }
+  const u32 = (value: number): void => {
+    view.setUint32(to, value, true)
+    to += 4
+  }
+  let cell = 0
+  let cut = 0
+  for (let face = 0; face < faces; face++)
+    for (const { block, at } of records) {
+      const shown = faceOf(block, face)
+      number(shown.kind(at))
+      number(shown.textBytes(at))
+      number(ends[cell]!)
+      number(leads[cell]!)
+      number(cut)
+      cut += cuts[cell++]!.length
+    }
+  for (const { block, at } of records) u32(block.hi(at))
+  for (const { block, at } of records) u32(block.lo(at))
+  if (resource.indexed) for (const { block, at } of records) u32(block.index(at))
+  for (const ref of refs) number(ref)
+  let end = 0
+  for (const { length } of sides) {
+    end += length
+    number(end)
+  }
+  for (const side of sides) {
+    bytes.set(side.bytes.subarray(side.start, side.start + side.length), to)
+    to += side.length
+  }
+  view.setUint32(start + FIXED + 8, to - start, true)
+  for (const holes of cuts) for (const hole of holes) number(hole)
+  view.setUint32(start + FIXED + 4, to - start, true)
+  bytes.set(texts.bytes.subarray(0, length), to)
+  return to + length
+}
+
+/**
+ * A block of records in memory of its own, on which whatever is made of it may hang.
+ * @param place what it is kept under, or the number of the block that they are
+ * @param sum its checksum, where it has one
+ */
+export function finishedBlock(records: readonly Place[], texts: Finished, place: Uint8Array | number, sum?: number): Block {
+  const layout = layOut(records, texts)
+  const region = Region.room(layout.bytes)
+  const block = new Block(records[0]!.block.resource, region, 0, writeFinished(region, 0, layout), place, sum)
+  block.isHot = true
+  return block
+}
