@@ -98,9 +98,7 @@ export class Renderer implements Finisher {
       const { block } = places[i]!
       let end = i + 1
       while (end < count && places[end]!.block === block) end++
-      // The text of a record is what its block holds at its place, so the checksum of the block and the places stand for the texts.
-      tag.add(block.sum)
-      for (let k = i; k < end; k++) tag.add(places[k]!.at)
+      for (let k = i; k < end; k++) tag.add(block.mark(places[k]!.at))
       const finished = this.isMain ? block.finishedBy(this) : undefined
       if (finished) this.views(sink, finished, places, i, end)
       else this.singles(sink, block, places, i, end)
@@ -165,19 +163,29 @@ export class Renderer implements Finisher {
   }
 
   /** Records, and after them their other faces, in wire form. */
-  finish(records: readonly Place[]): Finished {
-    const { resource, faces } = records[0]!.block
+  finish(records: readonly Place[], faces = records[0]!.block.faces): Finished {
+    const { resource } = records[0]!.block
     const fill = fills[resource.name]!
     const [leads, ends]: [number[], number[]] = [[], []]
     scratch.at = 0
     for (let face = 0; face < faces; face++)
       for (const { block, at } of records) {
-        leads.push(this.write(scratch, fill, face === 0 ? block : block.turned(), at))
+        const shown = face === 0 ? block : block.turned()
+        leads.push(shown.finisher === this.id ? again(scratch, shown, at) : this.write(scratch, fill, shown, at))
         ends.push(scratch.at)
       }
     this.stats.blocks++
     return { by: this.id, faces, bytes: scratch.bytes, length: scratch.at, leads, ends }
   }
+}
+
+/** Writes what was finished before; returns how much stands before its stored text. */
+function again(out: Out, block: Block, at: number): number {
+  const text = block.region.part(block.bodyStart(at), block.bodyEnd(at))
+  out.reserve(text.length)
+  out.bytes.set(text, out.at)
+  out.at += text.length
+  return block.lead(at)
 }
 
 const noTurns = (): Down => ({ turns: 0, region: undefined })

@@ -12,7 +12,7 @@ import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { posting } from '../scan/list.ts'
+import { Posting } from '../scan/list.ts'
 import { countsAfter, ledgerAt } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
@@ -120,7 +120,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
   const held = reader.offer(id)?.side(0, 0)
   const from = reader.head.since[offerChanges.tag]!
-  const ordinal = posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true)[0]
+  const ordinal = new Posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true).ordinals[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
   const lives = place !== undefined && place.block.textBytes(place.at) > 0
   yield* offerWrites(id, lives ? place.block.row(place.at) : undefined, held)

@@ -219,7 +219,7 @@ export class LedgerWriter {
     return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
-      for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(edge, draft.head.last))
+      for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(this.cache, edge, draft.head.last))
       this.backlog = draft.backlog()
       this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)

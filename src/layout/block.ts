@@ -25,6 +25,8 @@ export class Block<R = any> extends Texts<R> {
   /** The block that this one is the other face of; and the other face of this one, once it was asked for. */
   private front: Block<R> | undefined
   private back: Block<R> | undefined
+  /** Of records that were gathered from other blocks: the marks that they have there. */
+  marks: Int32Array | undefined
   /** Typed records given so far, before any is kept. */
   reads = 0
 
@@ -49,6 +51,11 @@ export class Block<R = any> extends Texts<R> {
   get sum(): number {
     this.checksum ??= crc32(this.bytes.subarray(this.from, this.to), crc32(this.key)) | 0
     return this.checksum
+  }
+
+  /** A number that goes with the text of a record: where it is another, the text may be another. */
+  mark(at: number): number {
+    return this.marks === undefined ? this.sum ^ Math.imul(at + 1, 0x9e3779b1) : this.marks[at]!
   }
 
   /** Says who keeps it, and as what. */

@@ -14,7 +14,7 @@ import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
 import { finishedBlock, layOut, writeFinished } from './finished.ts'
-import type { Finished, Finisher, Finishing } from './finisher.ts'
+import { FINISHED_ANEW_AT, type Finished, type Finisher, type Finishing, plain } from './finisher.ts'
 import { Hashes } from './hashes.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 import { Whereabouts } from './whereabouts.ts'
@@ -39,11 +39,12 @@ const SHARE = 7 / 8
 const MIN_SLABS = 7
 /** The part of a cache that is for hashes. */
 const HASHES = 64
-/** How often each of its records was asked for of late, taken together, when a block is finished; when it is finished anew for somebody else, or in
- * memory of its own; and when it becomes an object. */
+/** How often each of its records was asked for of late, taken together, when a block is finished, and when it becomes an object. What is finished in
+ * memory of its own has to be worth as much as what is finished anew. */
 const FINISHED_AT = 1 / 2
-const FINISHED_ANEW_AT = 4
 const HOT_AT = { least: 16, most: 64 }
+/** How often records of a cluster are asked for before they are gathered, while there is room: gathering takes as long as it spares so often. */
+const GATHERED_AT = 8
 /** A block whose texts are finished is hardly ever so many times as long as it was. */
 const GROWTH = 5
 /** What a block weighs that lies in a slab. */
@@ -60,6 +61,8 @@ export class Cache implements Finishing {
   edition = 0
   /** Where transactions lie by hash, as far as blocks have shown. */
   readonly hashes: Hashes
+  /** Who had texts finished last. */
+  private last: Finisher = plain
   private readonly slabs: Slabs
   private readonly where = new Whereabouts()
   /** For objects. */
@@ -82,6 +85,11 @@ export class Cache implements Finishing {
 
   get<T extends Weighed>(id: string): T | undefined {
     return this.counted(this.find<T>(id))
+  }
+
+  /** The same for what is asked for in vain nearly always. */
+  peek<T extends Weighed>(id: string): T | undefined {
+    return this.find<T>(id)
   }
 
   private counted<T>(found: T | undefined): T | undefined {
@@ -162,6 +170,7 @@ export class Cache implements Finishing {
 
   /** The block with its texts finished, where it was asked for so often that this will pay, and there is room. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
+    this.last = finisher
     if (block.asked < (block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
     const { slabs } = this
     const address = slabs.find(id)
@@ -254,11 +263,25 @@ export class Cache implements Finishing {
     this.turnedAt = NEVER
   }
 
+  /** Who is to finish what is gathered. */
+  get finisher(): Finisher {
+    return this.last.id === 0 ? plain : this.last
+  }
+
+  /** How often each record of a cluster has to be asked for before it is worth gathering. */
+  get gatheredAt(): number {
+    return this.isBrief ? this.hotAt : GATHERED_AT
+  }
+
+  /** Where objects are pushed out soon. */
+  private get isBrief(): boolean {
+    return this.hits + this.misses - this.turnedAt < BRIEF
+  }
+
   private turn(): void {
-    const lookUps = this.hits + this.misses
-    const brief = lookUps - this.turnedAt < BRIEF
+    const brief = this.isBrief
     this.hotAt = brief ? Math.min(HOT_AT.most, this.hotAt * 2) : Math.max(HOT_AT.least, this.hotAt / 2)
-    this.turnedAt = lookUps
+    this.turnedAt = this.hits + this.misses
     this.old = this.young
     this.young = new Map()
     this.where.turn()

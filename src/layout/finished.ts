@@ -2,7 +2,7 @@
  * Blocks whose texts are finished, made of records of one log wherever they lie: of all of a block, or of neighbours in a posting list. The picture is in
  * `shape.ts`. Strings that only stood in texts are left out, those of side columns are kept once.
  */
-import { Region, same } from '../bytes.ts'
+import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'
 import type { Finished } from './finisher.ts'
 import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, TWO_FACED, WIDE } from './row.ts'
@@ -64,10 +64,15 @@ function sideOf(sides: Side[], before: number | undefined, block: Block, at: num
   const { bytes } = block.region
   const start = block.sideStart(at, column)
   const length = block.sideLength(at, column)
-  const other = before === undefined ? undefined : sides[before]!
-  if (other?.length === length && same(other.bytes.subarray(other.start, other.start + length), bytes.subarray(start, start + length)))
-    return before!
+  if (before !== undefined && isAt(sides[before]!, bytes, start, length)) return before
   return sides.push({ bytes, start, length }) - 1
+}
+
+/** True where a string is the same as so many bytes: few, so that a loop is sooner done than views are made. */
+function isAt({ bytes: own, start: from, length: held }: Side, bytes: Uint8Array, start: number, length: number): boolean {
+  if (held !== length) return false
+  for (let i = 0; i < length; i++) if (own[from + i] !== bytes[start + i]) return false
+  return true
 }
 
 /** Writes a block into `out` from `start` on, and returns where it ends: not behind its {@link Layout.bytes}. */

@@ -2,7 +2,8 @@
  * Sorted lists of ordinals: a whole log, a posting list, or the records that several posting lists have in common.
  * All are asked the same way: the first or last so many of a span.
  */
-import { type PageSource, type PostingEdge, rank, slice } from '../layout/posting.ts'
+import type { Held } from '../layout/cluster.ts'
+import { FANOUT, rank, slice } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Reader } from './reader.ts'
@@ -14,9 +15,23 @@ export interface Span {
   readonly to: number
 }
 
+/** Ordinals of a list, and where they stand in it. */
+export interface Taken {
+  readonly ordinals: number[]
+  /** Where they are neighbours in a posting list, and what it takes to know that is at hand. */
+  readonly run?: Run | undefined
+}
+
+/** Neighbours of a posting list. */
+export interface Run {
+  readonly list: Posting
+  /** How many entries of the list stand before the first of them. */
+  readonly rank: number
+}
+
 export interface OrdinalList {
   /** Up to `limit` ordinals of the span: its first ones rising, or with `reverse` its last ones falling. */
-  take(span: Span, limit: number, reverse: boolean): number[]
+  take(span: Span, limit: number, reverse: boolean): Taken
 }
 
 export const wholeLog: OrdinalList = {
@@ -24,47 +39,90 @@ export const wholeLog: OrdinalList = {
     const ordinals: number[] = []
     if (reverse) for (let ordinal = to - 1; ordinal >= from && ordinals.length < limit; ordinal--) ordinals.push(ordinal)
     else for (let ordinal = from; ordinal < to && ordinals.length < limit; ordinal++) ordinals.push(ordinal)
-    return ordinals
+    return { ordinals }
   },
 }
 
 /** A posting list: the filed part from the store, the newest part from memory. A read that either part can answer alone does not touch the other. */
-export function posting(reader: Reader, index: Index<any>, key: readonly Element[]): OrdinalList {
-  const filed = reader.head.filedCounts[index.of.tag]!
-  const id = listId(index.tag, key)
-  const stored = (span: Span, limit: number, reverse: boolean): number[] =>
-    limit > 0 && span.from < span.to ? takeStored(reader.edge(index, key, id), reader.pages(index, key, id), span, limit, reverse) : []
-  const recent = (span: Span, limit: number, reverse: boolean): number[] =>
-    limit > 0 ? reader.unfiled.within(index, key, span, limit, reverse) : []
-  return {
-    take({ from, to }, limit, reverse) {
-      const [older, newer] = [
-        { from, to: Math.min(to, filed) },
-        { from: Math.max(from, filed), to },
-      ]
-      const first = reverse ? recent(newer, limit, true) : stored(older, limit, false)
-      const second = reverse ? stored(older, limit - first.length, true) : recent(newer, limit - first.length, false)
-      return second.length === 0 ? first : first.concat(second)
-    },
+export class Posting implements OrdinalList {
+  readonly id: string
+  private readonly reader: Reader
+  private readonly index: Index<any>
+  private readonly key: readonly Element[]
+
+  constructor(reader: Reader, index: Index<any>, key: readonly Element[]) {
+    this.reader = reader
+    this.index = index
+    this.key = key
+    this.id = listId(index.tag, key)
   }
+
+  take({ from, to }: Span, limit: number, reverse: boolean): Taken {
+    const filed = this.reader.head.filedCounts[this.index.of.tag]!
+    const [older, newer] = [
+      { from, to: Math.min(to, filed) },
+      { from: Math.max(from, filed), to },
+    ]
+    if (reverse) {
+      const recent = this.recent(newer, limit, true)
+      return joined(recent, this.stored(older, limit - recent.ordinals.length, true))
+    }
+    const stored = this.stored(older, limit, false)
+    return joined(stored, this.recent(newer, limit - stored.ordinals.length, false))
+  }
+
+  /** The entries from the `from`-th up to, but without, the `to`-th. */
+  between(from: number, to: number): number[] {
+    const { reader, index, key, id } = this
+    const edge = reader.edge(index, key, id)
+    const stored = from < edge.count ? slice(edge, from, Math.min(to, edge.count), reader.pages(index, key, id)) : []
+    return to <= edge.count ? stored : stored.concat(reader.unfiled.between(index, key, Math.max(0, from - edge.count), to - edge.count))
+  }
+
+  /** What the entry of this rank, and its neighbours up to the next sealed page, are known by; undefined where that is not cached. */
+  home(rank: number): Held<unknown> | undefined {
+    const edge = this.reader.heldEdge(this.id)
+    if (edge === undefined || rank >= edge.value.count - (edge.value.count % FANOUT)) return edge
+    return this.reader.heldPage(this.id, Math.floor(rank / FANOUT))
+  }
+
+  private stored(span: Span, limit: number, reverse: boolean): Taken {
+    const { reader, index, key, id } = this
+    if (limit <= 0 || span.from >= span.to) return none
+    const edge = reader.edge(index, key, id)
+    if (edge.count === 0) return none
+    const page = reader.pages(index, key, id)
+    if (reverse) {
+      const end = rank(edge, span.to, page)
+      const start = span.from === 0 ? 0 : rank(edge, span.from, page)
+      return { ordinals: slice(edge, Math.max(start, end - limit), end, page).reverse(), run: { list: this, rank: end - 1 } }
+    }
+    const start = rank(edge, span.from, page)
+    const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
+    const past = ordinals.findIndex((ordinal) => ordinal >= span.to)
+    return { ordinals: past < 0 ? ordinals : ordinals.slice(0, past), run: { list: this, rank: start } }
+  }
+
+  private recent(span: Span, limit: number, reverse: boolean): Taken {
+    if (limit <= 0) return none
+    const { reader, index, key, id } = this
+    const ordinals = reader.unfiled.within(index, key, span, limit, reverse)
+    if (ordinals.length === 0) return none
+    const edge = reader.heldEdge(id)?.value
+    return { ordinals, run: edge && { list: this, rank: edge.count + reader.unfiled.rank(index, key, ordinals[0]!) } }
+  }
+}
+
+const none: Taken = { ordinals: [] }
+
+function joined(first: Taken, second: Taken): Taken {
+  if (second.ordinals.length === 0) return first
+  return first.ordinals.length === 0 ? second : { ordinals: first.ordinals.concat(second.ordinals), run: first.run }
 }
 
 /** How many entries of a filed list are below `bound`, at or above the oldest ordinal held. */
 export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
   rank(reader.edge(index, key), bound, reader.pages(index, key))
-
-function takeStored(edge: PostingEdge, page: PageSource, { from, to }: Span, limit: number, reverse: boolean): number[] {
-  if (edge.count === 0) return []
-  if (reverse) {
-    const end = rank(edge, to, page)
-    const start = from === 0 ? 0 : rank(edge, from, page)
-    return slice(edge, Math.max(start, end - limit), end, page).reverse()
-  }
-  const start = rank(edge, from, page)
-  const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
-  const past = ordinals.findIndex((ordinal) => ordinal >= to)
-  return past < 0 ? ordinals : ordinals.slice(0, past)
-}
 
 /** What all lists have in common: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
 export function common(lists: readonly OrdinalList[]): OrdinalList {
@@ -76,7 +134,7 @@ export function common(lists: readonly OrdinalList[]): OrdinalList {
       let agreed = 0
       let candidate = -1
       for (let turn = 0; found.length < limit; turn = (turn + 1) % lists.length) {
-        const next = lists[turn]!.take({ from, to }, 1, reverse)[0]
+        const next = lists[turn]!.take({ from, to }, 1, reverse).ordinals[0]
         if (next === undefined) break
         agreed = next === candidate ? agreed + 1 : 1
         candidate = next
@@ -91,7 +149,7 @@ export function common(lists: readonly OrdinalList[]): OrdinalList {
         if (reverse) to = next
         else from = next + 1
       }
-      return found
+      return { ordinals: found }
     },
   }
 }

@@ -13,7 +13,7 @@ import { changesByOffer, changesBySeller } from '../resources/offer.ts'
 import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
 import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
-import { filedBelow, posting, type Span } from './list.ts'
+import { filedBelow, Posting, type Span } from './list.ts'
 import type { Reader } from './reader.ts'
 
 export const everything = (reader: Reader, resource: Resource<any>): Span => ({
@@ -136,7 +136,10 @@ export function findLedger(reader: Reader, sequence: number): Place | undefined 
 
 function anyIn(reader: Reader, index: Index<any>, key: string | bigint): boolean {
   const { from, to } = everything(reader, index.of)
-  return (from > 0 && filedBelow(reader, index, [key], from) > 0) || posting(reader, index, [key]).take({ from, to }, 1, false).length > 0
+  return (
+    (from > 0 && filedBelow(reader, index, [key], from) > 0) ||
+    new Posting(reader, index, [key]).take({ from, to }, 1, false).ordinals.length > 0
+  )
 }
 
 const ofAccount = [transactionsByAccount, operationsByAccount, effectsByAccount, tradesByAccount, failedByAccount, changesBySeller]

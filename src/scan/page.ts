@@ -10,6 +10,7 @@ import type { List, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
+import { placesOf } from './places.ts'
 import type { Reader } from './reader.ts'
 import { type Resolved, resolve, type Values } from './resolve.ts'
 
@@ -87,11 +88,9 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
 function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
   const resolved = resolve(reader, query, values)
   const cut = at === undefined ? resolved.span : cutAt(reader, query.of, resolved, at, reverse)
-  const ordinals = resolved.list.take(cut, limit, reverse)
-  if (ordinals.length === 0) resolved.check()
-  const places = reader.places(query.of, ordinals)
-  const { facing } = resolved
-  return facing ? facedAs(places, facing === 'lesser') : places
+  const taken = resolved.list.take(cut, limit, reverse)
+  if (taken.ordinals.length === 0) resolved.check()
+  return placesOf(reader, query.of, taken, reverse, resolved.facing)
 }
 
 function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
@@ -112,7 +111,3 @@ function bookPage(reader: Reader, values: Values, at: Cursor | undefined, limit:
   const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
   return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))
 }
-
-/** The records as a filter wants them shown: those that face the other way are turned. */
-const facedAs = (places: Place[], lesser: boolean): Place[] =>
-  places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))

@@ -8,6 +8,7 @@ import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
 import { Block, type Place } from '../layout/block.ts'
 import type { Cache, Weighed } from '../layout/cache.ts'
+import { type Cluster, Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
 import type { Found } from '../layout/hashes.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
@@ -39,23 +40,14 @@ export interface ReadStats {
   hits: number
 }
 
-class Held<T> implements Weighed {
-  readonly value: T
-  readonly weight: number
-  /** The last ledger of the head under which it was read: what another process may have changed since. */
-  readonly asOf: number
-  constructor(value: T, weight: number, asOf: number) {
-    this.value = value
-    this.weight = weight
-    this.asOf = asOf
-  }
-}
-
 /** Records of which hardly two lie in one block, and enough of them for their waits to overlap. */
 const isScattered = (ordinals: readonly number[], size: number): boolean =>
   ordinals.length >= 8 && Math.abs(ordinals.at(-1)! - ordinals[0]!) > ordinals.length * size
 
-export const heldEdge = (edge: PostingEdge, asOf: number): Weighed => new Held(edge, edge.weight, asOf)
+/** What a sealed page is cached as. Lists begin with a digit. */
+const pageId = (list: string, level: number, page: number): string => `/${level}/${page} ${list}`
+
+export const heldEdge = (cache: Cache, edge: PostingEdge, asOf: number): Weighed => new Held(cache, edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
 export class Reader {
@@ -152,8 +144,11 @@ export class Reader {
     if (this.cache.edition === this.edition) for (const keep of this.unsure ?? []) keep()
   }
 
-  /** The places of records. Their blocks are asked for in one call of a store that does not answer at once. */
-  places<R>(resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
+  /**
+   * The places of records. Their blocks are asked for in one call of a store that does not answer at once.
+   * @param asked 0 where that is not for the records' own sake
+   */
+  places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
     const size = 1 << resource.shift
     if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
     if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
@@ -163,7 +158,7 @@ export class Reader {
       const first = number * size
       let end = i + 1
       while (end < ordinals.length && ordinals[end]! >= first && ordinals[end]! < first + size) end++
-      const block = this.block(resource, number, end - i)
+      const block = this.block(resource, number, asked * (end - i))
       for (; i < end; i++) places.push({ block, at: ordinals[i]! - first })
     }
     return places
@@ -194,13 +189,26 @@ export class Reader {
     return { block: this.block(resource, number), at: ordinal - number * size }
   }
 
+  /** True where the blocks of all these records are cached. */
+  hasAll(resource: Resource<any>, ordinals: readonly number[]): boolean {
+    const size = 1 << resource.shift
+    return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / size))))
+  }
+
+  /** Notes that so many records were served from a cluster. */
+  served({ block }: Cluster, records: number): void {
+    block.asked += records
+    this.stats.blocks++
+    this.stats.hits++
+  }
+
   /**
    * The right edge of a posting list; empty where nothing was ever filed under the key.
    * @param id the list's, where it is at hand: what is made anew has to be hashed anew
    */
   edge(index: Index<any>, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
-    if (cached !== undefined && (!this.store.capabilities.shared || cached.asOf >= this.head.last)) {
+    if (cached !== undefined && this.isNew(cached)) {
       this.stats.hits++
       return cached.value
     }
@@ -208,14 +216,30 @@ export class Reader {
     const value = this.fetch(id, key)
     if (value === undefined) return PostingEdge.empty
     const edge = decodeEdge(unseal(key, value), key)
-    this.keep(id, heldEdge(edge, this.head.last))
+    this.keep(id, heldEdge(this.cache, edge, this.head.last))
     return edge
+  }
+
+  /** The same, where it is cached. */
+  heldEdge(id: string): Held<PostingEdge> | undefined {
+    const cached = this.cache.peek<Held<PostingEdge>>(id)
+    return cached !== undefined && this.isNew(cached) ? cached : undefined
+  }
+
+  /** A sealed page of level 0, where it is cached. */
+  heldPage(list: string, page: number): Held<unknown> | undefined {
+    return this.cache.peek<Held<unknown>>(pageId(list, 0, page))
+  }
+
+  /** False where another process may have changed it since. */
+  private isNew({ asOf }: Held<unknown>): boolean {
+    return !this.store.capabilities.shared || asOf >= this.head.last
   }
 
   /** The sealed pages of a posting list. @param list its id, as for {@link edge} */
   pages(index: Index<any>, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
     return (level, page) => {
-      const id = `${list}/${level}/${page}`
+      const id = pageId(list, level, page)
       const cached = this.cache.get<Held<readonly number[]>>(id)
       if (cached !== undefined) {
         this.stats.hits++
@@ -225,7 +249,7 @@ export class Reader {
       const value = this.fetch(id, key)
       if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
       const entries = decodePage(unseal(key, value), key)
-      this.keep(id, new Held(entries, 100 + 8 * entries.length, this.head.last))
+      this.keep(id, new Held(this.cache, entries, 100 + 8 * entries.length, this.head.last))
       return entries
     }
   }

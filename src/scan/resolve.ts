@@ -3,6 +3,7 @@
  */
 import { FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
+import type { Facing } from '../layout/cluster.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
@@ -10,7 +11,7 @@ import { params, pathNames } from '../params.ts'
 import { MAX_OPERATION, splitId } from '../position.ts'
 import type { List, One } from '../query.ts'
 import { accounts } from '../resources/account.ts'
-import { common, type OrdinalList, posting, type Span, wholeLog } from './list.ts'
+import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
 import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
 import type { Reader } from './reader.ts'
 
@@ -29,7 +30,7 @@ export interface Resolved {
   readonly list: OrdinalList
   readonly span: Span
   /** The face of the records that is asked for, if any. */
-  readonly facing: 'lesser' | 'greater' | undefined
+  readonly facing: Facing
   /**
    * To be called where nothing was found, or is refused for what lies in the store: what has records exists, and need not be looked up.
    * @throws NOT_FOUND where the path names what does not exist
@@ -49,7 +50,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   for (const name of pathNames(query.path)) {
     const value = values[name]
     if (query.by?.column === name) {
-      lists.push(posting(reader, query.by, [value]))
+      lists.push(new Posting(reader, query.by, [value]))
       parent = { what: name, value, exists: () => (name === 'offer' ? offerExists(reader, value) : accountExists(reader, value)) }
     } else {
       const found = spanOf(reader, query, name, value)
@@ -57,13 +58,13 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
       parent = { what: name, value, exists: () => found.exists }
     }
   }
-  if (query.by && query.by.column === undefined) lists.push(posting(reader, query.by, []))
-  if (picked) for (const [index, key] of picked.lists) lists.push(posting(reader, index, key))
+  if (query.by && query.by.column === undefined) lists.push(new Posting(reader, query.by, []))
+  if (picked) for (const [index, key] of picked.lists) lists.push(new Posting(reader, index, key))
   const list = lists.length === 0 ? wholeLog : common(lists)
 
   const check = (): void => {
     if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
-    if (parent && query.missing === 'empty' && list.take(span, 1, false).length === 0)
+    if (parent && query.missing === 'empty' && list.take(span, 1, false).ordinals.length === 0)
       throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
   }
   return { list, span, facing: picked?.facing, check }

@@ -110,14 +110,32 @@ export class Unfiled {
   /** Up to `limit` ordinals of a list within a span: its first ones rising, or with `reverse` its last ones falling. */
   within(index: Index<any>, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
     if (span.from >= span.to) return []
-    const name = nameOf(key)
-    const newer = this.lists.get(index.tag)?.get(name)?.ordinals
-    const older = this.older?.lists.get(index.tag)?.get(name)?.ordinals
+    const [older, newer] = this.ordinalsOf(index, key)
     const [first, second] = reverse ? [newer, older] : [older, newer]
-    const found = first === undefined ? [] : within(first, span, limit, reverse)
-    return second === undefined || found.length === limit ? found : found.concat(within(second, span, limit - found.length, reverse))
+    const found = first.length === 0 ? [] : within(first, span, limit, reverse)
+    return second.length === 0 || found.length === limit ? found : found.concat(within(second, span, limit - found.length, reverse))
+  }
+
+  /** How many ordinals of a list are below `bound`. */
+  rank(index: Index<any>, key: readonly Element[], bound: number): number {
+    const [older, newer] = this.ordinalsOf(index, key)
+    return lowerBound(older, bound) + lowerBound(newer, bound)
+  }
+
+  /** The ordinals of a list from the `from`-th up to, but without, the `to`-th. */
+  between(index: Index<any>, key: readonly Element[], from: number, to: number): number[] {
+    const [older, newer] = this.ordinalsOf(index, key)
+    return older.concat(newer).slice(from, to)
+  }
+
+  /** Of both generations. */
+  private ordinalsOf(index: Index<any>, key: readonly Element[]): [older: readonly number[], newer: readonly number[]] {
+    const name = nameOf(key)
+    return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
   }
 }
+
+const none: readonly number[] = []
 
 function within(ordinals: readonly number[], { from, to }: Span, limit: number, reverse: boolean): number[] {
   const [start, end] = [lowerBound(ordinals, from), lowerBound(ordinals, to)]

@@ -2,72 +2,9 @@
  * The engine against the reference model: on random networks, in any order of appends, reopenings and rollbacks, every query with every
  * cursor, order and limit gives the same records, links and refusals.
  */
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
-import { closeOf, firstLedger, type Shape, shape } from '../../adapters/testing/arbitraries.ts'
-import { type Draw, draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
-import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { openLedger } from '../../src/index.ts'
-import { agree, type Bench, holds, levelBench, memoryBenches } from './support.ts'
-
-type Step =
-  | { readonly do: 'append'; readonly shapes: readonly Shape[]; readonly batch: number }
-  | { readonly do: 'ask'; readonly draws: readonly Draw[] }
-  | { readonly do: 'reopen'; readonly fileEvery: number }
-  | { readonly do: 'rollback'; readonly back: number }
-
-const append = fc.record({
-  do: fc.constant('append' as const),
-  shapes: fc.array(shape, { minLength: 1, maxLength: 3 }),
-  batch: fc.constantFrom(1, 2, 5),
-})
-const ask = fc.record({ do: fc.constant('ask' as const), draws: fc.array(draw, { minLength: 20, maxLength: 40 }) })
-/** Records that wait in memory before they are filed: one, a few, many, and for ever. */
-const fileEvery = fc.constantFrom(1, 12, 150, 32_768)
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: append },
-  { weight: 4, arbitrary: ask },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('reopen' as const), fileEvery }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('rollback' as const), back: fc.nat(4) }) },
-)
-const story = fc
-  .tuple(firstLedger, fileEvery, append, fc.array(step, { maxLength: 6, size: 'max' }), ask)
-  .map(([first, fileEvery, begin, steps, end]) => ({ first, fileEvery, steps: [begin, ...steps, end] as Step[] }))
-
-/** Tells the story to an engine and to the model, which must agree all the way. */
-async function tell(
-  bench: Bench,
-  { first, fileEvery, steps }: { first: number; fileEvery: number; steps: readonly Step[] },
-): Promise<void> {
-  const { open, remove } = await bench.fresh()
-  let ledger = await openLedger(open(), { ...bench.options, fileEvery })
-  try {
-    const model = naiveLedger()
-    for (const [salt, step] of steps.entries()) {
-      if (step.do === 'append') {
-        let { last: at = first - 1, hash } = ledger.head ?? {}
-        const closes = step.shapes.map((one) => {
-          const close = closeOf(one, ++at, hash, salt % 2)
-          hash = close.ledger.hash
-          return close
-        })
-        await ledger.ingest(closes, { batch: step.batch, durable: false })
-        for (const close of closes) model.append(close)
-      } else if (step.do === 'ask') for (const drawn of step.draws) await agree(ledger, model, requestOf(model, drawn))
-      else if (step.do === 'reopen') {
-        await ledger.close()
-        ledger = await openLedger(open(), { ...bench.options, fileEvery: step.fileEvery })
-      } else if (ledger.head) {
-        const to = Math.max(0, ledger.head.last - step.back)
-        await ledger.rollback(to)
-        model.rollback(to)
-      }
-    }
-  } finally {
-    await ledger.close()
-    await remove()
-  }
-}
+import { story, tell } from './stories.ts'
+import { holds, levelBench, memoryBenches } from './support.ts'
 
 describe('the engine answers as the model does', () => {
   test.each(memoryBenches)('over $name', (bench) => holds(story, 40, (told) => tell(bench, told)))

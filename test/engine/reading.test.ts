@@ -16,7 +16,7 @@ import { ledgers } from '../../src/resources/ledger.ts'
 import { operations, operationsByAccount, paymentsByAccount } from '../../src/resources/operation.ts'
 import { tradesByPair } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
-import { common, posting, wholeLog } from '../../src/scan/list.ts'
+import { common, Posting, wholeLog } from '../../src/scan/list.ts'
 import { seek, spanOfLedger } from '../../src/scan/locate.ts'
 import { readPage } from '../../src/scan/page.ts'
 import { Reader } from '../../src/scan/reader.ts'
@@ -189,8 +189,8 @@ describe('a read', () => {
 describe('ordinals', () => {
   test('of a log and of a list are the first or the last of a span', async () => {
     const reader = readerOf(await holding())
-    const list = posting(reader, operationsByAccount, ['GALICE'])
-    const every = list.take({ from: 0, to: 1e9 }, 1e9, false)
+    const list = new Posting(reader, operationsByAccount, ['GALICE'])
+    const every = list.take({ from: 0, to: 1e9 }, 1e9, false).ordinals
     expect(every.length).toBeGreaterThan(2 * FANOUT)
     for (const one of [list, common([list]), common([list, wholeLog]), common([list, list, list])])
       for (const [from, to] of [
@@ -202,8 +202,8 @@ describe('ordinals', () => {
       ] as const)
         for (const limit of [0, 1, 5, 1000]) {
           const within = every.filter((ordinal) => ordinal >= from && ordinal < to)
-          expect(one.take({ from, to }, limit, false)).toEqual(within.slice(0, limit))
-          expect(one.take({ from, to }, limit, true)).toEqual(within.toReversed().slice(0, limit))
+          expect(one.take({ from, to }, limit, false).ordinals).toEqual(within.slice(0, limit))
+          expect(one.take({ from, to }, limit, true).ordinals).toEqual(within.toReversed().slice(0, limit))
         }
     expect(reader.stats.gets).toBeLessThanOrEqual(4)
   })

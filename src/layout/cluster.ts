@@ -1,0 +1,98 @@
+/**
+ * Clusters: neighbours of a posting list, copied side by side out of the blocks that they lie in. The records of a list lie all over their log, and each
+ * of them costs some waits for memory; of what is asked for over and over, 32 together are little more than one.
+ * They hang on what is cached of their list: a sealed page, or the edge for those behind all of these.
+ * **Invariant:** a cluster says which records it holds, and whoever serves them compares: it may be its older self, of a list that has grown since.
+ */
+import type { Block, Place } from './block.ts'
+import type { Cache, Weighed } from './cache.ts'
+import { finishedBlock } from './finished.ts'
+import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
+
+/** Entries of a list, the first of them a multiple of it. A divisor of those of a sealed page. */
+export const CLUSTER = 32
+const CLUSTER_BYTES = 200
+
+/** Which way records are to face, where a filter asks for that. */
+export type Facing = 'lesser' | 'greater' | undefined
+
+const ways = { lesser: 1, greater: 2, any: 0 }
+const keyOf = (number: number, facing: Facing): number => 3 * number + ways[facing ?? 'any']
+
+/** An edge or a page of a posting list in the cache. */
+export class Held<T> implements Weighed {
+  readonly value: T
+  weight: number
+  /** The last ledger of the head under which it was read: what another process may have changed since. */
+  readonly asOf: number
+  private readonly cache: Cache
+  private clusters: Map<number, Cluster> | undefined
+  /** How many records were asked for that are in no cluster. */
+  private missed = 0
+
+  constructor(cache: Cache, value: T, weight: number, asOf: number) {
+    this.cache = cache
+    this.value = value
+    this.weight = weight
+    this.asOf = asOf
+  }
+
+  cluster(number: number, facing: Facing): Cluster | undefined {
+    return this.clusters?.get(keyOf(number, facing))
+  }
+
+  /** Notes that so many records were asked for that are in no cluster; returns whether they are worth gathering by now. */
+  miss(records: number): boolean {
+    this.missed += records
+    if (this.missed < this.cache.gatheredAt * CLUSTER) return false
+    this.missed = 0
+    return true
+  }
+
+  /** @param records as they are to face */
+  gather(number: number, facing: Facing, ordinals: readonly number[], records: readonly Place[]): void {
+    this.clusters ??= new Map()
+    const key = keyOf(number, facing)
+    this.grow(-(this.clusters.get(key)?.weight ?? 0))
+    this.clusters.set(key, new Cluster(ordinals, records, this.cache.finisher, (bytes) => this.grow(bytes)))
+  }
+
+  private grow(bytes: number): void {
+    this.weight += bytes
+    this.cache.grew(bytes)
+  }
+}
+
+export class Cluster implements Finishing {
+  weight = 0
+  /** The records that it holds, in the order of the list; later ones may be missing. */
+  readonly ordinals: readonly number[]
+  /** They themselves, with one face: the one that is asked for. */
+  block: Block
+  private readonly grew: (bytes: number) => void
+
+  constructor(ordinals: readonly number[], records: readonly Place[], finisher: Finisher, grew: (bytes: number) => void) {
+    this.ordinals = ordinals
+    this.grew = (bytes) => {
+      this.weight += bytes
+      grew(bytes)
+    }
+    const marks = Int32Array.from(records, ({ block, at }) => block.mark(at))
+    this.block = this.finished(records, finisher, marks)
+  }
+
+  private finished(records: readonly Place[], finisher: Finisher, marks: Int32Array): Block {
+    const block = finishedBlock(records, finisher.finish(records, 1), 0)
+    this.grew(CLUSTER_BYTES + marks.byteLength + block.weight - this.weight)
+    block.marks = marks
+    block.grew = this.grew
+    return block.keptBy(this, 0)
+  }
+
+  /** For somebody else than it was gathered for. */
+  finish(_: number, block: Block, finisher: Finisher): Block | undefined {
+    if (block !== this.block || block.asked < FINISHED_ANEW_AT * block.count) return undefined
+    this.block = this.finished(block.records, finisher, block.marks!)
+    return this.block
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Where the records of a page lie. Those of a posting list lie all over their log; of a list that is asked for over and over, neighbours are gathered
+ * (`layout/cluster.ts`), and served from there: a look-up finds up to 32 of them, side by side.
+ */
+import type { Place } from '../layout/block.ts'
+import { CLUSTER, type Facing, type Held } from '../layout/cluster.ts'
+import type { Resource } from '../query.ts'
+import type { Posting, Taken } from './list.ts'
+import { everything } from './locate.ts'
+import type { Reader } from './reader.ts'
+
+/** The records as a filter wants them shown: those that face the other way are turned. */
+function faced(places: Place[], facing: Facing): Place[] {
+  if (facing === undefined) return places
+  const lesser = facing === 'lesser'
+  return places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))
+}
+
+/** The places of records that were taken from a list, in their order. */
+export function placesOf(reader: Reader, resource: Resource<any>, { ordinals, run }: Taken, reverse: boolean, facing: Facing): Place[] {
+  if (run === undefined) return faced(reader.places(resource, ordinals), facing)
+  const { list, rank } = run
+  const { length } = ordinals
+  const step = reverse ? -1 : 1
+  const places: Place[] = []
+  /** Which of them are in no cluster. */
+  const missing: number[] = []
+  const due: [home: Held<unknown>, number: number][] = []
+  for (let i = 0; i < length; ) {
+    const number = Math.floor((rank + step * i) / CLUSTER)
+    let at = rank + step * i - number * CLUSTER
+    const end = Math.min(length, i + (reverse ? at + 1 : CLUSTER - at))
+    const home = list.home(number * CLUSTER)
+    const cluster = home?.cluster(number, facing)
+    const [before, from] = [missing.length, i]
+    for (; i < end; i++, at += step) {
+      if (cluster?.ordinals[at] === ordinals[i]) places[i] = { block: cluster!.block, at }
+      else missing.push(i)
+    }
+    const missed = missing.length - before
+    if (home && missed > 0 && home.miss(missed)) due.push([home, number])
+    if (missed < end - from) reader.served(cluster!, end - from - missed)
+  }
+  if (missing.length === 0) return places
+  const others = faced(reader.places(resource, missing.length === length ? ordinals : missing.map((i) => ordinals[i]!)), facing)
+  for (const [home, number] of due) gather(reader, resource, list, facing, home, number)
+  if (missing.length === length) return others
+  for (const [nth, i] of missing.entries()) places[i] = others[nth]!
+  return places
+}
+
+/** Gathers what belongs to a cluster, where all of it is at hand. */
+function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
+  const { from, to } = everything(reader, resource)
+  const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
+  if (ordinals.length === 0 || ordinals[0]! < from || !reader.hasAll(resource, ordinals)) return
+  home.gather(number, facing, ordinals, faced(reader.places(resource, ordinals, 0), facing))
+}

@@ -1,0 +1,162 @@
+/**
+ * Clusters: what is served of a list from neighbours that were gathered is what the blocks hold, however often and in whatever order it is asked for,
+ * and costs less to find.
+ */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import { CLUSTER } from '../../src/layout/cluster.ts'
+import { story, tell } from './stories.ts'
+import { assetOf, codeOf, holds, ledgerOf, levelBench, memoryBenches, written } from './support.ts'
+
+const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 8, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
+const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
+/** How often a page is read until all its clusters are gathered, if it has three records of each, and one of them is elsewhere. */
+const OFTEN = 300
+
+/** The account with most effects, as far as one ledger tells. */
+async function busiest(ledger: Ledger): Promise<string> {
+  const { records } = await ledger.page(catalogue.effects, {}, { limit: 200 })
+  const counts = new Map<string, number>()
+  for (const { account } of records) counts.set(account, (counts.get(account) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)[0]![0]
+}
+
+const read = async (ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> =>
+  ((await ledger.page(query, values as never, options)).records as any[]).map((record) => written(record))
+
+/** The same, so often that its clusters are gathered; looks now and then whether it is. */
+async function readOften(ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> {
+  const first = await read(ledger, query, values, options)
+  for (let time = 1; time < OFTEN; time++)
+    if (time % 20 > 0) await ledger.read(query, values as never, options)
+    else expect(await read(ledger, query, values, options)).toEqual(first)
+  return first
+}
+
+describe('where everything is gathered the first time', () => {
+  beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
+  afterEach(() => void vi.restoreAllMocks())
+
+  test.each(memoryBenches)('the engine answers as the model does, over $name', (bench) => holds(story, 20, (told) => tell(bench, told, 3)))
+  test('the engine answers as the model does, over LevelDB', () => holds(story, 10, (told) => tell(levelBench(), told, 3)))
+
+  test('a list that grows, is filed, pruned and taken back is served as one that was never asked for before', async () => {
+    const ledger = await openLedger(memory(), { fileEvery: 400 })
+    await ledger.ingest(closes.slice(0, 20))
+    const account = await busiest(ledger)
+    const same = async (): Promise<void> => {
+      const plain = await openLedger(memory(), { cacheBytes: 0, fileEvery: 1 })
+      await plain.ingest(closes.slice(0, ledger.head!.last - FIRST + 1))
+      if (ledger.head!.oldest > FIRST) await plain.prune(ledger.head!.oldest)
+      for (const query of [catalogue.operationsOfAccount, catalogue.effectsOfAccount, catalogue.tradesOfAccount] as List<any>[])
+        for (const options of [{ limit: 200 }, { limit: 200, order: 'desc' }, { limit: 7, order: 'desc' }, { limit: 33 }] as const) {
+          const wanted = await read(plain, query, { account }, options)
+          for (let time = 0; time < 3; time++) expect(await read(ledger, query, { account }, options)).toEqual(wanted)
+        }
+    }
+    await same()
+    for (const to of [21, 22, 30, 45]) {
+      await ledger.ingest(closes.slice(ledger.head!.last - FIRST + 1, to))
+      await same()
+    }
+    await ledger.rollback(FIRST + 33)
+    await same()
+    await ledger.ingest(closes.slice(34))
+    await same()
+    await ledger.prune(FIRST + 25)
+    await same()
+  })
+})
+
+describe('what is asked for over and over', () => {
+  const options: LedgerOptions = { fileEvery: 500 }
+  const queries = [
+    catalogue.transactionsOfAccount,
+    catalogue.operationsOfAccount,
+    catalogue.paymentsOfAccount,
+    catalogue.effectsOfAccount,
+    catalogue.tradesOfAccount,
+    catalogue.payments,
+  ] as List<any>[]
+
+  test('is found by a look-up for each cluster, and is the same', async () => {
+    const ledger = await ledgerOf(closes, options)
+    const account = await busiest(ledger)
+    for (const query of queries)
+      for (const order of ['asc', 'desc'] as const) {
+        const page: PageOptions = { limit: 100, order }
+        const { cost: before } = await ledger.explain(query, { account } as never, page)
+        const first = await readOften(ledger, query, { account }, page)
+        expect(first.length, query.path).toBeGreaterThan(20)
+        const { cost: after } = await ledger.explain(query, { account } as never, page)
+        // Besides those of the records there are the edge of the list, and its pages.
+        expect(after.blocks, `${query.path} ${order}`).toBeLessThanOrEqual(Math.ceil(first.length / CLUSTER) + 1)
+        expect([after.blocks <= before.blocks, after.gets], query.path).toEqual([true, 0])
+      }
+  })
+
+  test('of a pair is kept for each way that it is asked for', async () => {
+    const ledger = await ledgerOf(closes, options)
+    const trades = (await ledger.page(catalogue.trades, {}, { limit: 200 })).records as any[]
+    const pairs = trades.slice(0, 40).map((trade) => ({ base: assetOf(trade, 'base'), counter: assetOf(trade, 'counter') }))
+    const sizes = await Promise.all(pairs.map(async (pair) => (await read(ledger, catalogue.trades, pair, { limit: 200 })).length))
+    const { base, counter } = pairs[sizes.indexOf(Math.max(...sizes))]!
+    expect(Math.max(...sizes)).toBeGreaterThan(CLUSTER)
+    for (const pair of [
+      { base, counter },
+      { base: counter, counter: base },
+    ]) {
+      const first = await readOften(ledger, catalogue.trades, pair, { limit: 200 })
+      for (const record of first) expect(JSON.parse(record)).toContainEqual(['base_asset_type', pair.base['type']])
+      const { cost } = await ledger.explain(catalogue.trades, pair as never, { limit: 200 })
+      expect(cost.blocks).toBeLessThanOrEqual(Math.ceil(first.length / CLUSTER))
+    }
+  })
+
+  test('is given as the same records, decoded once', async () => {
+    const ledger = await ledgerOf(closes, options)
+    const account = await busiest(ledger)
+    const page = async () => (await ledger.page(catalogue.effectsOfAccount, { account } as never, { limit: CLUSTER })).records
+    for (let time = 0; time < OFTEN; time++) await page()
+    const [one, other] = [await page(), await page()]
+    expect(one.every((record, at) => record === other[at] && Object.isFrozen(record))).toBe(true)
+  })
+
+  test('is gathered again where the list has grown, and what was there before is served meanwhile', async () => {
+    const ledger = await openLedger(memory(), options)
+    await ledger.ingest(closes.slice(0, -5))
+    const account = await busiest(ledger)
+    const newest: PageOptions = { order: 'desc', limit: 20 }
+    const cost = async () => (await ledger.explain(catalogue.operationsOfAccount, { account } as never, newest)).cost.blocks
+    await readOften(ledger, catalogue.operationsOfAccount, { account }, newest)
+    const least = await cost()
+    expect(least).toBeLessThanOrEqual(2)
+    await ledger.ingest(closes.slice(-5))
+    const plain = await ledgerOf(closes, { cacheBytes: 0 })
+    const wanted = await read(plain, catalogue.operationsOfAccount, { account }, newest)
+    expect(await read(ledger, catalogue.operationsOfAccount, { account }, newest)).toEqual(wanted)
+    expect(await cost()).toBeGreaterThan(least)
+    await readOften(ledger, catalogue.operationsOfAccount, { account }, newest)
+    expect(await cost()).toBeLessThanOrEqual(2)
+    expect(await read(ledger, catalogue.operationsOfAccount, { account }, newest)).toEqual(wanted)
+  })
+
+  test('is not gathered for a cache that has no room for it', async () => {
+    const ledger = await ledgerOf(closes, { ...options, cacheBytes: 2000 })
+    const account = await busiest(ledger)
+    const wanted = await read(ledger, catalogue.operationsOfAccount, { account }, { limit: 50 })
+    expect(await readOften(ledger, catalogue.operationsOfAccount, { account }, { limit: 50 })).toEqual(wanted)
+    expect((await ledger.explain(catalogue.operationsOfAccount, { account } as never, { limit: 50 })).cost.gets).toBeGreaterThan(4)
+  })
+})
+
+test('no account is mistaken for what is cached of a list', async () => {
+  const ledger = await ledgerOf(closes, { fileEvery: 1 })
+  const account = await busiest(ledger)
+  await readOften(ledger, catalogue.operationsOfAccount, { account }, { limit: 200 })
+  for (const other of [`${account}/0/0`, `/0/0 2 ${account}`, `0/0 2 ${account}`])
+    expect(await codeOf(() => ledger.page(catalogue.operationsOfAccount, { account: other }))).toBe('NOT_FOUND')
+})

@@ -1,0 +1,60 @@
+/** Lists that are asked for over and over: bytes and entity tags stay what they were when their records came from blocks. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { catalogue, type Ledger, type LedgerClose } from '../../src/index.ts'
+import { Cache } from '../../src/layout/cache.ts'
+import { ledgerOf } from '../engine/support.ts'
+import { asker } from './support.ts'
+
+const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 8, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
+
+/** Pages of lists: of a busy account, of a pair both ways. */
+async function targetsOf(ledger: Ledger): Promise<string[]> {
+  const { records } = await ledger.page(catalogue.effects, {}, { limit: 1 })
+  const [trade] = (await ledger.page(catalogue.trades, {}, { limit: 1 })).records as any[]
+  const asset = (side: string, as: string): string =>
+    ['type', 'code', 'issuer']
+      .map((name) => [name, trade[`${side}_asset_${name}`]])
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `&${as}_asset_${name}=${value}`)
+      .join('')
+  const lists = ['transactions', 'operations', 'payments', 'effects', 'trades'].map((kind) => `/accounts/${records[0]!.account}/${kind}?`)
+  const pairs = [
+    ['base', 'counter'],
+    ['counter', 'base'],
+  ] as const
+  const all = [...lists, '/payments?', ...pairs.map(([one, other]) => `/trades?${asset('base', one)}${asset('counter', other)}`)]
+  return all.flatMap((list) => [`${list}&limit=200`, `${list}&limit=200&order=desc`, `${list}&limit=20&order=desc`])
+}
+
+describe.each([0, 8])('gathered after %i times', (gatheredAt) => {
+  beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(gatheredAt))
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
+    const ledger = await ledgerOf(closes, { fileEvery: 500 })
+    const plain = await ledgerOf(closes, { cacheBytes: 0 })
+    const asks = [{}, { profile: 'extended' }] as const
+    const [served, wanted] = [asks.map((options) => asker(ledger, options)), asks.map((options) => asker(plain, options))]
+    for (const target of await targetsOf(ledger)) {
+      const tags = new Map<string, string | undefined>()
+      // The base URL that is asked for most has its texts finished: each is for a while.
+      for (const [host, times] of [
+        ['one.test', 12],
+        ['two.test', 60],
+        ['one.test', 6],
+      ] as const)
+        for (const [nth, ask] of served.entries()) {
+          const { text } = await wanted[nth]!(target, { host })
+          for (let time = 0; time < times; time++) {
+            const answer = await ask(target, { host })
+            expect(answer.text === text, target).toBe(true)
+            const who = `${nth} ${host}`
+            if (!tags.has(who)) tags.set(who, answer.headers['etag'])
+            expect(answer.headers['etag'], target).toBe(tags.get(who))
+          }
+        }
+      expect(new Set(tags.values()).size).toBe(4)
+    }
+  })
+})
