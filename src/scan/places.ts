@@ -51,8 +51,8 @@ export function placesOf(reader: Reader, resource: Resource<any>, { ordinals, ru
 
 /** Gathers what belongs to a cluster, where all of it is at hand. */
 function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
-  const { from, to } = everything(reader, resource)
+  const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
-  if (ordinals.length === 0 || ordinals[0]! < from || !reader.hasAll(resource, ordinals)) return
+  if (ordinals.length === 0 || !reader.hasAll(resource, ordinals)) return
   home.gather(number, facing, ordinals, faced(reader.places(resource, ordinals, 0), facing))
 }

@@ -5,13 +5,30 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
+import {
+  catalogue,
+  type Ledger,
+  type LedgerClose,
+  type LedgerOptions,
+  type List,
+  openLedger,
+  type PageOptions,
+  type Place,
+} from '../../src/index.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { CLUSTER } from '../../src/layout/cluster.ts'
+import { decodeHead } from '../../src/layout/head.ts'
+import { HEAD } from '../../src/layout/keys.ts'
+import { FANOUT } from '../../src/layout/posting.ts'
+import { effects, effectsByAccount } from '../../src/resources/effect.ts'
+import { Posting } from '../../src/scan/list.ts'
+import { placesOf } from '../../src/scan/places.ts'
+import { Reader } from '../../src/scan/reader.ts'
+import { Unfiled } from '../../src/scan/unfiled.ts'
 import { story, tell } from './stories.ts'
 import { assetOf, codeOf, holds, ledgerOf, levelBench, memoryBenches, written } from './support.ts'
 
-const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 8, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
+const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
 /** How often a page is read until all its clusters are gathered, if it has three records of each, and one of them is elsewhere. */
 const OFTEN = 300
@@ -82,8 +99,8 @@ describe('what is asked for over and over', () => {
     catalogue.payments,
   ] as List<any>[]
 
-  test('is found by a look-up for each cluster, and is the same', async () => {
-    const ledger = await ledgerOf(closes, options)
+  test.each([1, 500])('is found by a look-up for each cluster, and is the same, filed every %i records', async (fileEvery) => {
+    const ledger = await ledgerOf(closes, { fileEvery })
     const account = await busiest(ledger)
     for (const query of queries)
       for (const order of ['asc', 'desc'] as const) {
@@ -156,7 +173,67 @@ describe('what is asked for over and over', () => {
 test('no account is mistaken for what is cached of a list', async () => {
   const ledger = await ledgerOf(closes, { fileEvery: 1 })
   const account = await busiest(ledger)
-  await readOften(ledger, catalogue.operationsOfAccount, { account }, { limit: 200 })
-  for (const other of [`${account}/0/0`, `/0/0 2 ${account}`, `0/0 2 ${account}`])
-    expect(await codeOf(() => ledger.page(catalogue.operationsOfAccount, { account: other }))).toBe('NOT_FOUND')
+  const first = await readOften(ledger, catalogue.effectsOfAccount, { account }, { limit: 200 })
+  expect(first.length).toBeGreaterThan(FANOUT)
+  for (const other of [`${account}/0/0`, `/0/0 6 ${account}`, `0/0 6 ${account}`])
+    expect(await codeOf(() => ledger.page(catalogue.effectsOfAccount, { account: other }))).toBe('NOT_FOUND')
+})
+
+describe('a cluster', () => {
+  beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
+  afterEach(() => void vi.restoreAllMocks())
+
+  const tokens = (places: readonly Place[]): string[] => places.map(({ block, at }) => block.token(at))
+  /** Reads of a store where all is filed, under its head or an older one of so many effects. */
+  async function reading(count?: number): Promise<{ reader: Reader; list: Posting }> {
+    const store = memory()
+    const ledger = await openLedger(store, { fileEvery: 1 })
+    await ledger.ingest(closes)
+    const account = await busiest(ledger)
+    const head = decodeHead((await store.get(HEAD))!)
+    const counts = head.counts.map((all, tag) => (tag === effects.tag ? (count ?? all) : all))
+    const reader = new Reader(store, new Cache(1e9), { ...head, counts }, new Unfiled())
+    return { reader, list: new Posting(reader, effectsByAccount, [account]) }
+  }
+  const ALL = { from: 0, to: 1e9 }
+
+  test('serves no other records than those that are asked for, wherever they are said to stand', async () => {
+    const { reader, list } = await reading()
+    const { ordinals, run } = list.take(ALL, 100, false)
+    const wanted = tokens(placesOf(reader, effects, { ordinals, run }, false, undefined))
+    expect(tokens(placesOf(reader, effects, { ordinals, run }, false, undefined))).toEqual(wanted)
+    expect([run?.rank, list.home(0)?.cluster(0, undefined)?.ordinals]).toEqual([0, ordinals.slice(0, CLUSTER)])
+    for (const [skipped, rank] of [
+      [3, 0],
+      [0, 3],
+      [7, 8],
+      [0, 5000],
+    ] as const)
+      for (let time = 0; time < 2; time++)
+        expect(tokens(placesOf(reader, effects, { ordinals: ordinals.slice(skipped), run: { list, rank } }, false, undefined))).toEqual(
+          wanted.slice(skipped),
+        )
+  })
+
+  test('holds nothing above the head that it was gathered under', async () => {
+    const { reader, list } = await reading(150)
+    const { ordinals, run } = list.take({ from: 0, to: 150 }, 1000, false)
+    for (let time = 0; time < 2; time++) placesOf(reader, effects, { ordinals, run }, false, undefined)
+    const last = Math.floor((ordinals.length - 1) / CLUSTER)
+    const held = list.home(last * CLUSTER)!.cluster(last, undefined)!
+    expect([held.ordinals, held.block.count]).toEqual([ordinals.slice(last * CLUSTER), ordinals.length - last * CLUSTER])
+    expect(list.between(0, 1000).length).toBeGreaterThan(ordinals.length)
+  })
+
+  test('is not gathered of blocks that are not all at hand', async () => {
+    const { reader, list } = await reading()
+    const { ordinals, run } = list.take(ALL, 3, false)
+    for (let time = 0; time < 3; time++) placesOf(reader, effects, { ordinals, run }, false, undefined)
+    expect(list.home(0)!.cluster(0, undefined)).toBeUndefined()
+    const { gets } = reader.stats
+    reader.places(effects, list.between(0, CLUSTER))
+    expect(reader.stats.gets).toBeGreaterThan(gets)
+    placesOf(reader, effects, { ordinals, run }, false, undefined)
+    expect(list.home(0)!.cluster(0, undefined)!.ordinals).toEqual(list.between(0, CLUSTER))
+  })
 })

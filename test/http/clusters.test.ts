@@ -6,7 +6,7 @@ import { Cache } from '../../src/layout/cache.ts'
 import { ledgerOf } from '../engine/support.ts'
 import { asker } from './support.ts'
 
-const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 8, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
+const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 
 /** Pages of lists: of a busy account, of a pair both ways. */
 async function targetsOf(ledger: Ledger): Promise<string[]> {

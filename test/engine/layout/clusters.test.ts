@@ -1,5 +1,6 @@
 /** Clusters of records: what they hold and weigh, when they are worth gathering, and for whom their texts are finished. */
 import { expect, test } from 'vitest'
+import { text } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/layout/cache.ts'
 import { CLUSTER, Held } from '../../../src/layout/cluster.ts'
 import { finishedBlock } from '../../../src/layout/finished.ts'
@@ -156,7 +157,8 @@ test('are as they are stored where who had texts finished last finishes nothing 
 
 test('texts as they are stored are one behind the other, of both faces or of one', () => {
   const two = blockOf(resource(false, 'a', 'b'), [row(1, 2, 0, ['x', 'y'], '"a":1', '"b":2'), row(1, 3, 0, ['x', 'y'], '"a":3', '"b":4')])
-  const { faces, leads, ends, length, by } = plain.finish(two.records)
+  const { faces, leads, ends, length, by, bytes } = plain.finish(two.records)
+  expect(text(bytes, 0, length)).toBe('"a":1"a":3"b":2"b":4')
   expect({ faces, leads, ends, length, by }).toEqual({ faces: 2, leads: [0, 0, 0, 0], ends: [5, 10, 15, 20], length: 20, by: plain.id })
   const block = finishedBlock(two.records, plain.finish(two.records, 1), 0)
   expect([sent(block, 0), sent(block, 1), block.faces]).toEqual(['"a":1', '"a":3', 1])
