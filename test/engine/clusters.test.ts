@@ -225,6 +225,29 @@ describe('a cluster', () => {
     expect(list.between(0, 1000).length).toBeGreaterThan(ordinals.length)
   })
 
+  test('hangs on the sealed page that its entries are on, or on the edge, where they are filed or not', async () => {
+    const { reader, list } = await reading()
+    const { ordinals } = list.take(ALL, 1e9, false)
+    const sealed = Math.floor(ordinals.length / FANOUT) * FANOUT
+    expect([sealed > 0, ordinals.length > sealed]).toEqual([true, true])
+    expect(list.home(0)?.value).toEqual(ordinals.slice(0, FANOUT))
+    expect(
+      [sealed - 1, sealed, ordinals.length, ordinals.length + 500].map((rank) => list.home(rank) === reader.heldEdge(list.id)),
+    ).toEqual([false, true, true, true])
+    const { filedCounts } = reader.head
+    const later = [0, 3, 4].map((more) => filedCounts[effects.tag]! + more)
+    for (const ordinal of later) reader.unfiled.add(effectsByAccount, [list.id.slice(2)], ordinal)
+    const all = [...ordinals, ...later]
+    for (const [from, to] of [
+      [0, 1e9],
+      [ordinals.length - 2, ordinals.length + 1],
+      [ordinals.length, ordinals.length + 2],
+      [ordinals.length + 1, ordinals.length + 50],
+      [ordinals.length - 5, ordinals.length],
+    ] as const)
+      expect(list.between(from, to)).toEqual(all.slice(from, to))
+  })
+
   test('is not gathered of blocks that are not all at hand', async () => {
     const { reader, list } = await reading()
     const { ordinals, run } = list.take(ALL, 3, false)

@@ -16,7 +16,7 @@ function records(cache: Cache, faces = 1) {
   const of = sided
   const blocks = [0, 1].map((number) => {
     const rows = texts.map((text, i) =>
-      row(7, 4096 * (10 * number + i), i, [`side ${i}`, 'same'], ...[text, text.toUpperCase()].slice(0, faces)),
+      row(7, 4096 * (10 * number + i), i, [`${number} side${'s'.repeat(i)}`, 'same'], ...[text, text.toUpperCase()].slice(0, faces)),
     )
     const block = blockOf(of, rows)
     cache.keep(of, number, block)
