@@ -16,13 +16,21 @@ function records(cache: Cache, faces = 1) {
   const of = sided
   const blocks = [0, 1].map((number) => {
     const rows = texts.map((text, i) =>
-      row(7, 4096 * (10 * number + i), i, [`${number} side${'s'.repeat(i)}`, 'same'], ...[text, text.toUpperCase()].slice(0, faces)),
+      row(7, 4096 * (10 * number + i), i, [`side${'s'.repeat(number + i)}`, 'same'], ...[text, text.toUpperCase()].slice(0, faces)),
     )
     const block = blockOf(of, rows)
     cache.keep(of, number, block)
     return block
   })
-  return [0, 1, 0, 1].map((number, i) => ({ block: blocks[number]!, at: (3 * i) % 4 }))
+  // One after another have the same number in their blocks, or one side begins as the other does.
+  return (
+    [
+      [0, 0],
+      [1, 0],
+      [1, 2],
+      [0, 1],
+    ] as const
+  ).map(([number, at]) => ({ block: blocks[number]!, at }))
 }
 
 test('hold the records in their order, each with its position, sides, text and mark', () => {
