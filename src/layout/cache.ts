@@ -15,6 +15,7 @@ import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
 import { finishedBlock, layOut, writeFinished } from './finished.ts'
 import { FINISHED_ANEW_AT, type Finished, type Finisher, type Finishing, plain } from './finisher.ts'
+import { Gathering } from './gathering.ts'
 import { Hashes } from './hashes.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 import { Whereabouts } from './whereabouts.ts'
@@ -43,8 +44,6 @@ const HASHES = 64
  * memory of its own has to be worth as much as what is finished anew. */
 const FINISHED_AT = 1 / 2
 const HOT_AT = { least: 16, most: 64 }
-/** How often records of a cluster are asked for before they are gathered, while there is room: gathering takes as long as it spares so often. */
-const GATHERED_AT = 8
 /** A block whose texts are finished is hardly ever so many times as long as it was. */
 const GROWTH = 5
 /** What a block weighs that lies in a slab. */
@@ -63,6 +62,8 @@ export class Cache implements Finishing {
   readonly hashes: Hashes
   /** Who had texts finished last. */
   private last: Finisher = plain
+  /** Whether clusters are worth their room. */
+  readonly gathering = new Gathering()
   private readonly slabs: Slabs
   private readonly where = new Whereabouts()
   /** For objects. */
@@ -270,18 +271,15 @@ export class Cache implements Finishing {
 
   /** How often each record of a cluster has to be asked for before it is worth gathering. */
   get gatheredAt(): number {
-    return this.isBrief ? this.hotAt : GATHERED_AT
-  }
-
-  /** Where objects are pushed out soon. */
-  private get isBrief(): boolean {
-    return this.hits + this.misses - this.turnedAt < BRIEF
+    return this.gathering.atLeast(this.hits + this.misses)
   }
 
   private turn(): void {
-    const brief = this.isBrief
+    const lookUps = this.hits + this.misses
+    const brief = lookUps - this.turnedAt < BRIEF
+    if (this.turnedAt !== NEVER) this.gathering.judge(lookUps)
     this.hotAt = brief ? Math.min(HOT_AT.most, this.hotAt * 2) : Math.max(HOT_AT.least, this.hotAt / 2)
-    this.turnedAt = this.hits + this.misses
+    this.turnedAt = lookUps
     this.old = this.young
     this.young = new Map()
     this.where.turn()

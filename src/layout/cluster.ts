@@ -54,6 +54,7 @@ export class Held<T> implements Weighed {
     this.clusters ??= new Map()
     const key = keyOf(number, facing)
     this.grow(-(this.clusters.get(key)?.weight ?? 0))
+    this.cache.gathering.gather(ordinals.length)
     this.clusters.set(key, new Cluster(ordinals, records, this.cache.finisher, (bytes) => this.grow(bytes)))
   }
 

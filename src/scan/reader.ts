@@ -198,6 +198,7 @@ export class Reader {
   /** Notes that so many records were served from a cluster. */
   served({ block }: Cluster, records: number): void {
     block.asked += records
+    this.cache.gathering.serve(records)
     this.stats.blocks++
     this.stats.hits++
   }

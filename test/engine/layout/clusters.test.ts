@@ -112,13 +112,45 @@ test('are worth gathering once each of so many records was asked for eight times
   expect([asks(CLUSTER), asks(CLUSTER), asks(10), asks(8 * CLUSTER)]).toEqual([8, 8, 26, 1])
 })
 
-test('are gathered later where what is gathered is soon pushed out', () => {
-  const cache = new Cache(1000)
+test('are gathered later where they are pushed out before that has paid, and soon again where it pays', () => {
+  const cache = new Cache(100_000)
+  const held = new Held(cache, 'edge', 10, 3)
+  const given = records(cache)
+  /** Pushes out what was not used of late. */
+  const turn = (): void => {
+    for (let n = 0; n < 2; n++) cache.put(`${n}`, { weight: 50_000 })
+  }
+  const lookUps = (count: number): void => {
+    for (let n = 0; n < count; n++) cache.get('nothing')
+  }
+  turn()
+  turn()
   expect(cache.gatheredAt).toBe(8)
-  for (let n = 0; n < 3; n++) cache.put(`${n}`, { weight: 501 })
+  held.gather(0, undefined, [1, 2, 3, 4], given)
+  cache.gathering.serve(31)
+  turn()
   expect(cache.gatheredAt).toBeGreaterThan(8)
-  cache.put('small', { weight: 1 })
-  for (let n = 0; n < 2 ** 18; n++) cache.get('small')
+  for (let n = 0; n < 20; n++) {
+    held.gather(0, undefined, [1, 2, 3, 4], given)
+    turn()
+  }
+  expect(cache.gatheredAt).toBe(256)
+  lookUps(2 ** 20)
+  expect(cache.gatheredAt).toBe(128)
+  lookUps(2 ** 20 * 7)
+  expect(cache.gatheredAt).toBe(8)
+  for (let n = 0; n < 20; n++) {
+    held.gather(0, undefined, [1, 2, 3, 4], given)
+    turn()
+  }
+  cache.gathering.serve(1000)
+  turn()
+  expect(cache.gatheredAt).toBeLessThan(256)
+  for (let n = 0; n < 20; n++) {
+    held.gather(0, undefined, [1, 2, 3, 4], given)
+    cache.gathering.serve(32)
+    turn()
+  }
   expect(cache.gatheredAt).toBe(8)
 })
 
