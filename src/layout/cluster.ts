@@ -49,6 +49,11 @@ export class Held<T> implements Weighed {
     return true
   }
 
+  /** Says that these records are not worth gathering. */
+  refuse(): void {
+    this.missed = Number.NEGATIVE_INFINITY
+  }
+
   /** @param records as they are to face */
   gather(number: number, facing: Facing, ordinals: readonly number[], records: readonly Place[]): void {
     this.clusters ??= new Map()

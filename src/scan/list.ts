@@ -17,16 +17,11 @@ export interface Span {
 
 /** Ordinals of a list, and where they stand in it. */
 export interface Taken {
-  readonly ordinals: number[]
-  /** Where they are neighbours in a posting list, and what it takes to know that is at hand. */
-  readonly run?: Run | undefined
-}
-
-/** Neighbours of a posting list. */
-export interface Run {
-  readonly list: Posting
-  /** How many entries of the list stand before the first of them. */
-  readonly rank: number
+  readonly ordinals: readonly number[]
+  /** The posting list whose neighbours they are, if they are. */
+  readonly run?: Posting
+  /** How many entries of it stand before the first of them, where that was found by the way. */
+  readonly rank?: number
 }
 
 export interface OrdinalList {
@@ -71,6 +66,12 @@ export class Posting implements OrdinalList {
     return joined(stored, this.recent(newer, limit - stored.ordinals.length, false))
   }
 
+  /** How many entries stand before one that is not filed, where the edge of those that are is cached. */
+  rank(ordinal: number): number | undefined {
+    const edge = this.reader.heldEdge(this.id)
+    return edge && edge.value.count + this.reader.unfiled.rank(this.index, this.key, ordinal)
+  }
+
   /** The entries from the `from`-th up to, but without, the `to`-th. */
   between(from: number, to: number): number[] {
     const { reader, index, key, id } = this
@@ -95,21 +96,18 @@ export class Posting implements OrdinalList {
     if (reverse) {
       const end = rank(edge, span.to, page)
       const start = span.from === 0 ? 0 : rank(edge, span.from, page)
-      return { ordinals: slice(edge, Math.max(start, end - limit), end, page).reverse(), run: { list: this, rank: end - 1 } }
+      return { ordinals: slice(edge, Math.max(start, end - limit), end, page).reverse(), run: this, rank: end - 1 }
     }
     const start = rank(edge, span.from, page)
     const ordinals = slice(edge, start, Math.min(edge.count, start + limit), page)
     const past = ordinals.findIndex((ordinal) => ordinal >= span.to)
-    return { ordinals: past < 0 ? ordinals : ordinals.slice(0, past), run: { list: this, rank: start } }
+    return { ordinals: past < 0 ? ordinals : ordinals.slice(0, past), run: this, rank: start }
   }
 
   private recent(span: Span, limit: number, reverse: boolean): Taken {
     if (limit <= 0) return none
-    const { reader, index, key, id } = this
-    const ordinals = reader.unfiled.within(index, key, span, limit, reverse)
-    if (ordinals.length === 0) return none
-    const edge = reader.heldEdge(id)?.value
-    return { ordinals, run: edge && { list: this, rank: edge.count + reader.unfiled.rank(index, key, ordinals[0]!) } }
+    const ordinals = this.reader.unfiled.within(this.index, this.key, span, limit, reverse)
+    return ordinals.length === 0 ? none : { ordinals, run: this }
   }
 }
 
@@ -117,7 +115,7 @@ const none: Taken = { ordinals: [] }
 
 function joined(first: Taken, second: Taken): Taken {
   if (second.ordinals.length === 0) return first
-  return first.ordinals.length === 0 ? second : { ordinals: first.ordinals.concat(second.ordinals), run: first.run }
+  return first.ordinals.length === 0 ? second : { ...first, ordinals: first.ordinals.concat(second.ordinals) }
 }
 
 /** How many entries of a filed list are below `bound`, at or above the oldest ordinal held. */

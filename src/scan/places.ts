@@ -9,6 +9,11 @@ import type { Posting, Taken } from './list.ts'
 import { everything } from './locate.ts'
 import type { Reader } from './reader.ts'
 
+/** So few records are sooner found one by one than they are gathered, however often they are asked for. */
+const MANY = CLUSTER / 2
+/** Records with longer texts, on the average, are copied for longer than it takes to find them. */
+const LONG = 1024
+
 /** The records as a filter wants them shown: those that face the other way are turned. */
 function faced(places: Place[], facing: Facing): Place[] {
   if (facing === undefined) return places
@@ -17,10 +22,11 @@ function faced(places: Place[], facing: Facing): Place[] {
 }
 
 /** The places of records that were taken from a list, in their order. */
-export function placesOf(reader: Reader, resource: Resource<any>, { ordinals, run }: Taken, reverse: boolean, facing: Facing): Place[] {
-  if (run === undefined) return faced(reader.places(resource, ordinals), facing)
-  const { list, rank } = run
+export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing): Place[] {
+  const { ordinals, run: list } = taken
   const { length } = ordinals
+  const rank = length < MANY ? undefined : (taken.rank ?? list?.rank(ordinals[0]!))
+  if (list === undefined || rank === undefined) return faced(reader.places(resource, ordinals), facing)
   const step = reverse ? -1 : 1
   const places: Place[] = []
   /** Which of them are in no cluster. */
@@ -38,7 +44,7 @@ export function placesOf(reader: Reader, resource: Resource<any>, { ordinals, ru
       else missing.push(i)
     }
     const missed = missing.length - before
-    if (home && missed > 0 && home.miss(missed)) due.push([home, number])
+    if (home && missed >= MANY && home.miss(missed)) due.push([home, number])
     if (missed < end - from) reader.served(cluster!, end - from - missed)
   }
   if (missing.length === 0) return places
@@ -54,5 +60,8 @@ function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: 
   const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
   if (ordinals.length === 0 || !reader.hasAll(resource, ordinals)) return
-  home.gather(number, facing, ordinals, faced(reader.places(resource, ordinals, 0), facing))
+  const places = faced(reader.places(resource, ordinals, 0), facing)
+  const bytes = places.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
+  if (bytes <= LONG * places.length) home.gather(number, facing, ordinals, places)
+  else home.refuse()
 }

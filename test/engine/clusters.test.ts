@@ -25,8 +25,7 @@ import { Posting } from '../../src/scan/list.ts'
 import { placesOf } from '../../src/scan/places.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
-import { story, tell } from './stories.ts'
-import { assetOf, codeOf, holds, ledgerOf, levelBench, memoryBenches, written } from './support.ts'
+import { assetOf, codeOf, ledgerOf, written } from './support.ts'
 
 const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
@@ -56,9 +55,6 @@ async function readOften(ledger: Ledger, query: List<any>, values: object, optio
 describe('where everything is gathered the first time', () => {
   beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
   afterEach(() => void vi.restoreAllMocks())
-
-  test.each(memoryBenches)('the engine answers as the model does, over $name', (bench) => holds(story, 20, (told) => tell(bench, told, 3)))
-  test('the engine answers as the model does, over LevelDB', () => holds(story, 10, (told) => tell(levelBench(), told, 3)))
 
   test('a list that grows, is filed, pruned and taken back is served as one that was never asked for before', async () => {
     const ledger = await openLedger(memory(), { fileEvery: 400 })
@@ -90,8 +86,9 @@ describe('where everything is gathered the first time', () => {
 
 describe('what is asked for over and over', () => {
   const options: LedgerOptions = { fileEvery: 500 }
+  /** Blocks that so many records from the beginning of a list are found in: a few at the end are not worth gathering. */
+  const atMost = (records: number): number => Math.floor(records / CLUSTER) + (records % CLUSTER < CLUSTER / 2 ? records % CLUSTER : 1)
   const queries = [
-    catalogue.transactionsOfAccount,
     catalogue.operationsOfAccount,
     catalogue.paymentsOfAccount,
     catalogue.effectsOfAccount,
@@ -104,15 +101,23 @@ describe('what is asked for over and over', () => {
     const account = await busiest(ledger)
     for (const query of queries)
       for (const order of ['asc', 'desc'] as const) {
-        const page: PageOptions = { limit: 100, order }
+        const page: PageOptions = { limit: 2 * CLUSTER, order }
         const { cost: before } = await ledger.explain(query, { account } as never, page)
         const first = await readOften(ledger, query, { account }, page)
-        expect(first.length, query.path).toBeGreaterThan(20)
+        expect(first.length, query.path).toBeGreaterThan(CLUSTER)
         const { cost: after } = await ledger.explain(query, { account } as never, page)
-        // Besides those of the records there are the edge of the list, and its pages.
-        expect(after.blocks, `${query.path} ${order}`).toBeLessThanOrEqual(Math.ceil(first.length / CLUSTER) + 1)
-        expect([after.blocks <= before.blocks, after.gets], query.path).toEqual([true, 0])
+        if (order === 'asc') expect(after.blocks, query.path).toBeLessThanOrEqual(atMost(first.length))
+        expect([after.blocks < before.blocks / 2, after.gets], `${query.path} ${order}`).toEqual([true, 0])
       }
+  })
+
+  test('is left where it is, where its texts are long', async () => {
+    const ledger = await ledgerOf(closes, options)
+    const values = { account: await busiest(ledger) }
+    const page: PageOptions = { limit: 2 * CLUSTER }
+    const { cost } = await ledger.explain(catalogue.transactionsOfAccount, values, page)
+    await readOften(ledger, catalogue.transactionsOfAccount, values, page)
+    expect((await ledger.explain(catalogue.transactionsOfAccount, values, page)).cost.blocks).toBe(cost.blocks)
   })
 
   test('of a pair is kept for each way that it is asked for', async () => {
@@ -129,7 +134,7 @@ describe('what is asked for over and over', () => {
       const first = await readOften(ledger, catalogue.trades, pair, { limit: 200 })
       for (const record of first) expect(JSON.parse(record)).toContainEqual(['base_asset_type', pair.base['type']])
       const { cost } = await ledger.explain(catalogue.trades, pair as never, { limit: 200 })
-      expect(cost.blocks).toBeLessThanOrEqual(Math.ceil(first.length / CLUSTER))
+      expect(cost.blocks).toBeLessThanOrEqual(atMost(first.length))
     }
   })
 
@@ -199,10 +204,10 @@ describe('a cluster', () => {
 
   test('serves no other records than those that are asked for, wherever they are said to stand', async () => {
     const { reader, list } = await reading()
-    const { ordinals, run } = list.take(ALL, 100, false)
-    const wanted = tokens(placesOf(reader, effects, { ordinals, run }, false, undefined))
-    expect(tokens(placesOf(reader, effects, { ordinals, run }, false, undefined))).toEqual(wanted)
-    expect([run?.rank, list.home(0)?.cluster(0, undefined)?.ordinals]).toEqual([0, ordinals.slice(0, CLUSTER)])
+    const { ordinals, ...run } = list.take(ALL, 100, false)
+    const wanted = tokens(placesOf(reader, effects, { ordinals, ...run }, false, undefined))
+    expect(tokens(placesOf(reader, effects, { ordinals, ...run }, false, undefined))).toEqual(wanted)
+    expect([run.rank, list.home(0)?.cluster(0, undefined)?.ordinals]).toEqual([0, ordinals.slice(0, CLUSTER)])
     for (const [skipped, rank] of [
       [3, 0],
       [0, 3],
@@ -210,15 +215,15 @@ describe('a cluster', () => {
       [0, 5000],
     ] as const)
       for (let time = 0; time < 2; time++)
-        expect(tokens(placesOf(reader, effects, { ordinals: ordinals.slice(skipped), run: { list, rank } }, false, undefined))).toEqual(
+        expect(tokens(placesOf(reader, effects, { ordinals: ordinals.slice(skipped), run: list, rank }, false, undefined))).toEqual(
           wanted.slice(skipped),
         )
   })
 
   test('holds nothing above the head that it was gathered under', async () => {
     const { reader, list } = await reading(150)
-    const { ordinals, run } = list.take({ from: 0, to: 150 }, 1000, false)
-    for (let time = 0; time < 2; time++) placesOf(reader, effects, { ordinals, run }, false, undefined)
+    const { ordinals, ...run } = list.take({ from: 0, to: 150 }, 1000, false)
+    for (let time = 0; time < 2; time++) placesOf(reader, effects, { ordinals, ...run }, false, undefined)
     const last = Math.floor((ordinals.length - 1) / CLUSTER)
     const held = list.home(last * CLUSTER)!.cluster(last, undefined)!
     expect([held.ordinals, held.block.count]).toEqual([ordinals.slice(last * CLUSTER), ordinals.length - last * CLUSTER])
@@ -250,13 +255,13 @@ describe('a cluster', () => {
 
   test('is not gathered of blocks that are not all at hand', async () => {
     const { reader, list } = await reading()
-    const { ordinals, run } = list.take(ALL, 3, false)
-    for (let time = 0; time < 3; time++) placesOf(reader, effects, { ordinals, run }, false, undefined)
+    const { ordinals, ...run } = list.take(ALL, 20, false)
+    for (let time = 0; time < 3; time++) placesOf(reader, effects, { ordinals, ...run }, false, undefined)
     expect(list.home(0)!.cluster(0, undefined)).toBeUndefined()
     const { gets } = reader.stats
     reader.places(effects, list.between(0, CLUSTER))
     expect(reader.stats.gets).toBeGreaterThan(gets)
-    placesOf(reader, effects, { ordinals, run }, false, undefined)
+    placesOf(reader, effects, { ordinals, ...run }, false, undefined)
     expect(list.home(0)!.cluster(0, undefined)!.ordinals).toEqual(list.between(0, CLUSTER))
   })
 })

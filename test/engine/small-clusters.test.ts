@@ -1,0 +1,14 @@
+/** The engine against the reference model where every two neighbours of a list are gathered the first time that they are asked for. */
+import { afterEach, beforeEach, describe, test, vi } from 'vitest'
+import { Cache } from '../../src/layout/cache.ts'
+import { story, tell } from './stories.ts'
+import { holds, levelBench, memoryBenches } from './support.ts'
+
+vi.mock('../../src/layout/cluster.ts', async (original) => ({ ...(await original<object>()), CLUSTER: 2 }))
+beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
+
+describe('the engine answers as the model does', () => {
+  test.each(memoryBenches)('over $name', (bench) => holds(story, 20, (told) => tell(bench, told, 3)))
+  test('over LevelDB', () => holds(story, 10, (told) => tell(levelBench(), told, 3)))
+})
