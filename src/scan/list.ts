@@ -19,9 +19,9 @@ export interface Span {
 export interface Taken {
   readonly ordinals: readonly number[]
   /** The posting list whose neighbours they are, if they are. */
-  readonly run?: Posting
+  readonly run?: Posting | undefined
   /** How many entries of it stand before the first of them, where that was found by the way. */
-  readonly rank?: number
+  readonly rank?: number | undefined
 }
 
 export interface OrdinalList {
@@ -115,7 +115,7 @@ const none: Taken = { ordinals: [] }
 
 function joined(first: Taken, second: Taken): Taken {
   if (second.ordinals.length === 0) return first
-  return first.ordinals.length === 0 ? second : { ...first, ordinals: first.ordinals.concat(second.ordinals) }
+  return first.ordinals.length === 0 ? second : { ordinals: first.ordinals.concat(second.ordinals), run: first.run, rank: first.rank }
 }
 
 /** How many entries of a filed list are below `bound`, at or above the oldest ordinal held. */
