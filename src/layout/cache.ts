@@ -276,8 +276,9 @@ export class Cache implements Finishing {
 
   private turn(): void {
     const lookUps = this.hits + this.misses
-    const brief = lookUps - this.turnedAt < BRIEF
-    if (this.turnedAt !== NEVER) this.gathering.judge(lookUps)
+    // Clusters that push each other out say nothing of blocks.
+    const brief = lookUps - this.turnedAt < BRIEF && 2 * this.gathering.bytes < this.youngBytes
+    this.gathering.judge(lookUps, this.turnedAt === NEVER)
     this.hotAt = brief ? Math.min(HOT_AT.most, this.hotAt * 2) : Math.max(HOT_AT.least, this.hotAt / 2)
     this.turnedAt = lookUps
     this.old = this.young

@@ -65,6 +65,7 @@ export class Held<T> implements Weighed {
 
   private grow(bytes: number): void {
     this.weight += bytes
+    this.cache.gathering.bytes += bytes
     this.cache.grew(bytes)
   }
 }
