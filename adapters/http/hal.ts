@@ -162,20 +162,17 @@ export class Renderer implements Finisher {
     return lead
   }
 
-  /** Records, and after them their other faces, in wire form. */
-  finish(records: readonly Place[], faces = records[0]!.block.faces): Finished {
-    const { resource } = records[0]!.block
-    const fill = fills[resource.name]!
+  /** Records in wire form. */
+  finish(records: readonly Place[]): Finished {
+    const fill = fills[records[0]!.block.resource.name]!
     const [leads, ends]: [number[], number[]] = [[], []]
     scratch.at = 0
-    for (let face = 0; face < faces; face++)
-      for (const { block, at } of records) {
-        const shown = face === 0 ? block : block.turned()
-        leads.push(shown.finisher === this.id ? again(scratch, shown, at) : this.write(scratch, fill, shown, at))
-        ends.push(scratch.at)
-      }
+    for (const { block, at } of records) {
+      leads.push(block.finisher === this.id ? again(scratch, block, at) : this.write(scratch, fill, block, at))
+      ends.push(scratch.at)
+    }
     this.stats.blocks++
-    return { by: this.id, faces, bytes: scratch.bytes, length: scratch.at, leads, ends }
+    return { by: this.id, bytes: scratch.bytes, length: scratch.at, leads, ends }
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The cache of what was read: blocks as bytes, and as objects what is read over and over: hot blocks with what was made of them, edges of posting
- * lists, their pages.
+ * lists, their pages, and the clusters that hang on those.
  *
  * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
  * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
@@ -13,8 +13,8 @@ import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
-import { finishedBlock, layOut, writeFinished } from './finished.ts'
-import { FINISHED_ANEW_AT, type Finished, type Finisher, type Finishing, plain } from './finisher.ts'
+import { finishedBlock, type Layout, layOut, writeFinished } from './finished.ts'
+import { FINISHED_ANEW_AT, type Finisher, type Finishing, plain } from './finisher.ts'
 import { Gathering } from './gathering.ts'
 import { Hashes } from './hashes.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
@@ -85,12 +85,7 @@ export class Cache implements Finishing {
   }
 
   get<T extends Weighed>(id: string): T | undefined {
-    return this.counted(this.find<T>(id))
-  }
-
-  /** The same for what is asked for in vain nearly always. */
-  peek<T extends Weighed>(id: string): T | undefined {
-    return this.find<T>(id)
+    return this.counted(this.peek<T>(id))
   }
 
   private counted<T>(found: T | undefined): T | undefined {
@@ -99,7 +94,8 @@ export class Cache implements Finishing {
     return found
   }
 
-  private find<T extends Weighed>(id: string): T | undefined {
+  /** The same, not counted: for what is looked up beside what was, or in vain nearly always. */
+  peek<T extends Weighed>(id: string): T | undefined {
     const held = this.young.get(id)
     if (held !== undefined) return held as T
     const older = this.old.get(id)
@@ -178,9 +174,8 @@ export class Cache implements Finishing {
     // What was read before a commit may be older than what is kept by now.
     const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
     if (!fits) return block.grew === undefined ? undefined : this.finishObject(id, block, finisher)
-    const texts = finisher.finish(block.records)
-    const layout = layOut(block.records, texts)
-    if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, texts)
+    const layout = layOut(block.records, finisher)
+    if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)
     // Who has it finished anew starts again, so that two who share a block do not take turns at that.
     const asked = block.finisher === 0 ? block.asked : 0
     slabs.put(id, layout.bytes, block.sum, asked, (out, start) => writeFinished(out, start, layout))
@@ -190,12 +185,12 @@ export class Cache implements Finishing {
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
     if (block.asked < FINISHED_ANEW_AT * block.count) return undefined
-    return this.keepFinished(id, block, finisher.finish(block.records))
+    return this.keepFinished(id, block, layOut(block.records, finisher))
   }
 
   /** As an object. */
-  private keepFinished(id: number, block: Block, texts: Finished): Block {
-    const finished = finishedBlock(block.records, texts, block.place, block.sum)
+  private keepFinished(id: number, block: Block, layout: Layout): Block {
+    const finished = finishedBlock(layout, block.place, block.sum)
     finished.asked = 0
     this.putKept(id, finished)
     return finished

@@ -6,7 +6,7 @@
  */
 import type { Block, Place } from './block.ts'
 import type { Cache, Weighed } from './cache.ts'
-import { finishedBlock } from './finished.ts'
+import { finishedBlock, layOut } from './finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
 
 /** Entries of a list, the first of them a multiple of it. A divisor of those of a sealed page. */
@@ -89,7 +89,7 @@ export class Cluster implements Finishing {
   }
 
   private finished(records: readonly Place[], finisher: Finisher, marks: Int32Array): Block {
-    const block = finishedBlock(records, finisher.finish(records, 1), 0)
+    const block = finishedBlock(layOut(records, finisher, 1), 0)
     this.grew(CLUSTER_BYTES + marks.byteLength + block.weight - this.weight)
     block.marks = marks
     block.grew = this.grew

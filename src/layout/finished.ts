@@ -4,7 +4,7 @@
  */
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'
-import type { Finished } from './finisher.ts'
+import type { Finished, Finisher } from './finisher.ts'
 import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, TWO_FACED, WIDE } from './row.ts'
 
 /** A string of side columns, where it lies. */
@@ -17,6 +17,8 @@ interface Side {
 /** What is to be written, and how long it will be. */
 export interface Layout {
   readonly records: readonly Place[]
+  /** The records that the texts are of: as they are shown, then with their other face, if both are kept. */
+  readonly shown: readonly Place[]
   readonly texts: Finished
   /** Of each text, where its holes end. */
   readonly cuts: readonly (readonly number[])[]
@@ -28,19 +30,18 @@ export interface Layout {
   readonly bytes: number
 }
 
-/** The face of a record, counted from the one that is shown. */
-const faceOf = (block: Block, face: number): Block => (face === 0 ? block : block.turned())
+const turned = ({ block, at }: Place): Place => ({ block: block.turned(), at })
 
-export function layOut(records: readonly Place[], texts: Finished): Layout {
+/**
+ * Has records finished.
+ * @param faces how many of their faces are kept; all, unless told otherwise
+ */
+export function layOut(records: readonly Place[], finisher: Finisher, faces = records[0]!.block.faces): Layout {
   const columns = records[0]!.block.resource.sides.length
-  const cuts: number[][] = []
-  let numbers = 0
-  for (let face = 0; face < texts.faces; face++)
-    for (const { block, at } of records) {
-      const ends = faceOf(block, face).cuts(at)
-      cuts.push(ends)
-      numbers += COLUMNS + ends.length
-    }
+  const shown = faces === 2 ? records.concat(records.map(turned)) : records
+  const texts = finisher.finish(shown)
+  const cuts = shown.map(({ block, at }) => block.cuts(at))
+  let numbers = cuts.reduce((sum, { length }) => sum + COLUMNS + length, 0)
   const sides: Side[] = []
   const refs: number[] = []
   let bytes = FINISHED_FIXED + texts.length + 12 * records.length
@@ -56,7 +57,7 @@ export function layOut(records: readonly Place[], texts: Finished): Layout {
   for (const { length } of sides) bytes += length
   numbers += refs.length + sides.length
   const width = bytes + 2 * numbers > 65535 ? 4 : 2
-  return { records, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
+  return { records, shown, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
 }
 
 /** The number of a string: of the one that the record before has in this column, where they are equal. */
@@ -76,14 +77,15 @@ function isAt({ bytes: own, start: from, length: held }: Side, bytes: Uint8Array
 }
 
 /** Writes a block into `out` from `start` on, and returns where it ends: not behind its {@link Layout.bytes}. */
-export function writeFinished(out: Region, start: number, { records, texts, cuts, sides, refs, width }: Layout): number {
+export function writeFinished(out: Region, start: number, { records, shown, texts, cuts, sides, refs, width }: Layout): number {
   const { bytes, view } = out
   const { resource } = records[0]!.block
-  const { faces, by, length, leads, ends } = texts
+  const { by, length, leads, ends } = texts
   view.setUint16(start, records.length, true)
   view.setUint16(start + 2, 0, true)
   view.setUint16(start + 4, sides.length, true)
-  bytes[start + 6] = FINISHED | (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0) | (width === 4 ? WIDE : 0)
+  bytes[start + 6] =
+    FINISHED | (resource.indexed ? INDEXED : 0) | (shown.length > records.length ? TWO_FACED : 0) | (width === 4 ? WIDE : 0)
   bytes[start + 7] = resource.sides.length
   view.setUint32(start + FIXED, by, true)
   let to = start + FINISHED_FIXED
@@ -96,18 +98,15 @@ export function writeFinished(out: Region, start: number, { records, texts, cuts
     view.setUint32(to, value, true)
     to += 4
   }
-  let cell = 0
   let cut = 0
-  for (let face = 0; face < faces; face++)
-    for (const { block, at } of records) {
-      const shown = faceOf(block, face)
-      number(shown.kind(at))
-      number(shown.textBytes(at))
-      number(ends[cell]!)
-      number(leads[cell]!)
-      number(cut)
-      cut += cuts[cell++]!.length
-    }
+  for (const [cell, { block, at }] of shown.entries()) {
+    number(block.kind(at))
+    number(block.textBytes(at))
+    number(ends[cell]!)
+    number(leads[cell]!)
+    number(cut)
+    cut += cuts[cell]!.length
+  }
   for (const { block, at } of records) u32(block.hi(at))
   for (const { block, at } of records) u32(block.lo(at))
   if (resource.indexed) for (const { block, at } of records) u32(block.index(at))
@@ -129,14 +128,13 @@ export function writeFinished(out: Region, start: number, { records, texts, cuts
 }
 
 /**
- * A block of records in memory of its own, on which whatever is made of it may hang.
+ * What was laid out as a block in memory of its own, on which whatever is made of it may hang.
  * @param place what it is kept under, or the number of the block that they are
  * @param sum its checksum, where it has one
  */
-export function finishedBlock(records: readonly Place[], texts: Finished, place: Uint8Array | number, sum?: number): Block {
-  const layout = layOut(records, texts)
+export function finishedBlock(layout: Layout, place: Uint8Array | number, sum?: number): Block {
   const region = Region.room(layout.bytes)
-  const block = new Block(records[0]!.block.resource, region, 0, writeFinished(region, 0, layout), place, sum)
+  const block = new Block(layout.records[0]!.block.resource, region, 0, writeFinished(region, 0, layout), place, sum)
   block.isHot = true
   return block
 }

@@ -5,11 +5,10 @@
 import { Region } from '../bytes.ts'
 import type { Block, Place } from './block.ts'
 
-/** The finished texts of records, one behind the other; where records have two faces, those of the face that is shown of all, then those of the other. */
+/** Finished texts, one behind the other. */
 export interface Finished {
   /** The number of who made them. */
   readonly by: number
-  readonly faces: number
   /** The texts, and how many bytes they have together: what lies behind those is of no account. */
   readonly bytes: Uint8Array
   readonly length: number
@@ -21,11 +20,8 @@ export interface Finished {
 export interface Finisher {
   /** Tells apart who finished a text: 1 to 2^32 − 1; 0 while nothing is to be finished by it. */
   readonly id: number
-  /**
-   * The finished texts of records of one log, good until the next call.
-   * @param faces how many faces of each; all, unless told otherwise
-   */
-  finish(records: readonly Place[], faces?: number): Finished
+  /** The finished texts of records of one log, as they face there; good until the next call. */
+  finish(records: readonly Place[]): Finished
 }
 
 /** Who keeps blocks, and decides when one is finished. */
@@ -42,14 +38,11 @@ let scratch = new Region(new Uint8Array(0))
 /** For those who send nothing: texts as they are stored. */
 export const plain: Finisher = {
   id: 2 ** 32 - 1,
-  finish(records, faces = records[0]!.block.faces) {
-    const shown = Array.from({ length: faces }, (_, face) =>
-      records.map(({ block, at }) => ({ block: face === 0 ? block : block.turned(), at })),
-    ).flat()
-    const length = shown.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
+  finish(records) {
+    const length = records.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
     if (scratch.bytes.length < length) scratch = Region.room(2 * length)
     let end = 0
-    const ends = shown.map(({ block, at }) => (end = block.write(at, scratch, end)))
-    return { by: plain.id, faces, bytes: scratch.bytes, length, leads: ends.map(() => 0), ends }
+    const ends = records.map(({ block, at }) => (end = block.write(at, scratch, end)))
+    return { by: plain.id, bytes: scratch.bytes, length, leads: ends.map(() => 0), ends }
   },
 }

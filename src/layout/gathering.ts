@@ -2,7 +2,7 @@
  * How often records have to be asked for before they are gathered. To gather some takes about as long as is spared when each is served eight times; so where
  * clusters are pushed out before that, it takes more askings, twice as many each time that shows. After a while without that fewer are tried again.
  */
-export const GATHERED_AT = { least: 8, most: 256 }
+const GATHERED_AT = { least: 8, most: 256 }
 /** Look-ups after which half as many askings are enough. */
 const CALM = 2 ** 20
 

@@ -24,7 +24,8 @@
  * `frame` is the number that it has in this process (plus 2000 where its record faces the lesser of two ways), `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
  * ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.
  *
- * Strings are distinct: those of side columns, and values that come more than once.
+ * Strings are distinct: those of side columns, and values that come more than once. With flag 16 they are those of side columns alone, and a
+ * string may come again where records between have another.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
 import { compare, i32, type Region } from '../bytes.ts'
@@ -181,13 +182,13 @@ export class Shape<R> extends Holder {
   }
 
   /** How much stands before the stored text, in a block that was finished. */
-  lead(at: number): number {
-    return this.number(this.cell(3, at))
+  lead(at: number, face = this.face): number {
+    return this.number(this.cell(3, at, face))
   }
 
   /** Where the stored text begins, in a block that was finished. */
   protected textStart(at: number, face = this.face): number {
-    return this.bodyStart(at, face) + this.number(this.cell(3, at, face))
+    return this.bodyStart(at, face) + this.lead(at, face)
   }
 
   protected stringStart(string: number): number {
@@ -233,8 +234,8 @@ export class Shape<R> extends Holder {
   }
 
   /** True where all values in the holes of its text are ASCII, and hold neither backslash nor quote. */
-  protected isSimple(at: number, face = this.face): boolean {
-    return (this.number(this.cell(0, at, face)) & SIMPLE) !== 0
+  protected isSimple(at: number): boolean {
+    return (this.number(this.cell(0, at)) & SIMPLE) !== 0
   }
 }
 

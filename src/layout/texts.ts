@@ -215,17 +215,16 @@ export class Texts<R> extends Shape<R> {
 
   /** Where the holes of a simple text end, counted from its beginning, where its frame has a number. */
   cuts(at: number): number[] {
-    const { face } = this
-    const frame = this.frame(at, face)
-    if (!frame || frame.number === 0 || !this.isSimple(at, face)) return []
+    const frame = this.frame(at)
+    if (!frame || frame.number === 0 || !this.isSimple(at)) return []
     const cuts: number[] = []
     if (this.flags & FINISHED) {
-      const from = this.framesAt + this.width * this.number(this.cell(4, at, face))
+      const from = this.framesAt + this.width * this.number(this.cell(4, at))
       for (let hole = 1; hole < frame.ends.length; hole++) cuts.push(this.number(from + this.width * (hole - 1)))
       return cuts
     }
     let end = frame.ends[0]!
-    for (const [hole, value] of (this.values(at, face) as string[]).entries()) {
+    for (const [hole, value] of (this.values(at, this.face) as string[]).entries()) {
       cuts.push(end + value.length)
       end += value.length + frame.ends[hole + 1]! - frame.ends[hole]!
     }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { text } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/layout/cache.ts'
 import { CLUSTER, Held } from '../../../src/layout/cluster.ts'
-import { finishedBlock } from '../../../src/layout/finished.ts'
+import { finishedBlock, layOut } from '../../../src/layout/finished.ts'
 import { FINISHED_ANEW_AT, plain } from '../../../src/layout/finisher.ts'
 import { blockOf, finisher, resource, row, sent, sided, textOf } from './support.ts'
 
@@ -197,9 +197,11 @@ test('are as they are stored where who had texts finished last finishes nothing 
 
 test('texts as they are stored are one behind the other, of both faces or of one', () => {
   const two = blockOf(resource(false, 'a', 'b'), [row(1, 2, 0, ['x', 'y'], '"a":1', '"b":2'), row(1, 3, 0, ['x', 'y'], '"a":3', '"b":4')])
-  const { faces, leads, ends, length, by, bytes } = plain.finish(two.records)
+  const both = layOut(two.records, plain)
+  const { leads, ends, length, by, bytes } = both.texts
+  const { faces } = finishedBlock(both, 0)
   expect(text(bytes, 0, length)).toBe('"a":1"a":3"b":2"b":4')
   expect({ faces, leads, ends, length, by }).toEqual({ faces: 2, leads: [0, 0, 0, 0], ends: [5, 10, 15, 20], length: 20, by: plain.id })
-  const block = finishedBlock(two.records, plain.finish(two.records, 1), 0)
+  const block = finishedBlock(layOut(two.records, plain, 1), 0)
   expect([sent(block, 0), sent(block, 1), block.faces]).toEqual(['"a":1', '"a":3', 1])
 })

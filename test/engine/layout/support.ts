@@ -45,16 +45,14 @@ export const textOf = (block: Block, at: number): string => text(block.text(at))
 export const finisher = (id: number, word: string): Finisher => ({
   id,
   finish(records: readonly Place[]) {
-    const { faces } = records[0]!.block
     const [leads, ends]: [number[], number[]] = [[], []]
     let texts = ''
-    for (let face = 0; face < faces; face++)
-      for (const { block, at } of records) {
-        texts += `${word}${textOf(face === 0 ? block : block.turned(), at)};`
-        leads.push(utf8(word).length)
-        ends.push(utf8(texts).length)
-      }
-    return { by: id, faces, bytes: utf8(`${texts}and more`), length: utf8(texts).length, leads, ends }
+    for (const { block, at } of records) {
+      texts += `${word}${textOf(block, at)};`
+      leads.push(utf8(word).length)
+      ends.push(utf8(texts).length)
+    }
+    return { by: id, bytes: utf8(`${texts}and more`), length: utf8(texts).length, leads, ends }
   },
 })
 const FIRST = finisher(7, 'é: ')
@@ -62,7 +60,7 @@ const SECOND = finisher(0xfedcba98, '')
 
 /** The block with its texts finished, amid other bytes. */
 export function finished(block: Block, by: Finisher = FIRST, place: Uint8Array | number = KEY): Block {
-  const layout = layOut(block.records, by.finish(block.records))
+  const layout = layOut(block.records, by)
   const region = Region.room(layout.bytes + 100)
   region.bytes.fill(0xee)
   const end = writeFinished(region, 64, layout)
@@ -83,7 +81,7 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const once = finished(stored)
   const twice = finished(once, SECOND)
   expect([stored.finisher, once.finisher, twice.finisher]).toEqual([0, FIRST.id, SECOND.id])
-  for (const block of [stored, once, finishedBlock(stored.records, FIRST.finish(stored.records), KEY), twice]) {
+  for (const block of [stored, once, finishedBlock(layOut(stored.records, FIRST), KEY), twice]) {
     expect(block.count).toBe(rows.length)
     for (const [at, { hi, lo, index, sides, texts, exact }] of rows.entries()) {
       expect([block.hi(at), block.lo(at), block.index(at), block.isExact(at)]).toEqual([hi, lo, of.indexed ? index : 0, exact])
