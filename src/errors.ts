@@ -3,7 +3,7 @@
  * The sentence of a code is fixed text; what varies is in `fields`, and is appended to the message.
  */
 
-/** Who can mend it: the one who asked (400 and up), the one who feeds, or the one who runs the store (500 and up). */
+/** `status` is that of HTTP, and says who can mend it: below 500 whoever asked or feeds, from 500 on whoever runs the store. */
 interface Row {
   readonly status: number
   readonly sentence: string
@@ -103,7 +103,7 @@ export class FolioError extends Error {
     return errorTable[this.code].status
   }
 
-  /** True where trying the same call again later, unchanged, can help. */
+  /** True where the same request can succeed later: once the ledger or the store was opened again, or the store has recovered. */
   get retry(): boolean {
     return this.code === 'CLOSED' || this.code === 'STORE_LOCKED' || this.code === 'STORE_FAILED'
   }

@@ -8,7 +8,6 @@ import { hex } from './bytes.ts'
 import { FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
-import { ask } from './ingest/reads.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Block, Place } from './layout/block.ts'
@@ -16,6 +15,7 @@ import { Cache, defaultCacheBytes } from './layout/cache.ts'
 import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One } from './query.ts'
+import { ask } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
 import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
 import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
@@ -156,7 +156,7 @@ export class Ledger {
   /**
    * Removes every ledger after `sequence`, the offers restored, as if they had never been appended. Returns how many that were.
    * A crash on the way is finished by the next open.
-   * @throws GONE_BEFORE_HISTORY where pruned ledgers would have to come back; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * @throws BAD_REQUEST for what is no ledger sequence, GONE_BEFORE_HISTORY where pruned ledgers would have to come back; POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async rollback(sequence: number): Promise<number> {
     this.checkOpen()

@@ -14,8 +14,8 @@ export interface LedgerOptions {
    */
   readonly cacheBytes?: number
   /**
-   * Records that are filed in memory before the posting lists in the store are brought up to date with them, a part with each of the ledgers that
-   * follow, until a quarter as many have come. An open files so many again at the most, and that quarter. Default 32,768: some 200 busy ledgers, at
+   * How many records may wait, filed in memory only, before the posting lists in the store are brought up to date with them. That work is spread over
+   * the ledgers that follow, until a quarter as many records have come; an open files again all that wait. Default 32,768: some 200 busy ledgers, at
    * most two tenths of a second at open.
    */
   readonly fileEvery?: number

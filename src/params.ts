@@ -1,5 +1,5 @@
 /**
- * Parameters: how a value in a path or a query string is read from text, written back, and documented.
+ * Parameters: how a value in a path or a query string is read from text, checked, and documented.
  * The name between braces in a catalogue path picks the row of {@link params}, in types as at run time.
  */
 import { badRequest } from './errors.ts'
@@ -100,17 +100,20 @@ export type Order = 'asc' | 'desc'
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 200
 
+/** @throws BAD_REQUEST */
+export function checkLimit(limit: number): number {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
+  return limit
+}
+
 /** Reads `limit`: empty means the default. @throws BAD_REQUEST */
-export function parseLimit(text: string): number {
-  if (text === '') return DEFAULT_LIMIT
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  if (value < 1 || value > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
-  return value
+export const parseLimit = (text: string): number => (text === '' ? DEFAULT_LIMIT : checkLimit(/^\d{1,9}$/.test(text) ? Number(text) : 0))
+
+/** @throws BAD_REQUEST */
+export function checkOrder(order: string): Order {
+  if (order !== 'asc' && order !== 'desc') throw badRequest('order', 'asc or desc')
+  return order
 }
 
 /** Reads `order`: empty means ascending. @throws BAD_REQUEST */
-export function parseOrder(text: string): Order {
-  if (text === '') return 'asc'
-  if (text !== 'asc' && text !== 'desc') throw badRequest('order', 'asc or desc')
-  return text
-}
+export const parseOrder = (text: string): Order => checkOrder(text || 'asc')

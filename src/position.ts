@@ -4,7 +4,8 @@
  *     total order id = ledger (31 bits) << 32 | transaction (20 bits) << 12 | operation (12 bits)
  *
  * Kept as two 32-bit halves, since a 64-bit integer in JavaScript is a slow bigint: `hi` is the ledger, `lo` transaction and operation.
- * Effects and trades add an `index` inside their operation. Transactions, operations and effects count from 1, so `lo` 0 is the ledger itself.
+ * Effects and trades add an `index` inside their operation. Transactions, operations and effects count from 1, so `lo` 0 is the ledger itself; changes
+ * of offers count from 0.
  * **Invariant:** a record appended later has a greater position, so "after the cursor" means "newer".
  */
 import { badRequest, FolioError } from './errors.ts'
@@ -13,6 +14,8 @@ export const MAX_LEDGER = 2 ** 31 - 1
 export const MAX_TRANSACTION = 2 ** 20 - 1
 export const MAX_OPERATION = 2 ** 12 - 1
 export const MAX_INDEX = 2 ** 32 - 1
+/** How far apart the low halves of two transactions are that follow each other. */
+export const TRANSACTION_STEP = MAX_OPERATION + 1
 export const MAX_ID = 2n ** 63n - 1n
 
 export interface Position {
@@ -25,11 +28,8 @@ export interface Position {
 export function low(transaction: number, operation: number, ledger: number): number {
   if (transaction > MAX_TRANSACTION || operation > MAX_OPERATION)
     throw new FolioError('ID_OUT_OF_RANGE', { ledger, transaction, operation })
-  return transaction * 4096 + operation
+  return transaction * TRANSACTION_STEP + operation
 }
-
-export const comparePositions = (hi: number, lo: number, index: number, to: Position): number =>
-  hi - to.hi || lo - to.lo || index - to.index
 
 const halves = new DataView(new ArrayBuffer(8))
 

@@ -4,7 +4,7 @@
  *
  * A {@link Resource} is a kind of record, kept in a log in order of position; an {@link Index} files the records of a log under keys;
  * {@link One} finds a record, {@link List} a range of an index. **Invariant:** a list is a set of posting lists that all must name a record,
- * cut to one span of positions; so every list pages by the same code.
+ * cut to one span of positions, so every list pages by the same code; but for the offers of an account, which are those of the current book.
  */
 import type { Names, ParamTypes, PathValues } from './params.ts'
 import type { Element } from './tuple.ts'
@@ -12,7 +12,7 @@ import type { Element } from './tuple.ts'
 /** A record as decoded from its stored text: open members and all. */
 export type OpenRecord = { readonly [member: string]: any }
 
-/** Where a record of the log is being read or filed: its stored side columns, by name. */
+/** The side columns of a record, by name. */
 export type Sides = { readonly [column: string]: string }
 
 /** Where decoded members came from. */
@@ -25,7 +25,7 @@ export interface Source {
 
 export interface Resource<R> {
   readonly name: string
-  /** Part of every key of its log. **Never reused.** */
+  /** Part of every key of its log. **Never reused.** 0 for kinds that have no log. */
   readonly tag: number
   /** A block holds 2^shift records. Chosen so that a block is near 8 KiB. */
   readonly shift: number
@@ -81,11 +81,14 @@ export interface Filters<R, F> {
   pick(values: F): Picked<R>
 }
 
+/** Which way records with two faces are to be shown, where that is asked for. */
+export type Facing = 'lesser' | 'greater' | undefined
+
 export interface Picked<R> {
   /** The posting lists that must all hold a record. */
   readonly lists: readonly (readonly [index: Index<R>, key: readonly Element[]])[]
   /** The view that is asked for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
-  readonly facing: 'lesser' | 'greater' | undefined
+  readonly facing: Facing
 }
 
 /** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */

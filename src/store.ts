@@ -1,5 +1,6 @@
 /**
- * The sorted key-value contract: everything that the engine asks of storage. A store is one small file that keeps these laws.
+ * The sorted key-value contract: everything that the engine asks of storage. A store is five methods that keep these laws,
+ * and up to three things besides.
  *
  * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
  * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, when `reverse`). A scan may return fewer
@@ -73,7 +74,8 @@ export interface Store {
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]>
   scan(range: KeyRange, options: ScanOptions): MaybePromise<Chunk>
   write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
-  /** Calls `ring` after another process may have written; returns the function that stops it. Stores without it are polled. */
+  /** Calls `ring` after another process may have written; returns the function that stops it. Asked of stores that are `shared`,
+   * which are polled besides. */
   watch?(ring: () => void): () => void
   /** A few bytes beside the data that do not go back when the data does: how far history reached is noted there. */
   readonly note?: { read(): MaybePromise<Uint8Array | undefined>; write(bytes: Uint8Array): MaybePromise<void> }

@@ -1,6 +1,7 @@
 /**
  * Order-preserving key codec, after FoundationDB's tuple layer: a type code before each element, so that tuples compare as their elements do.
- * Where one tuple begins another of the same shape, FF comes next: a tuple followed by any smaller byte is never mistaken for another.
+ * Where the bytes of one tuple begin those of another of the same shape, the longer one goes on with FF: so a tuple that is followed by any smaller
+ * byte is never mistaken for it.
  *
  * | code | element | bytes |
  * |---|---|---|

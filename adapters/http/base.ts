@@ -7,7 +7,7 @@ import { badParameter, ProblemError } from './problem.ts'
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
 /** The authority that a link may be built on. @throws ProblemError for anything else */
-export function checkHost(host: string): string {
+function checkHost(host: string): string {
   if (!hostPattern.test(host)) throw new ProblemError(badParameter('Host', 'a host name or address, and perhaps a port'))
   return host.toLowerCase()
 }
@@ -24,7 +24,7 @@ export function checkBaseUrl(baseUrl: string): string {
 /** The first element of a list that proxies append to. */
 const first = (list: string | undefined): string | undefined => list?.split(',', 1)[0]?.trim() || undefined
 
-export interface BaseSource {
+interface BaseSource {
   readonly scheme: string
   readonly authority: string | undefined
   readonly mount: string

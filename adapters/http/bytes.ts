@@ -1,5 +1,5 @@
 /**
- * Bytes of a response body: a writer that collects parts, digits of 64-bit ids without bigints, and a checksum for entity tags.
+ * Bytes of a response body: a writer that collects parts, and a checksum for entity tags.
  * **Invariant:** a byte that was handed out in a part is never written again until whoever has it says that it was sent, so parts may wait on a
  * socket while the writer goes on.
  */

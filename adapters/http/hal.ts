@@ -78,7 +78,7 @@ export class Renderer implements Finisher {
     this.stats = stats
   }
 
-  /** Has blocks finished: no other base URL is used more. */
+  /** Has blocks finished: no other base URL is used far more. */
   get isMain(): boolean {
     return this.id > 0
   }

@@ -17,7 +17,6 @@ import {
   type CoreResponse,
   conditional,
   IMMUTABLE,
-  JSON_TYPE,
   none,
   preflightHeaders,
   problemResponse,
@@ -207,15 +206,15 @@ class HttpCore {
         return whole(typeOf(form), root(this.baseFor(request, target), this.ledger.head), true)
       }
       case '/openapi.json':
-        return whole(JSON_TYPE, this.openapiFor(this.baseFor(request, target)))
+        return whole(typeOf('json'), this.openapiFor(this.baseFor(request, target)))
       case '/problems/{name}': {
         const page = problemPage(decode(params['name']!, 'name'))
         if (!page) throw new ProblemError({ name: 'not_found', detail: 'There is no problem of this name.' })
-        return whole(JSON_TYPE, page)
+        return whole(typeOf('json'), page)
       }
       case '/health':
         if (this.ledger.closed) throw new ProblemError({ name: 'unavailable', detail: 'The ledger is closed.' })
-        return whole(JSON_TYPE, { status: 'ok', history: this.ledger.head ? historyOf(this.ledger.head) : null })
+        return whole(typeOf('json'), { status: 'ok', history: this.ledger.head ? historyOf(this.ledger.head) : null })
       case '/metrics':
         return whole(
           'text/plain; version=0.0.4; charset=utf-8',

@@ -7,7 +7,7 @@
  * - every operation has the links of an operation; the payment types have `transaction` besides, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import { type Block, Region, writeId, writeNumber } from '../../src/index.ts'
+import { type Block, operationTypes, Region, writeId, writeNumber } from '../../src/index.ts'
 import { fromUtf8, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
@@ -142,12 +142,15 @@ function setIndexed(values: Values, to: number, hi: number, lo: number, index: n
 /** Fills the holes for the record and picks the variant of its opening text. */
 export type Fill = (templates: Templates, values: Values, block: Block, at: number) => Template
 
+/** All of one digit. */
+const { create_account: CREATE_ACCOUNT, payment: PAYMENT, path_payment: PATH_PAYMENT, account_merge: ACCOUNT_MERGE } = operationTypes
+
 const operation: Fill = (templates, values, block, at) => {
   setId(values, TOKEN, block.hi(at), block.lo(at))
   setHash(values, block, at, 0)
   const type = block.sideLength(at, 4) === 1 ? block.region.bytes[block.sideStart(at, 4)]! - 48 : -1
-  if (type === 0) return templates.linkedOperation
-  return type === 1 || type === 2 || type === 8 ? templates.payment : templates.operation
+  if (type === CREATE_ACCOUNT) return templates.linkedOperation
+  return type === PAYMENT || type === PATH_PAYMENT || type === ACCOUNT_MERGE ? templates.payment : templates.operation
 }
 
 const trade: Fill = (templates, values, block, at) => {

@@ -34,7 +34,6 @@ export interface CoreResponse {
 export const IMMUTABLE = 'public, max-age=31536000, immutable'
 export const REVALIDATE = 'no-cache'
 const ALLOW = 'GET, HEAD, OPTIONS'
-export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** An answer before the conditions of the request are looked at. */
 export interface Answer {
@@ -91,7 +90,7 @@ export const streamHeaders = (): string[] => [
 
 export const none: readonly Uint8Array[] = []
 
-/** A response with problem details, for shells that refuse a request before the core has seen it. */
+/** A response with problem details. */
 export function problemResponse(problem: Problem): CoreResponse {
   const { status } = problems[problem.name]
   const body = problemBody(problem)

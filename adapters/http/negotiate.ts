@@ -12,7 +12,7 @@ export const mediaTypes: Readonly<Record<Form, string>> = {
 interface Range {
   readonly type: string
   readonly quality: number
-  /** 2 for `type/subtype`, 1 for `type/*`, 0 for `*`. */
+  /** 2 for `type/subtype`, 1 for any subtype, 0 for anything. */
   readonly specificity: number
 }
 

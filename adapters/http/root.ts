@@ -2,7 +2,7 @@
 import { catalogue, type HistoryHead, type List, type One } from '../../src/index.ts'
 
 /** The query parameters of a listing in declared order: its filters, then those of every page. */
-export const listParameters = (query: List<any>): string[] => [...Object.keys(query.filters?.names ?? {}), 'cursor', 'limit', 'order']
+const listParameters = (query: List<any>): string[] => [...Object.keys(query.filters?.names ?? {}), 'cursor', 'limit', 'order']
 
 const pathOf = (query: One<any> | List<any>): string =>
   query.kind === 'list' ? `${query.path}{?${listParameters(query).join()}}` : query.path

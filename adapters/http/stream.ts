@@ -1,7 +1,7 @@
 /**
  * Event streams: the frames of tails, given one at a time to whoever writes them to a socket.
  * **Invariants:** nothing is read ahead of what was asked for; the records that one commit brings are rendered once for all streams that wait at
- * one place with one base URL; whatever goes wrong in a stream ends that stream, with an error that its reader sees, and no other.
+ * one place, as long as those with one base URL follow each other; whatever goes wrong in a stream ends that stream, with an error that its reader sees, and no other.
  */
 import type { Ledger, List, RawPage, Tail, Taker } from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'

@@ -2,6 +2,7 @@
  * LevelDB's tables: blocks with a checksum each, an index of them, and a footer that says where the index is. Every byte of a table lies in one
  * of these.
  */
+import { same } from '../../src/bytes.ts'
 import { crc32c, masked } from './crc32c.ts'
 import type { LiveTable } from './manifest.ts'
 import { Cursor, type FileReader } from './reading.ts'
@@ -23,8 +24,6 @@ export class TableFault extends Error {
     this.at = at
   }
 }
-
-const same = (a: Uint8Array | undefined, b: Uint8Array): boolean => a?.length === b.length && a.every((byte, at) => byte === b[at])
 
 /** Checks a table whole: each block, that they cover the file, and that its keys are those that the MANIFEST says. @throws TableFault */
 export async function checkTable(file: FileReader, { size, smallest, largest }: LiveTable): Promise<void> {

@@ -2,18 +2,15 @@
  * Posting lists: each walked from page to page, its levels held against each other, its entries tallied against what the records ask for.
  * What is held of a list is one page, and the first entry of each.
  */
-import { baseKey, postingKey } from '../layout/keys.ts'
+import { baseKey, postingKey, readPage, readPostingKey } from '../layout/keys.ts'
 import { decodeEdge, FANOUT, type PostingEdge, rank, unreachable } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { indexes } from '../logs.ts'
 import type { Index } from '../query.ts'
 import { changesByOffer } from '../resources/offer.ts'
-import { type Element, readTuple } from '../tuple.ts'
+import type { Element } from '../tuple.ts'
 import type { Context } from './context.ts'
 import { STRAY } from './report.ts'
-
-/** Bytes of a page's key behind those of its list: level and number. */
-const PAGE_BYTES = 7
 
 export interface List {
   readonly index: Index<any>
@@ -25,9 +22,8 @@ const indexOf = new Map(indexes.map((index) => [index.tag, index]))
 
 /** The list that a key of an edge, or of a page, is of. */
 export function listOf(key: Uint8Array): List | undefined {
-  const index = indexOf.get(key[1] ?? -1)
-  const end = key[0] === 0x21 ? key.length - PAGE_BYTES : key.length
-  const elements = end < 2 ? undefined : readTuple(key.subarray(2, end))
+  const { index: tag = -1, elements } = readPostingKey(key) ?? {}
+  const index = indexOf.get(tag)
   // The lists of one index are looked into by offer.
   if (!index || !elements || (index === changesByOffer && typeof elements[0] !== 'bigint')) return undefined
   return { index, elements, key: postingKey(index.tag, elements) }
@@ -131,8 +127,7 @@ export function pagesOf(context: Context): (key: Uint8Array) => Promise<string |
     if (known?.name !== name) known = { name, walked: await read(list) }
     if (known.walked === undefined) return undefined
     const { edge, gone } = known.walked
-    const view = new DataView(key.buffer, key.byteOffset + key.length - PAGE_BYTES)
-    const [level, number] = [view.getUint8(0), view.getUint16(1) * 4294967296 + view.getUint32(3)]
+    const { level, number } = readPage(key)
     const held = level < edge.levels.length && number >= gone[level]! && number < Math.floor(edge.count / FANOUT ** (level + 1))
     return held ? undefined : 'no posting list has this page'
   }

@@ -8,35 +8,49 @@ import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
 import { emptyHead, encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import { baseKey, blockKey, bookSellerKey, digestKey, HEAD, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
+import {
+  baseKey,
+  blockKey,
+  bookSellerKey,
+  digestKey,
+  HEAD,
+  hashKey,
+  KIND,
+  keysOf,
+  PRUNED,
+  postingKey,
+  postingPageKey,
+  readBlockKey,
+  readDigestKey,
+  readOffer,
+} from '../layout/keys.ts'
 import { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
-import { ledgers } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
+import { ledgerSide, ledgers } from '../resources/ledger.ts'
+import { changesByOffer, offerChanges, offerSide, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { endsOf } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
-import { readTuple } from '../tuple.ts'
 import { type Context, entriesOf } from './context.ts'
 import { type List, lastPruned, listOf, walk } from './lists.ts'
 import { eachRecord } from './verify.ts'
 
 /** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
 export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
-  const resource = logs.find(({ tag }) => tag === key[1])
-  const view = new DataView(key.buffer, key.byteOffset)
-  if (resource === undefined || key.length !== 8) return [[key, undefined]]
-  const [number, size] = [view.getUint16(2) * 4294967296 + view.getUint32(4), 1 << resource.shift]
+  const { log, number = 0 } = readBlockKey(key) ?? {}
+  const resource = logs.find(({ tag }) => tag === log)
+  if (resource === undefined) return [[key, undefined]]
+  const size = 1 << resource.shift
   const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
   if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
   const block = await readBlock(store, resource, number)
   if (block === undefined || block.count <= wanted) return []
-  const kept = Array.from({ length: wanted }, (_, at) => block.row(at))
-  return [[key, seal(key, encodeBlock(resource, kept))]]
+  return [[key, seal(key, encodeBlock(resource, block.rows(wanted)))]]
 }
 
 async function readBlock(store: Store, resource: Resource<any>, number: number): Promise<Block | undefined> {
@@ -119,13 +133,17 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   const { store, reader, head, unsure } = context
   if (context.unread.any(offerChanges.tag)) return []
   const writes: Write[] = []
-  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x40), lt: Uint8Array.of(0x42) }))
-    for (const [key] of entries) if (!unsure.has(String(offerOf(key)))) writes.push([key, undefined])
+  for await (const entries of entriesOf(store, keysOf(KIND.book, KIND.seller)))
+    for (const [key] of entries) if (!unsure.has(String(readOffer(key)))) writes.push([key, undefined])
   const live = new Map<string, Row>()
-  const change = (row: Row): void => void (!isEmpty(row) ? live.set(row.sides[1]!, row) : live.delete(row.sides[1]!))
-  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
+  const change = (row: Row): void => {
+    const id = row.sides[offerSide.id]!
+    if (isEmpty(row)) live.delete(id)
+    else live.set(id, row)
+  }
+  for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries)
-      if (!unsure.has(String(offerOf(key)))) change(Block.of(offerChanges, unseal(key, value), key).row(0))
+      if (!unsure.has(String(readOffer(key)))) change(Block.of(offerChanges, unseal(key, value), key).row(0))
   for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++)
     change(
       await reader.run((read) => {
@@ -137,20 +155,17 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   return writes
 }
 
-/** The offer that a key of the book is of: its last element. */
-const offerOf = (key: Uint8Array): unknown => readTuple(key.subarray(1))?.at(-1)
-
 /** The last pruned change of an offer, from the book, where that shows it still; behind a later change it is lost. */
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
   const { head, reader, store, unread } = context
-  const id = offerOf(key)
-  if (typeof id !== 'bigint' || !equal(key, baseKey(id))) return [[key, undefined]]
+  const id = readOffer(key)
+  if (id === undefined || !equal(key, baseKey(id))) return [[key, undefined]]
   const ordinal = await lastPruned(context, id)
   if (ordinal === undefined) return [[key, undefined]]
   if (unread.any(offerChanges.tag)) return []
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
     const place = await reader.run((read) => read.at(offerChanges, later))
-    if (place.block.side(place.at, 1) === String(id)) return []
+    if (place.block.side(place.at, offerSide.id) === String(id)) return []
   }
   const held = await inBook(store, id)
   if (held === undefined) return []
@@ -160,9 +175,9 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
 
 /** An offer of the book, whether or not its seller is told; null where there is none, undefined where it is damaged, or only its seller is there. */
 async function inBook(store: Store, id: bigint): Promise<Row | null | undefined> {
-  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x40), lt: Uint8Array.of(0x41) }))
+  for await (const entries of entriesOf(store, keysOf(KIND.book)))
     for (const [key, value] of entries) {
-      if (offerOf(key) !== id) continue
+      if (readOffer(key) !== id) continue
       try {
         return Block.of(offers, unseal(key, value), key).row(0)
       } catch {
@@ -174,7 +189,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
 
 /** A digest that is damaged is taken again from the records; one that says otherwise than they do is evidence, and stays. */
 export async function rebuildDigest({ store, head, reader, unread }: Context, key: Uint8Array): Promise<Write[]> {
-  const sequence = key.length === 5 ? new DataView(key.buffer, key.byteOffset).getUint32(1) : -1
+  const sequence = readDigestKey(key) ?? -1
   if (sequence < head.oldest || sequence > head.last) return [[key, undefined]]
   const value = await store.get(key)
   try {
@@ -200,33 +215,34 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const last = block.hi(at)
   const first = last - (newest * (1 << ledgers.shift) + at)
   const oldest = Math.max(first, await oldestDigest(store, first))
-  const counts = block.side(at, 0).split(',').map(Number)
+  const counts = endsOf(block, at)
   const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
   const { hash, closed_at } = block.members(at)
-  const filed = Math.max(Number(block.side(at, 2)), oldest === first ? 0 : oldest - 1)
+  const filed = Math.max(Number(block.side(at, ledgerSide.filed)), oldest === first ? 0 : oldest - 1)
   const row = filed - first
   const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
-  const filedCounts = filing
-    ? filing
-        .side(row % (1 << ledgers.shift), 0)
-        .split(',')
-        .map(Number)
-    : since
-  const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer: block.side(at, 1), filed, filedCounts }
+  const filedCounts = filing ? endsOf(filing, row % (1 << ledgers.shift)) : since
+  const topOffer = block.side(at, ledgerSide.topOffer)
+  const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
   return [[HEAD, encodeHead(head)]]
 }
 
 /** The numbers of the blocks of a log, rising. */
 async function* blockNumbers(store: Store, { tag }: Resource<any>): AsyncGenerator<number, void, undefined> {
   for await (const entries of entriesOf(store, { gte: blockKey(tag, 0), lt: blockKey(tag + 1, 0) }))
-    for (const [key] of entries)
-      if (key.length === 8) yield Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0) & 0xffffffffffffn)
+    for (const [key] of entries) {
+      const found = readBlockKey(key)
+      if (found) yield found.number
+    }
 }
 
 /** Pruning takes digests first to last, and blocks only whole: the digests say which ledger is the oldest. */
 async function oldestDigest(store: Store, first: number): Promise<number> {
   for await (const entries of entriesOf(store, { gte: digestKey(0), lt: digestKey(2 ** 31) }))
-    for (const [key] of entries) if (key.length === 5) return new DataView(key.buffer, key.byteOffset).getUint32(1)
+    for (const [key] of entries) {
+      const found = readDigestKey(key)
+      if (found !== undefined) return found
+    }
   return first
 }
 

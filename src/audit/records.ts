@@ -14,8 +14,8 @@ import { putTogether } from '../layout/text.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
-import { ledgers } from '../resources/ledger.ts'
-import { offerChanges } from '../resources/offer.ts'
+import { ledgerSide, ledgers } from '../resources/ledger.ts'
+import { offerChanges, offerSide } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
@@ -129,7 +129,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   if (previous.hash !== undefined && texts['prev_hash'] !== previous.hash)
     wrong('prev_hash is not the hash of the ledger before', ledgerBlock(context, sequence))
   for (const resource of logs) if (resource !== ledgers) compareRows(context, stored, resource, again.of(resource))
-  const filed = Number(ledger.sides[2])
+  const filed = Number(ledger.sides[ledgerSide.filed])
   const top = checkTop(context, stored, previous.top)
   if (!(filed >= previous.filed && filed <= sequence))
     wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
@@ -163,10 +163,10 @@ function compareRows({ findings }: Context, stored: Stored, resource: Resource<a
 function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bigint): bigint {
   let top = before
   for (const { sides } of of(offerChanges)) {
-    const id = parseId(sides[1]!)
+    const id = parseId(sides[offerSide.id]!)
     if (id !== undefined && id > top) top = id
   }
-  const said = parseId(ledger.sides[1]!) ?? -1n
+  const said = parseId(ledger.sides[ledgerSide.topOffer]!) ?? -1n
   const { head, findings } = context
   const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
   if (known ? said !== top : said < top)
@@ -191,7 +191,7 @@ function tally(context: Context, stored: Stored, rows: readonly { resource: Reso
 }
 
 export function changeBook(book: Context['book'], row: Row): void {
-  const [seller, id] = [row.sides[0]!, row.sides[1]!]
+  const [seller, id] = [row.sides[offerSide.seller]!, row.sides[offerSide.id]!]
   if (isEmpty(row)) book.delete(id)
   else book.set(id, { seller, sum: sumOfRow(row), entry: false, back: false })
 }

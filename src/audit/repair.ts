@@ -7,7 +7,7 @@
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint } from '../layout/head.ts'
-import { digestKey, FORMAT, HEAD, INTENT, MARK } from '../layout/keys.ts'
+import { digestKey, FORMAT, HEAD, INTENT, KIND, MARK, PRUNED } from '../layout/keys.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import type { Context } from './context.ts'
@@ -97,26 +97,28 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
     return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
   }
   const parts: (readonly Write[])[] = []
-  if (of(0x01).length > 0) parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes))]])
-  for (const key of of(0x10)) parts.push(await rebuildBlock(context, key))
-  const lists = of(0x20, 0x21)
+  if (of(FORMAT[0]!).length > 0) parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes))]])
+  for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
+  const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists))
-  if (forgotten.length > 0 || of(0x03).length > 0) parts.push(rebuildPruned(context))
-  if (of(0x30).length > 0) parts.push(await rebuildHashes(context, of(0x30)))
-  if (of(0x40, 0x41).length > 0) parts.push(await rebuildBook(context))
+  if (forgotten.length > 0 || of(PRUNED[0]!).length > 0) parts.push(rebuildPruned(context))
+  if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash)))
+  if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
   // The last change of an offer is judged by the list of its changes: it is looked at when that is whole.
-  if (lists.length === 0) for (const key of of(0x42)) parts.push(await rebuildBase(context, key))
-  for (const key of of(0x50)) parts.push(await rebuildDigest(context, key))
+  if (lists.length === 0) for (const key of of(KIND.base)) parts.push(await rebuildBase(context, key))
+  for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
   parts.push(strays.map((key) => [key, undefined]))
   return commit(context, parts.flat())
 }
 
-const known = new Set([0x00, 0x01, 0x02, 0x03, 0x10, 0x20, 0x21, 0x30, 0x40, 0x41, 0x42, 0x50])
+/** First bytes of keys: of those that are that byte alone, and of all. */
+const whole = new Set([HEAD, FORMAT, INTENT, PRUNED].map(([byte]) => byte!))
+const known = new Set([...whole, ...Object.values(KIND)])
 
 /** A value whose seal is broken may be a stray too: no key of its kind looks so. */
 function isStray({ key, reason }: Fault): boolean {
   const [first = -1, ...more] = unhex(key)
-  return reason === STRAY || !known.has(first) || (first < 0x10 && more.length > 0) || first === INTENT[0]
+  return reason === STRAY || !known.has(first) || (whole.has(first) && more.length > 0) || first === INTENT[0]
 }
 
 /** What is written together may be large; a kill between two batches leaves faults that the next run finds. */

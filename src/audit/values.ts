@@ -2,15 +2,30 @@
 import { equal, text } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { blockKey, bookKey, bookSellerKey, HEAD, indexKey, indexPagesKey, PRUNED } from '../layout/keys.ts'
+import {
+  baseKey,
+  blockKey,
+  bookKey,
+  bookSellerKey,
+  ERA,
+  FORMAT,
+  HEAD,
+  INTENT,
+  indexKey,
+  indexPagesKey,
+  KIND,
+  PRUNED,
+  readBlockKey,
+  readDigestKey,
+  readOffer,
+} from '../layout/keys.ts'
 import { decodePage } from '../layout/posting.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges, offers } from '../resources/offer.ts'
+import { offerChanges, offerSide, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { readTuple } from '../tuple.ts'
 import { type Context, entriesOf } from './context.ts'
 import { lastPruned, listOf, pagesOf, walk } from './lists.ts'
 import { sumOfRow } from './records.ts'
@@ -49,29 +64,29 @@ const unknown: Check = (key, value) => {
 }
 
 function checksOf(context: Context): Readonly<Record<number, Check>> {
-  // Head, format and intent were read before all else; the one thing left to ask is whether the key is one of theirs.
+  // Values with a key of one byte: the seal, and whether the key is one of theirs. What they say was looked at before all else, where that matters.
   const own: Check = (key, value) => void (key.length === 1 ? unseal(key, value) : unknown(key, value))
   const placeOfPage = pagesOf(context)
   return {
-    0: own,
-    1: own,
-    2: own,
-    5: own,
-    3: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
-    16: checkBlocks(context),
-    32: (key, value) => checkList(context, key, value),
-    33: async (key, value) => {
+    [HEAD[0]!]: own,
+    [FORMAT[0]!]: own,
+    [INTENT[0]!]: own,
+    [ERA[0]!]: own,
+    [PRUNED[0]!]: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
+    [KIND.block]: checkBlocks(context),
+    [KIND.edge]: (key, value) => checkList(context, key, value),
+    [KIND.page]: async (key, value) => {
       decodePage(unseal(key, value), key)
       const problem = await placeOfPage(key)
       if (problem) throw corrupt(key, problem)
     },
-    48: (key, value) => checkHash(context, key, value),
-    64: (key, value) => checkBook(context, key, value),
-    65: (key, value) => checkSeller(context, key, value),
-    66: (key, value) => checkBase(context, key, value),
-    80: (key, value) => {
+    [KIND.hash]: (key, value) => checkHash(context, key, value),
+    [KIND.book]: (key, value) => checkBook(context, key, value),
+    [KIND.seller]: (key, value) => checkSeller(context, key, value),
+    [KIND.base]: (key, value) => checkBase(context, key, value),
+    [KIND.digest]: (key, value) => {
       unseal(key, value)
-      const ledger = key.length === 5 ? new DataView(key.buffer, key.byteOffset).getUint32(1) : -1
+      const ledger = readDigestKey(key) ?? -1
       if (ledger > context.head.last) context.findings.add(HEAD, 'the head is older than the ledgers that are there')
       if (ledger < context.head.oldest || ledger > context.head.last) throw corrupt(key, STRAY)
     },
@@ -83,10 +98,9 @@ function checkBlocks({ head, findings }: Context): Check {
   const byTag = new Map(logs.map((resource) => [resource.tag, resource]))
   return (key, value) => {
     const payload = unseal(key, value)
-    const resource = byTag.get(key[1] ?? -1)
-    if (resource === undefined || key.length !== 8) throw corrupt(key, STRAY)
-    const view = new DataView(key.buffer, key.byteOffset)
-    const number = view.getUint16(2) * 4294967296 + view.getUint32(4)
+    const { log = -1, number = 0 } = readBlockKey(key) ?? {}
+    const resource = byTag.get(log)
+    if (resource === undefined) throw corrupt(key, STRAY)
     const size = 1 << resource.shift
     const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
     if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) throw corrupt(key, 'no ledger that is held has this block')
@@ -149,12 +163,13 @@ function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array)
 function checkBook({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
   const block = blockOfOne(offers, key, value)
   const row = block.row(0)
-  const id = parseId(row.sides[1]!)
-  if (id === undefined || !equal(bookKey(row.sides[0]!, id), key)) throw corrupt(key, 'an offer of the book lies under the key of another')
+  const [name, seller] = [row.sides[offerSide.id]!, row.sides[offerSide.seller]!]
+  const id = parseId(name)
+  if (id === undefined || !equal(bookKey(seller, id), key)) throw corrupt(key, 'an offer of the book lies under the key of another')
   if (unread.any(offerChanges.tag)) return
-  const wanted = book.get(row.sides[1]!)
-  if (wanted === undefined && unsure.has(row.sides[1]!)) return
-  if (wanted === undefined || wanted.seller !== row.sides[0])
+  const wanted = book.get(name)
+  if (wanted === undefined && unsure.has(name)) return
+  if (wanted === undefined || wanted.seller !== seller)
     throw corrupt(key, 'the changes of the offer have removed it, or given it another seller')
   wanted.entry = true
   if (wanted.sum !== sumOfRow(row) || block.id(0) !== id) throw corrupt(key, 'the offer is not as its last change left it')
@@ -162,8 +177,8 @@ function checkBook({ book, unread, unsure }: Context, key: Uint8Array, value: Ui
 
 function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
   const seller = text(unseal(key, value))
-  const [id, ...more] = readTuple(key.subarray(1)) ?? []
-  if (typeof id !== 'bigint' || more.length > 0) throw corrupt(key, STRAY)
+  const id = readOffer(key)
+  if (id === undefined || !equal(bookSellerKey(id), key)) throw corrupt(key, STRAY)
   if (unread.any(offerChanges.tag)) return
   const wanted = book.get(String(id))
   if (wanted === undefined && unsure.has(String(id))) return
@@ -175,8 +190,8 @@ function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: 
 /** That the change is the last one below the oldest ledger is all that can still be told. */
 async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const block = blockOfOne(offerChanges, key, value)
-  const [id] = readTuple(key.subarray(1)) ?? []
-  if (typeof id !== 'bigint' || block.side(0, 1) !== String(id)) throw corrupt(key, STRAY)
+  const id = readOffer(key)
+  if (id === undefined || !equal(baseKey(id), key) || block.side(0, offerSide.id) !== String(id)) throw corrupt(key, STRAY)
   if ((await lastPruned(context, id)) !== Number(block.id(0))) throw corrupt(key, 'it is not the last change of the offer that was pruned')
 }
 

@@ -8,13 +8,12 @@ import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, kindOf } from '../layout/head.ts'
-import { FORMAT, HEAD, hashKey, INTENT, MARK, postingKey } from '../layout/keys.ts'
+import { FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Store } from '../store.ts'
-import { readTuple } from '../tuple.ts'
 import { Context, entriesOf } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
@@ -80,7 +79,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
 }
 
 const holdsRecords = async (store: Store): Promise<boolean> =>
-  (await store.scan({ gte: Uint8Array.of(3), lt: Uint8Array.of(255) }, { limit: 1 })).entries.length > 0
+  (await store.scan({ gte: PRUNED, lt: Uint8Array.of(0xff) }, { limit: 1 })).entries.length > 0
 
 /** A store of another format has that format in every value; in one value alone it is damage. */
 function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void {
@@ -95,13 +94,13 @@ function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void 
 
 /** The book begins as what was pruned left it. */
 async function readBases({ store, book, unsure }: Context): Promise<void> {
-  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x42), lt: Uint8Array.of(0x43) }))
+  for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) {
       try {
         changeBook(book, Block.of(offerChanges, unseal(key, value), key).row(0))
       } catch {
         // Named when every value is looked at.
-        unsure.add(String(readTuple(key.subarray(1))?.[0]))
+        unsure.add(String(readOffer(key)))
       }
     }
 }
@@ -123,7 +122,7 @@ async function nameFilings(context: Context): Promise<void> {
       else wanted.set(name, { key, ordinals: new Set([ordinal]) })
     })
   }
-  for await (const entries of entriesOf(store, { gte: Uint8Array.of(0x20), lt: Uint8Array.of(0x21) }))
+  for await (const entries of entriesOf(store, keysOf(KIND.edge)))
     for (const [key, value] of entries) {
       const list = listOf(key)
       if (!list || !suspect.has(bucketOf(key))) continue

@@ -9,7 +9,7 @@ import type { Row } from '../layout/row.ts'
 import { seal } from '../layout/seal.ts'
 import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges, offers } from '../resources/offer.ts'
+import { offerChanges, offerSide, offers } from '../resources/offer.ts'
 import type { Write } from '../store.ts'
 
 /** A change of an offer as a block of one, with another position than that of the change. */
@@ -23,7 +23,7 @@ const write = (key: Uint8Array, resource: Resource<any>, row: Row, position: big
  * @param held the seller it lies under in the store, if it is there: an entry that stays the same is not written again
  */
 export function offerWrites(id: bigint, row: Row | undefined, held?: string): Write[] {
-  const seller = row?.sides[0]
+  const seller = row?.sides[offerSide.seller]
   const key = bookSellerKey(id)
   const writes: Write[] = []
   if (row) writes.push(write(bookKey(seller!, id), offers, row, id))

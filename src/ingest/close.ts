@@ -17,7 +17,7 @@ export interface LedgerClose {
   readonly offers?: {
     /** The state of each offer that changed, after the ledger. */
     readonly changed?: readonly OfferInput[]
-    /** Ids of offers that are gone; one that was never held is passed over. */
+    /** Ids of offers that are gone. One that was never held leaves the book as it is, and counts as known from then on. */
     readonly removed?: readonly Int64Input[]
   }
 }

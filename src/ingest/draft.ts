@@ -1,6 +1,6 @@
 /**
  * A draft: what a batch of ledgers adds to a store, worked out before anything is written.
- * **Invariants:** a draft never changes what it was made from, but that it may prepare more of a filing; a ledger that it refuses has changed nothing
+ * **Invariants:** until it is committed, a draft changes nothing that it was made from, but that it may prepare more of a filing; a ledger that it refuses has changed nothing
  * in it.
  */
 import { text } from '../bytes.ts'

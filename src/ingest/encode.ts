@@ -1,4 +1,4 @@
-/** From a checked ledger close to rows: every record with its position, its text, and the keys that it is filed under. */
+/** From a checked ledger close to rows: every record with its position, its text, and what its keys are read off. */
 import { invalidInput } from '../errors.ts'
 import type { Row } from '../layout/row.ts'
 import { takeApart } from '../layout/text.ts'

@@ -100,7 +100,7 @@ export async function tailsOf(store: Store, head: Head): Promise<Tails> {
     if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
     const block = Block.of(resource, unseal(key, value), key)
     if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
-    tails.set(resource.tag, { resource, rows: Array.from({ length: rest }, (_, at) => block.row(at)) })
+    tails.set(resource.tag, { resource, rows: block.rows(rest) })
   }
   return tails
 }

@@ -5,8 +5,10 @@
  * What a close said and no line repeats: members of failed transactions' operations (they are not stored), and which of the further accounts of
  * a transaction were given as `participants` and which its operations name.
  */
+
 import type { Row } from '../layout/row.ts'
 import { putTogether } from '../layout/text.ts'
+import { TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -57,7 +59,7 @@ export function closeLine({ ledger, of }: LedgerRows): string {
   })
   const all = [...of(transactions), ...of(failedTransactions)].sort((a, b) => a.lo - b.lo)
   const listed = taker(all, (row) => {
-    const inner = member('operations', operationsTo(row.lo + 4096))
+    const inner = member('operations', operationsTo(row.lo + TRANSACTION_STEP))
     return `{${textOf(row)}${participants(transactionExtra(row))}${inner}}`
   })
   const changes = of(offerChanges)

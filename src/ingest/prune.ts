@@ -6,12 +6,12 @@
  */
 import type { Block } from '../layout/block.ts'
 import { encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import { blockKey, digestKey, HEAD, hashKey, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { blockKey, digestKey, HEAD, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges } from '../resources/offer.ts'
+import { offerChanges, offerSide } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
@@ -58,9 +58,10 @@ function giveUp(reader: Reader, target: number): Step {
   }
   writes.push([PRUNED, encodePruned(pruned)])
   for (const resource of [transactions, failedTransactions])
-    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, 2)), undefined])
+    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
-  for (const { block, at, ordinal } of given(reader, offerChanges, head)) bases.set(block.side(at, 1), { row: block.row(at), ordinal })
+  for (const { block, at, ordinal } of given(reader, offerChanges, head))
+    bases.set(block.side(at, offerSide.id), { row: block.row(at), ordinal })
   for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
   for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
   writes.push([HEAD, encodeHead(head)])
@@ -76,7 +77,7 @@ function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<
 /** The ranges of keys that pruning leaves sparse, for a store that can give back their space. */
 export const prunedRanges = ({ since, oldest }: Head): KeyRange[] => [
   ...logs.map(({ tag, shift }) => ({ gte: blockKey(tag, 0), lt: blockKey(tag, Math.floor(since[tag]! / (1 << shift))) })),
-  { gte: Uint8Array.of(0x21), lt: Uint8Array.of(0x22) },
-  { gte: Uint8Array.of(0x30), lt: Uint8Array.of(0x31) },
+  keysOf(KIND.page),
+  keysOf(KIND.hash),
   { gte: digestKey(0), lt: digestKey(oldest) },
 ]

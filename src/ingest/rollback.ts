@@ -10,7 +10,8 @@ import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
-import { changesByOffer, offerChanges } from '../resources/offer.ts'
+import { ledgerSide } from '../resources/ledger.ts'
+import { changesByOffer, offerChanges, offerSide } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Posting } from '../scan/list.ts'
 import { countsAfter, ledgerAt } from '../scan/locate.ts'
@@ -42,12 +43,12 @@ export function stepBack(reader: Reader, target: number): Step {
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      writes.push([hashKey(block.side(at, 2)), undefined])
+      writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])
     }
   const changed = new Set<string>()
   for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
     const { block, at } = reader.at(offerChanges, ordinal)
-    changed.add(block.side(at, 1))
+    changed.add(block.side(at, offerSide.id))
   }
   for (const id of changed) writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!))
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
@@ -57,12 +58,12 @@ export function stepBack(reader: Reader, target: number): Step {
 }
 
 /** The ledger up to which lists were complete after the ledger `sequence`. Pruning files what it gives up. */
-export function filedUnder(reader: Reader, sequence: number): number {
+function filedUnder(reader: Reader, sequence: number): number {
   const { first, oldest } = reader.head
   const least = oldest > first ? oldest - 1 : 0
   if (sequence < oldest) return least
   const { block, at } = ledgerAt(reader, sequence)
-  return Math.max(least, Number(block.side(at, 2)))
+  return Math.max(least, Number(block.side(at, ledgerSide.filed)))
 }
 
 /** The head as it was when `sequence` was the newest ledger, read off that ledger's row. */
@@ -79,7 +80,7 @@ export function headAt(reader: Reader, sequence: number): Head {
     hash,
     closedAt: closed_at,
     counts: countsAfter(reader, sequence),
-    topOffer: block.side(at, 1),
+    topOffer: block.side(at, ledgerSide.topOffer),
     filed,
     filedCounts: countsAfter(reader, filed),
   }
@@ -94,16 +95,7 @@ function* cutLog(reader: Reader, resource: Resource<any>, count: number): Genera
   if (rest > 0) {
     const key = blockKey(resource.tag, kept)
     const block = reader.block(resource, kept)
-    yield [
-      key,
-      seal(
-        key,
-        encodeBlock(
-          resource,
-          Array.from({ length: rest }, (_, at) => block.row(at)),
-        ),
-      ),
-    ]
+    yield [key, seal(key, encodeBlock(resource, block.rows(rest)))]
   }
   for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
 }
@@ -118,7 +110,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
 
 /** Puts an offer back to its newest state below `bound`. */
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
-  const held = reader.offer(id)?.side(0, 0)
+  const held = reader.offer(id)?.side(0, offerSide.seller)
   const from = reader.head.since[offerChanges.tag]!
   const ordinal = new Posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true).ordinals[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)

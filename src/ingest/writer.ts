@@ -1,6 +1,7 @@
 /**
  * The one writer of a store: checks a ledger close, drafts it, and commits it in one batch with the head.
- * **Invariants:** calls are carried out in call order; the head in memory is the head in the store; after a write that failed, what the store
+ * **Invariants:** calls are carried out in call order; the head in memory is the head in the store, or, while a step
+ * removes, the one that the step ends at; after a write that failed, what the store
  * holds is uncertain, so nothing more is written until it is opened again.
  */
 import { badRequest, FolioError } from '../errors.ts'
@@ -20,7 +21,7 @@ import {
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import { ledgerAt } from '../scan/locate.ts'
-import { cachedEdge, heldEdge, Reader } from '../scan/reader.ts'
+import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
@@ -219,7 +220,7 @@ export class LedgerWriter {
     return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
-      for (const [id, { edge }] of draft.edges) this.cache.put(id, heldEdge(this.cache, edge, draft.head.last))
+      for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, draft.head.last))
       this.backlog = draft.backlog()
       this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)

@@ -5,11 +5,12 @@
  */
 export const NOWHERE = -1
 
-const LOGS = 64
+/** Tags of logs are below this. */
+export const TAGS = 64
 /** What a block goes by in memory. Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
-export const blockId = (log: number, number: number): number => number * LOGS + log
-export const numberOf = (id: number): number => Math.floor(id / LOGS)
-const logOf = (id: number): number => id % LOGS
+export const blockId = (log: number, number: number): number => number * TAGS + log
+export const numberOf = (id: number): number => Math.floor(id / TAGS)
+const logOf = (id: number): number => id % TAGS
 
 /** Neighbours of a leaf, as a power of two: where one of them alone is kept, its leaf is a tenth of what that takes. */
 const LEAF = 7
@@ -18,12 +19,12 @@ const LEAST_LEAVES = 16
 /** Numbers that can be found: a directory of them all would take 128 MiB. */
 const NUMBERS = 2 ** 32
 
-export const canBeFound = (id: number): boolean => id < NUMBERS * LOGS
+export const canBeFound = (id: number): boolean => id < NUMBERS * TAGS
 
 export class Addresses {
   size = 0
   /** Of each log, where the leaves of its numbers begin in {@link leaves}, or {@link NOWHERE}. */
-  private directories: Int32Array[] = Array.from({ length: LOGS }, () => none)
+  private directories: Int32Array[] = Array.from({ length: TAGS }, () => none)
   private leaves = empty(LEAST_LEAVES << LEAF)
   /** How many addresses each leaf holds. */
   private held = new Uint8Array(LEAST_LEAVES)

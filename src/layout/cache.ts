@@ -94,7 +94,7 @@ export class Cache implements Finishing {
     return found
   }
 
-  /** The same, not counted: for what is looked up beside what was, or in vain nearly always. */
+  /** The same, not counted: for what is looked up along with something that is, or is hardly ever there. */
   peek<T extends Weighed>(id: string): T | undefined {
     const held = this.young.get(id)
     if (held !== undefined) return held as T

@@ -4,6 +4,7 @@
  * They hang on what is cached of their list: a sealed page, or the edge for those behind all of these.
  * **Invariant:** a cluster says which records it holds, and whoever serves them compares: it may be its older self, of a list that has grown since.
  */
+import type { Facing } from '../query.ts'
 import type { Block, Place } from './block.ts'
 import type { Cache, Weighed } from './cache.ts'
 import { finishedBlock, layOut } from './finished.ts'
@@ -12,9 +13,6 @@ import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
 /** Entries of a list, the first of them a multiple of it. A divisor of those of a sealed page. */
 export const CLUSTER = 32
 const CLUSTER_BYTES = 200
-
-/** Which way records are to face, where a filter asks for that. */
-export type Facing = 'lesser' | 'greater' | undefined
 
 const ways = { lesser: 1, greater: 2, any: 0 }
 const keyOf = (number: number, facing: Facing): number => 3 * number + ways[facing ?? 'any']

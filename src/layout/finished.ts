@@ -1,6 +1,7 @@
 /**
  * Blocks whose texts are finished, made of records of one log wherever they lie: of all of a block, or of neighbours in a posting list. The picture is in
- * `shape.ts`. Strings that only stood in texts are left out, those of side columns are kept once.
+ * `shape.ts`. Strings that only stood in texts are left out, those of side columns are kept once
+ * for as long as neighbours share them.
  */
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'

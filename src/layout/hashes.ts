@@ -6,9 +6,10 @@
  */
 import { nibble } from '../bytes.ts'
 import type { Resource } from '../query.ts'
+import { TAGS } from './addresses.ts'
 import type { Shape } from './shape.ts'
 
-/** Numbers of four bytes: two of the hash, then the ordinal × 64 + the log, plus 1, in two halves. */
+/** Numbers of four bytes: two of the hash, then the ordinal × {@link TAGS} + the log, plus 1, in two halves. */
 const ENTRY = 4
 const WAYS = 4
 const SET = ENTRY * WAYS
@@ -46,7 +47,7 @@ export class Hashes {
     for (let at = set; at < set + SET; at += ENTRY) {
       if (table[at] !== first || table[at + 1] !== second || isEmpty(table, at)) continue
       const entry = (table[at + 3]! >>> 0) * HALF + (table[at + 2]! >>> 0) - 1
-      return { log: entry % 64, ordinal: Math.floor(entry / 64) }
+      return { log: entry % TAGS, ordinal: Math.floor(entry / TAGS) }
     }
     return undefined
   }
@@ -74,7 +75,7 @@ export class Hashes {
     let at = set
     while (at < set + SET && !(table[at] === first && table[at + 1] === second) && !isEmpty(table, at)) at += ENTRY
     if (at === set + SET) at = set + ENTRY * (this.turn++ % WAYS)
-    const entry = ordinal * 64 + log + 1
+    const entry = ordinal * TAGS + log + 1
     table[at] = first
     table[at + 1] = second
     table[at + 2] = (entry % HALF) | 0

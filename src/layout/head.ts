@@ -31,6 +31,7 @@ export interface Head {
   readonly filedCounts: readonly number[]
 }
 
+/** How many counts a stored head has: the tag of every log is below it. */
 export const LOGS = 8
 
 /** The head of a store that holds no ledger yet. */

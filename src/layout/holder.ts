@@ -1,4 +1,4 @@
-/** Something of the cache that what was made of it may hang on. */
+/** A value of the cache that what was made of it may be attached to: they leave the cache together. */
 import type { Weighed } from './cache.ts'
 
 export class Holder implements Weighed {

@@ -1,8 +1,8 @@
 /**
- * Keys: the only place that builds one. The first byte says what kind of value lies there.
+ * Keys: the only place that builds or reads one. The first byte says what kind of value lies there.
  *
  *     00                                    head: how far history reaches, and the counts of every log
- *     01                                    format: version, catalogue, settings
+ *     01                                    format: version, catalogue, network
  *     02                                    intent: a change over several batches that an open has to finish
  *     03                                    pruned: how many lists name records that were given up
  *     04                                    high water: how far history reached, kept beside the store
@@ -19,7 +19,8 @@
  * Numbers most significant byte first. **Invariant:** a leading byte is never given a second meaning.
  */
 import { unhex, Writer } from '../bytes.ts'
-import { type Element, writeTuple, writeU32BE } from '../tuple.ts'
+import type { KeyRange } from '../store.ts'
+import { type Element, readTuple, writeTuple, writeU32BE } from '../tuple.ts'
 
 export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
@@ -28,10 +29,16 @@ export const PRUNED = Uint8Array.of(0x03)
 export const MARK = Uint8Array.of(0x04)
 export const ERA = Uint8Array.of(0x05)
 
+/** The first bytes of keys that go on. */
+export const KIND = { block: 0x10, edge: 0x20, page: 0x21, hash: 0x30, book: 0x40, seller: 0x41, base: 0x42, digest: 0x50 } as const
+
+/** All keys of a kind, or of several that lie side by side. */
+export const keysOf = (first: number, last = first): KeyRange => ({ gte: Uint8Array.of(first), lt: Uint8Array.of(last + 1) })
+
 /** What the keys of the posting lists of an index begin with. */
-export const indexKey = (index: number): Uint8Array => Uint8Array.of(0x20, index)
+export const indexKey = (index: number): Uint8Array => Uint8Array.of(KIND.edge, index)
 /** The same of their sealed pages. */
-export const indexPagesKey = (index: number): Uint8Array => Uint8Array.of(0x21, index)
+export const indexPagesKey = (index: number): Uint8Array => Uint8Array.of(KIND.page, index)
 
 /** Every key is written here and copied out: keys are short, and made by the hundred a ledger. */
 const out = new Writer(256)
@@ -44,21 +51,21 @@ function writeU48(value: number): void {
 }
 
 export function blockKey(log: number, block: number): Uint8Array {
-  out.u8(0x10)
+  out.u8(KIND.block)
   out.u8(log)
   writeU48(block)
   return out.take()
 }
 
 export function postingKey(index: number, key: readonly Element[]): Uint8Array {
-  out.u8(0x20)
+  out.u8(KIND.edge)
   out.u8(index)
   writeTuple(out, key)
   return out.take()
 }
 
 export function postingPageKey(index: number, key: readonly Element[], level: number, page: number): Uint8Array {
-  out.u8(0x21)
+  out.u8(KIND.page)
   out.u8(index)
   writeTuple(out, key)
   out.u8(level)
@@ -69,37 +76,68 @@ export function postingPageKey(index: number, key: readonly Element[], level: nu
 /** @param hash 64 hexadecimal digits */
 export function hashKey(hash: string): Uint8Array {
   const key = new Uint8Array(33)
-  key[0] = 0x30
+  key[0] = KIND.hash
   key.set(unhex(hash), 1)
   return key
 }
 
 export function bookKey(seller: string, offer: bigint): Uint8Array {
-  out.u8(0x40)
+  out.u8(KIND.book)
   writeTuple(out, [seller, offer])
   return out.take()
 }
 
 export function bookSellerKey(offer: bigint): Uint8Array {
-  out.u8(0x41)
+  out.u8(KIND.seller)
   writeTuple(out, [offer])
   return out.take()
 }
 
 export function baseKey(offer: bigint): Uint8Array {
-  out.u8(0x42)
+  out.u8(KIND.base)
   writeTuple(out, [offer])
   return out.take()
 }
 
 export function digestKey(ledger: number): Uint8Array {
-  out.u8(0x50)
+  out.u8(KIND.digest)
   writeU32BE(out, ledger)
   return out.take()
 }
 
 /** The book entries of a seller with offer ids from `from` up to, but without, `to`. */
-export const bookRange = (seller: string, from: bigint, to: bigint): { gte: Uint8Array; lt: Uint8Array } => ({
+export const bookRange = (seller: string, from: bigint, to: bigint): KeyRange => ({
   gte: bookKey(seller, from),
   lt: bookKey(seller, to),
 })
+
+const viewOf = (key: Uint8Array): DataView => new DataView(key.buffer, key.byteOffset, key.length)
+const readU48 = (view: DataView, at: number): number => view.getUint16(at) * 4294967296 + view.getUint32(at + 2)
+
+/** What a key names that begins as one of a block; undefined where it does not go on so. */
+export const readBlockKey = (key: Uint8Array): { readonly log: number; readonly number: number } | undefined =>
+  key.length === 8 ? { log: key[1]!, number: readU48(viewOf(key), 2) } : undefined
+
+export const readDigestKey = (key: Uint8Array): number | undefined => (key.length === 5 ? viewOf(key).getUint32(1) : undefined)
+
+/** Bytes of a sealed page's key behind those of its list. */
+const PAGE_BYTES = 7
+
+/** The index and the key of the list that a posting key is of. */
+export function readPostingKey(key: Uint8Array): { readonly index: number; readonly elements: readonly Element[] } | undefined {
+  const end = key[0] === KIND.page ? key.length - PAGE_BYTES : key.length
+  const elements = end < 2 ? undefined : readTuple(key.subarray(2, end))
+  return elements && { index: key[1]!, elements }
+}
+
+/** Which of its list's pages the key of a sealed page is of. */
+export function readPage(key: Uint8Array): { readonly level: number; readonly number: number } {
+  const at = key.length - PAGE_BYTES
+  return { level: key[at]!, number: readU48(viewOf(key), at + 1) }
+}
+
+/** The offer that a key of the book is of: its last element. */
+export function readOffer(key: Uint8Array): bigint | undefined {
+  const id = readTuple(key.subarray(1))?.at(-1)
+  return typeof id === 'bigint' ? id : undefined
+}

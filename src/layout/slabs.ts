@@ -45,7 +45,7 @@ export class Slabs {
   /** What the slabs hold at the most, together. */
   readonly maxBytes: number
   private readonly slabBytes: number
-  /** What values that can be found may take: so much less than all that in the slab with the least of them there is room for the longest one. */
+  /** What values that can be found may take: so far below all there is that the slab with the least of them has room for one more, however long. */
   private readonly roomBytes: number
   /** How far an address is shifted to give the number of its slab. */
   private readonly bits: number

@@ -151,6 +151,11 @@ export class Texts<R> extends Shape<R> {
     }
   }
 
+  /** Its first rows. */
+  rows(count: number): Row[] {
+    return Array.from({ length: count }, (_, at) => this.row(at))
+  }
+
   private apart(at: number, face: number): Apart {
     if (this.flags & FINISHED) {
       const from = this.textStart(at, face)

@@ -89,11 +89,7 @@ export function meaning(first: number, second: number): string {
   const number = ((first - 1) << 8) | second
   const form = Math.floor(number / ROOM)
   const at = number % ROOM
-  return form < forms.length
-    ? members[at] === undefined
-      ? ''
-      : forms[form]!(members[at])
-    : words[at] === undefined
-      ? ''
-      : `"${words[at]}"`
+  const name = form < forms.length ? members[at] : words[at]
+  if (name === undefined) return ''
+  return form < forms.length ? forms[form]!(name) : `"${name}"`
 }

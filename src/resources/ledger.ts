@@ -1,6 +1,7 @@
 /** Ledgers: the record, its input, its text. Token: `(sequence, 0, 0)`. */
 
 import Type from 'typebox'
+import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { checkHex, checkIdentity, checkReserved, compose, type Encoded, type Place, tokenOf } from './encode.ts'
 import { amount, integer, object, optional, text, timestamp } from './schema.ts'
@@ -46,7 +47,7 @@ export interface LedgerInput {
 const ledgerHash = Type.String({ pattern: '^[0-9a-fA-F]{1,128}$', expected: 'hexadecimal digits' })
 
 export const ledgerSchema = object({
-  sequence: Type.Integer({ minimum: 1, maximum: 2147483647, expected: 'a ledger sequence from 1 to 2147483647' }),
+  sequence: Type.Integer({ minimum: 1, maximum: MAX_LEDGER, expected: `a ledger sequence from 1 to ${MAX_LEDGER}` }),
   hash: ledgerHash,
   prev_hash: optional(Type.String({ pattern: '^[0-9a-fA-F]{0,128}$', expected: 'hexadecimal digits' })),
   closed_at: timestamp,
@@ -62,6 +63,9 @@ export const ledgerSchema = object({
   id: optional(text),
   paging_token: optional(text),
 })
+
+/** Columns of {@link ledgers}: where every log ends after it; the highest offer id; up to where posting lists were complete. */
+export const ledgerSide = { ends: 0, topOffer: 1, filed: 2 } as const
 
 export const ledgers: Resource<Ledger> = {
   name: 'ledger',
@@ -79,7 +83,7 @@ export interface Counts {
   readonly operation_count: number
 }
 
-/** The text of a ledger; its side columns (where every log ends after it, the highest offer id, up to where posting lists were complete) are known only when it is stored. */
+/** The text of a ledger; its side columns are known only when it is stored. */
 export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
   const hash = input.hash.toLowerCase()
   const { id, paging_token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input

@@ -56,6 +56,8 @@ const offerSchema = object({
 export const offersSchema: TSchema = object({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
 
 const sides = ['seller', 'id', 'ledger', 'created_at'] as const
+/** Columns of {@link offers} and {@link offerChanges}. */
+export const offerSide = { seller: 0, id: 1, ledger: 2 } as const
 
 /** The current book: one entry a live offer, kept by seller and id. */
 export const offers: Resource<Offer> = {

@@ -98,13 +98,14 @@ const withAmount = {
 }
 
 /** What the members of a known type must be, beyond those of every operation. */
-export const operationMembers: Readonly<Record<string, TSchema>> = {
-  create_account: object({ account: text, funder: text, starting_balance: number }),
-  payment: object({ sender: text, receiver: text, asset: assetCode, amount: int64, amount_f: number }),
-  path_payment: object(withAmount),
-  account_merge: object(withAmount),
-}
-const checks = Object.fromEntries(Object.entries(operationMembers).map(([type, schema]) => [type, validator(schema)]))
+const memberChecks = new Map(
+  Object.entries<TSchema>({
+    create_account: object({ account: text, funder: text, starting_balance: number }),
+    payment: object({ sender: text, receiver: text, asset: assetCode, amount: int64, amount_f: number }),
+    path_payment: object(withAmount),
+    account_merge: object(withAmount),
+  }).map(([type, schema]) => [type, validator(schema)]),
+)
 
 export const operations: Resource<Operation> = {
   name: 'operation',
@@ -160,7 +161,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   checkReserved(input, place)
   checkIdentity(id, token, 'id', place)
   checkIdentity(paging_token, token, 'paging_token', place)
-  if (Object.hasOwn(checks, input.type)) checks[input.type]!(input, () => place.ledger, place.path)
+  memberChecks.get(input.type)?.(input, () => place.ledger, place.path)
 
   const source = input.source_account ?? owner.account
   const named = distinct([source, ...accountMembers.map((name) => input[name])])

@@ -159,7 +159,7 @@ function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 
 }
 
 /** The trade with base and counter exchanged, and the price inverted; the order of members stays. */
-export function turnTrade(trade: OpenRecord): OpenRecord {
+function turnTrade(trade: OpenRecord): OpenRecord {
   const turned = Object.entries(trade).map(([name, value]) => {
     if (name === 'base_is_seller') return [name, !value]
     if (name === 'price') return [name, { ...value, n: value.d, d: value.n }]

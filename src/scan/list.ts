@@ -18,7 +18,7 @@ export interface Span {
 /** Ordinals of a list, and where they stand in it. */
 export interface Taken {
   readonly ordinals: readonly number[]
-  /** The posting list whose neighbours they are, if they are. */
+  /** The posting list, where they are entries of it one behind the other. */
   readonly run?: Posting | undefined
   /** How many entries of it stand before the first of them, where that was found by the way. */
   readonly rank?: number | undefined
@@ -118,7 +118,7 @@ function joined(first: Taken, second: Taken): Taken {
   return first.ordinals.length === 0 ? second : { ordinals: first.ordinals.concat(second.ordinals), run: first.run, rank: first.rank }
 }
 
-/** How many entries of a filed list are below `bound`, at or above the oldest ordinal held. */
+/** How many filed entries of a list are below `bound`, which is not below the oldest ordinal held. */
 export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
   rank(reader.edge(index, key), bound, reader.pages(index, key))
 

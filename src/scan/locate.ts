@@ -5,10 +5,10 @@
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
 import type { Found } from '../layout/hashes.ts'
-import { type Position, splitId } from '../position.ts'
+import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'
-import { type Ledger, ledgers } from '../resources/ledger.ts'
+import { type Ledger, ledgerSide, ledgers } from '../resources/ledger.ts'
 import { changesByOffer, changesBySeller } from '../resources/offer.ts'
 import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
@@ -27,6 +27,9 @@ const held = (reader: Reader, sequence: number): boolean =>
 /** A ledger that is held. */
 export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => reader.at(ledgers, sequence - reader.head.first)
 
+/** The counts of every log after a ledger. */
+export const endsOf = (block: Block, at: number): number[] => block.side(at, ledgerSide.ends).split(',').map(Number)
+
 /** Under this, the counts of a block of ledgers, each parsed when it is first asked for. */
 const COUNTS = Symbol('counts')
 const emptyRows = (): (readonly number[])[] => []
@@ -38,7 +41,7 @@ export function countsAfter(reader: Reader, sequence: number): readonly number[]
   if (sequence < head.oldest) return head.since
   const { block, at } = ledgerAt(reader, sequence)
   const rows = block.attach(COUNTS, emptyRows, rowsWeight)
-  rows[at] ??= block.side(at, 0).split(',').map(Number)
+  rows[at] ??= endsOf(block, at)
   return rows[at]
 }
 
@@ -96,7 +99,7 @@ function isBehind(block: Block, at: number, position: Position, inclusive: boole
 /** The share of its ledger's transactions that a position has behind it. */
 function share([before, after]: Around, lo: number): number {
   const transactionsOf = (counts: readonly number[]): number => counts[transactions.tag]! + counts[failedTransactions.tag]!
-  return Math.min(1, Math.max(0, (Math.floor(lo / 4096) - 0.5) / (transactionsOf(after) - transactionsOf(before))))
+  return Math.min(1, Math.max(0, (Math.floor(lo / TRANSACTION_STEP) - 0.5) / (transactionsOf(after) - transactionsOf(before))))
 }
 
 /** The records whose ids lie in [hi, lo from, lo to): those of a transaction or an operation. */

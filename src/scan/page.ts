@@ -4,7 +4,7 @@
  */
 import { badRequest, FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
-import { MAX_LIMIT, type Order } from '../params.ts'
+import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
@@ -46,12 +46,10 @@ interface Asked {
 }
 
 /** @throws BAD_REQUEST */
-export function checkOptions({ cursor = '', order = 'asc', limit = 10 }: PageOptions, resource: Resource<any>): Asked {
+export function checkOptions({ cursor = '', order = 'asc', limit = DEFAULT_LIMIT }: PageOptions, resource: Resource<any>): Asked {
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
   const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
-  if (order !== 'asc' && order !== 'desc') throw badRequest('order', 'asc or desc')
-  return { cursor, at, order, limit }
+  return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }
 }
 
 /** The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either. */

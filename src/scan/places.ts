@@ -3,8 +3,8 @@
  * (`layout/cluster.ts`), and served from there: a look-up finds up to 32 of them, side by side.
  */
 import type { Place } from '../layout/block.ts'
-import { CLUSTER, type Facing, type Held } from '../layout/cluster.ts'
-import type { Resource } from '../query.ts'
+import { CLUSTER, type Held } from '../layout/cluster.ts'
+import type { Facing, Resource } from '../query.ts'
 import type { Posting, Taken } from './list.ts'
 import { everything } from './locate.ts'
 import type { Reader } from './reader.ts'

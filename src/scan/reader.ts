@@ -47,7 +47,7 @@ const isScattered = (ordinals: readonly number[], size: number): boolean =>
 /** What a sealed page is cached as. Lists begin with a digit. */
 const pageId = (list: string, level: number, page: number): string => `/${level}/${page} ${list}`
 
-export const heldEdge = (cache: Cache, edge: PostingEdge, asOf: number): Weighed => new Held(cache, edge, edge.weight, asOf)
+export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Weighed => new Held(cache, edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
 export class Reader {
@@ -124,7 +124,7 @@ export class Reader {
     return block
   }
 
-  /** Apart from {@link block}, whose many hits would make room for what the function holds on to as well. */
+  /** A method of its own, so that a hit in {@link block} does not pay for this closure. */
   private keepBlock(resource: Resource<any>, number: number, block: Block): void {
     this.whenSure(() => this.cache.keep(resource, number, block))
   }
@@ -146,7 +146,7 @@ export class Reader {
 
   /**
    * The places of records. Their blocks are asked for in one call of a store that does not answer at once.
-   * @param asked 0 where that is not for the records' own sake
+   * @param asked how much each counts as asked for: 0 where it is gathered, which is to make nothing hot
    */
   places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
     const size = 1 << resource.shift
@@ -182,7 +182,7 @@ export class Reader {
     arrive(answer)
   }
 
-  /** The ordinal and block place of a record. */
+  /** The place of a record. */
   at<R>(resource: Resource<R>, ordinal: number): Place<R> {
     const size = 1 << resource.shift
     const number = Math.floor(ordinal / size)
@@ -217,7 +217,7 @@ export class Reader {
     const value = this.fetch(id, key)
     if (value === undefined) return PostingEdge.empty
     const edge = decodeEdge(unseal(key, value), key)
-    this.keep(id, heldEdge(this.cache, edge, this.head.last))
+    this.keep(id, toHeld(this.cache, edge, this.head.last))
     return edge
   }
 

@@ -3,13 +3,12 @@
  */
 import { FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
-import type { Facing } from '../layout/cluster.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
 import { params, pathNames } from '../params.ts'
-import { MAX_OPERATION, splitId } from '../position.ts'
-import type { List, One } from '../query.ts'
+import { splitId, TRANSACTION_STEP } from '../position.ts'
+import type { Facing, List, One } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
 import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
@@ -81,7 +80,7 @@ function spanOf(reader: Reader, query: List<any>, name: string, value: any): { s
   const place = findTransaction(reader, value)
   if (!place) return { exists: false, span: nothing }
   const [hi, lo] = [place.block.hi(place.at), place.block.lo(place.at)]
-  return { exists: true, span: spanOfIds(reader, query.of, hi, lo, lo + MAX_OPERATION + 1) }
+  return { exists: true, span: spanOfIds(reader, query.of, hi, lo, lo + TRANSACTION_STEP) }
 }
 
 const nothing: Span = { from: 0, to: 0 }

@@ -17,7 +17,7 @@ export interface Waiting {
   readonly ordinals: number[]
 }
 
-/** What tells the lists of an index apart, whose keys have as many elements as each other. Mostly a text that is there, and is hashed but once. */
+/** The name of a list among those of its index, whose keys all have as many elements. A key of one text is its own name: that text is there, and its hash is known. */
 function nameOf(key: readonly Element[]): string {
   if (key.length === 1) return String(key[0])
   let name = ''

@@ -8,7 +8,7 @@ import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { idText, parseCursor } from '../position.ts'
 import type { List } from '../query.ts'
-import { offers } from '../resources/offer.ts'
+import { offerSide, offers } from '../resources/offer.ts'
 import type { PageOptions, RawPage } from '../scan/page.ts'
 import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
@@ -139,7 +139,8 @@ export class Crowd implements Sleeper {
     this.ticket = page.ended === 'end' ? ticket : -1
     let reached = newest.block.hi(newest.at)
     // The id of an offer does not say when it was made.
-    if (this.list.query.of === offers) for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, 2)))
+    if (this.list.query.of === offers)
+      for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, offerSide.ledger)))
     for (const tail of tails) tail.take(page, this, reached)
   }
 

@@ -46,7 +46,7 @@ export class Tail implements Waiting {
     this.signal = signal
     this.startHead = crowds.source.head.last
     this.rollbacks = crowds.source.bell.rollbackCount
-    if (isPromise(start)) void this.await(start)
+    if (isPromise(start)) void this.beginAt(start)
     else this.begin(start)
     if (signal?.aborted) this.over = true
     else signal?.addEventListener('abort', this.stop)
@@ -64,7 +64,7 @@ export class Tail implements Waiting {
     this.reached = Math.min(named, this.startHead)
   }
 
-  private async await(start: PromiseLike<string>): Promise<void> {
+  private async beginAt(start: PromiseLike<string>): Promise<void> {
     this.starting = true
     try {
       this.begin(await start)

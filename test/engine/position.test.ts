@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  comparePositions,
   idOf,
   idText,
   low,
@@ -88,13 +87,6 @@ test('transaction and operation make the low half, and are refused where they do
     expect(() => low(transaction, operation, 7)).toThrow(
       expect.objectContaining({ code: 'ID_OUT_OF_RANGE', fields: { ledger: 7, transaction, operation } }),
     )
-})
-
-test('positions compare by ledger, then by place, then by index', () => {
-  const places = [0, 1, 2].flatMap((hi) => [0, 1].flatMap((lo) => [0, 1].map((index) => ({ hi, lo, index }))))
-  for (const [a, one] of places.entries())
-    for (const [b, two] of places.entries())
-      expect(Math.sign(comparePositions(one.hi, one.lo, one.index, two)), `${a} to ${b}`).toBe(Math.sign(a - b))
 })
 
 describe('a cursor', () => {

@@ -1,8 +1,8 @@
 /** When a read is run again: what was removed meanwhile, and what another process did, is told from damage and from what is not there. */
 import { describe, expect, test } from 'vitest'
 import { FolioError } from '../../src/index.ts'
-import { ask } from '../../src/ingest/reads.ts'
 import type { LedgerWriter } from '../../src/ingest/writer.ts'
+import { ask } from '../../src/scan/ask.ts'
 import { codeOf } from './support.ts'
 
 /** A writer that does what it is told, and notes what it is asked. */
