@@ -5,7 +5,7 @@ import { checkRange, type LedgerRange, readDigests, readLine } from './audit/ran
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
-import { FolioError } from './errors.ts'
+import { badRequest, FolioError } from './errors.ts'
 import type { LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
@@ -14,8 +14,8 @@ import type { Block, Place } from './layout/block.ts'
 import { Cache, defaultCacheBytes } from './layout/cache.ts'
 import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
-import type { List, One } from './query.ts'
-import { ask } from './scan/ask.ts'
+import type { List, One, Resource } from './query.ts'
+import { Reads } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
 import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
 import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
@@ -36,6 +36,7 @@ export class Ledger {
   private readonly crowds: Crowds
   private readonly pollMs: number
   private unwatch: (() => void) | undefined
+  private readonly reads: Reads
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
@@ -50,6 +51,7 @@ export class Ledger {
       committed: () => this.bell.ring(),
       rolledBack: (last) => this.bell.rolledBack(last),
     })
+    this.reads = new Reads(this.writer, store.capabilities.shared)
     const { bell, writer } = this
     this.crowds = new Crowds({
       bell,
@@ -123,6 +125,7 @@ export class Ledger {
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
     const { batch = 1, onBatch } = options
+    if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
     const write = async (group: readonly Prepared[], handed: () => void): Promise<void> => {
       const { results, refused } = await this.appendAll(group, options, handed)
@@ -184,7 +187,12 @@ export class Ledger {
   async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
     if (!this.head) return
     const { from, to } = checkRange(this.writer.head, range)
-    for (let sequence = from; sequence <= to; sequence++) yield await this.ask((reader) => readLine(reader, sequence))
+    const check = this.bell.watch()
+    for (let sequence = from; sequence <= to; sequence++) {
+      const line = await this.ask((reader) => readLine(reader, sequence))
+      check(sequence === from ? 0 : sequence - 1)
+      yield line
+    }
   }
 
   /** As {@link lines}, parsed: every digit kept. @throws as {@link lines} */
@@ -200,9 +208,12 @@ export class Ledger {
   async digest(range: LedgerRange = {}): Promise<string> {
     const all = hasher()
     const { from, to } = this.head ? checkRange(this.writer.head, range) : { from: 1, to: 0 }
+    const check = this.bell.watch()
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
-      for (const digest of await this.ask((reader) => readDigests(reader, first, last))) all.update(digest)
+      const digests = await this.ask((reader) => readDigests(reader, first, last))
+      check(first === from ? 0 : first - 1)
+      for (const digest of digests) all.update(digest)
     }
     return hex(all.digest())
   }
@@ -216,15 +227,9 @@ export class Ledger {
     return this.writer.exclusive(() => verifyStore(this.store, options))
   }
 
-  /** A reader under the head as of now. */
-  private reader(): Reader {
+  private ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
     this.checkOpen()
-    return this.writer.reader()
-  }
-
-  private ask<T>(read: (reader: Reader) => T): MaybePromise<T> {
-    this.checkOpen()
-    return ask(this.writer, this.store.capabilities.shared, read)
+    return this.reads.ask(read, of)
   }
 
   private checkOpen(): void {
@@ -237,13 +242,13 @@ export class Ledger {
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
     const checked = checkValues(query, values as never)
-    return this.ask((reader) => readPage(reader, query, checked, options))
+    return this.ask((reader) => readPage(reader, query, checked, options), query.of)
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
   readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
     const checked = checkValues(query, values as never)
-    return this.ask((reader) => resolveOne(reader, query, checked))
+    return this.ask((reader) => resolveOne(reader, query, checked), query.of)
   }
 
   /**
@@ -268,8 +273,7 @@ export class Ledger {
   /** Reads a page and says what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
     const checked = checkValues(query, values as never)
-    const reader = this.reader()
-    return reader.run((read) => explainPage(read, query, checked, options))
+    return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
   }
 
   /** The pages of a listing to its end, as {@link read} gives them, but none that is empty. */
@@ -329,7 +333,8 @@ export class Ledger {
     checkOptions({ cursor }, query.of)
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
-    return new Tail(this.crowds, followed(query, checked), start, signal)
+    // A copy: whoever follows the same is found by what the values are now.
+    return new Tail(this.crowds, followed(query, structuredClone(checked)), start, signal)
   }
 
   /** The paging token that `now` stands for in a listing. */
@@ -348,6 +353,7 @@ export class Ledger {
       this.unwatch?.()
       this.bell.silence()
       await this.writer.rest()
+      await this.reads.rest()
       await this.store.close()
     })()
     return this.closing

@@ -4,6 +4,8 @@
  * numbers; who is woken is woken in a turn of its own, so that what they do neither holds up nor breaks the write that rang.
  */
 
+import { FolioError } from '../errors.ts'
+
 export interface Sleeper {
   /** Tails that sleep here. */
   readonly size: number
@@ -46,7 +48,19 @@ export class Bell {
 
   /** The lowest ledger that history went back to since there were `count` rollbacks; undefined where it did not. */
   lowestSince(count: number): number | undefined {
-    return count === this.rollbacks.length ? undefined : Math.min(...this.rollbacks.slice(count))
+    let lowest: number | undefined
+    for (let i = count; i < this.rollbacks.length; i++) lowest = Math.min(lowest ?? Number.POSITIVE_INFINITY, this.rollbacks[i]!)
+    return lowest
+  }
+
+  /** To be told, after each read, how far was given before it. @throws ROLLED_BACK where history was taken back below that meanwhile */
+  watch(): (reached: number) => void {
+    let count = this.rollbackCount
+    return (reached) => {
+      const last = this.lowestSince(count)
+      if (last !== undefined && last < reached) throw new FolioError('ROLLED_BACK', { last, reached })
+      count = this.rollbackCount
+    }
   }
 
   /** Wakes the sleeper at the first ring after the ticket was taken: soon, where that has been. */

@@ -130,6 +130,8 @@ export class Crowd implements Sleeper {
     const newest = page.records.at(-1)
     if (newest === undefined) {
       this.ticket = ticket
+      // Whoever waited has left meanwhile: who comes back enters it again.
+      if (this.tails.size === 0) return
       if (this.advance(last)) bell.after(ticket, this)
       return
     }

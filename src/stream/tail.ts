@@ -19,6 +19,32 @@ export interface Taker {
   fail(error: unknown): void
 }
 
+/** The tails that a signal stops: one listener for all of them, since platforms warn of a leak where one signal has many. */
+interface Watched {
+  readonly tails: Set<Tail>
+  readonly stop: () => void
+}
+const watched = new WeakMap<AbortSignal, Watched>()
+
+function watch(signal: AbortSignal, tail: Tail): void {
+  const held = watched.get(signal)
+  if (held) return void held.tails.add(tail)
+  const tails = new Set([tail])
+  const stop = (): void => {
+    for (const one of [...tails]) one.stop()
+  }
+  watched.set(signal, { tails, stop })
+  signal.addEventListener('abort', stop)
+}
+
+function unwatch(signal: AbortSignal, tail: Tail): void {
+  const held = watched.get(signal)
+  held?.tails.delete(tail)
+  if (held?.tails.size !== 0) return
+  watched.delete(signal)
+  signal.removeEventListener('abort', held.stop)
+}
+
 export class Tail implements Waiting {
   /** After the newest record that was handed over; empty before the first one of a stream from the start. */
   cursor = ''
@@ -49,7 +75,7 @@ export class Tail implements Waiting {
     if (isPromise(start)) void this.beginAt(start)
     else this.begin(start)
     if (signal?.aborted) this.over = true
-    else signal?.addEventListener('abort', this.stop)
+    else if (signal) watch(signal, this)
   }
 
   get ended(): boolean {
@@ -124,7 +150,7 @@ export class Tail implements Waiting {
   }
 
   /** Ends the tail: whoever waits for it is told. */
-  readonly stop = (): void => {
+  stop(): void {
     this.finish()?.end()
   }
 
@@ -134,7 +160,7 @@ export class Tail implements Waiting {
     this.taker = undefined
     this.crowd?.leave(this)
     this.crowd = undefined
-    this.signal?.removeEventListener('abort', this.stop)
+    if (this.signal) unwatch(this.signal, this)
     return taker
   }
 }
