@@ -2,7 +2,7 @@
  * The catalogue: one row a query. A new endpoint is one row; routes, typed API, OpenAPI, docs and property tests follow from it.
  * Numbers on the right are the rows of the service document's endpoint table.
  */
-import { type List, list, type One, one } from './query.ts'
+import { list, one, type Query } from './query.ts'
 import { accounts } from './resources/account.ts'
 import { effects, effectsByAccount } from './resources/effect.ts'
 import { ledgers } from './resources/ledger.ts'
@@ -46,7 +46,9 @@ export const catalogue = {
 
   effectsOfOperation: list('/operations/{operation}/effects', effects, { missing: 'empty' }), // 10
   tradesOfOperation: list('/operations/{operation}/trades', trades, { filters }),
-} as const satisfies Record<string, One<any> | List<any>>
+} as const
 
-export type Catalogue = typeof catalogue
+/** Not by `satisfies` at the constant itself: that would make `any` of what each row says of its values. */
+type Rows<C extends Readonly<Record<string, Query>>> = C
+export type Catalogue = Rows<typeof catalogue>
 export type QueryName = keyof Catalogue

@@ -120,11 +120,18 @@ export const one = <R, const Path extends string>(
   by: Finder,
 ): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
 
+/** What a list is asked with: nothing, where neither its path nor a filter names anything. */
+type ListValues<Path extends string, F> = unknown extends F
+  ? [Names<Path>] extends [never]
+    ? Record<string, never>
+    : PathValues<Path>
+  : PathValues<Path> & F
+
 export function list<R, const Path extends string, F = unknown, const Live extends boolean = false>(
   path: CheckedPath<Path> & Path,
   of: Resource<R>,
   spec: { readonly by?: Index<R>; readonly filters?: Filters<R, F>; readonly missing?: Missing; readonly live?: Live } = {},
-): List<R, PathValues<Path> & F, Live> {
+): List<R, ListValues<Path, F>, Live> {
   const missing = path.includes('{') ? 'parent' : 'never'
   return { kind: 'list', path, of, missing, ...spec, live: (spec.live ?? false) as Live }
 }

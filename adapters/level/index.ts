@@ -10,7 +10,7 @@ import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, W
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
 import { failure, type LevelOptions, openDirectory } from './open.ts'
-import { type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
+import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
 export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
 export type { LevelOptions } from './open.ts'
@@ -25,13 +25,13 @@ export type { LevelOptions } from './open.ts'
  *   `mustExist`, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
-export async function level(location: string | Database, options: LevelOptions = {}): Promise<Store> {
+export async function level(location: string | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)
   })
-  return new LevelStore(location, name, nextOne)
+  return new LevelStore(location as Database, name, nextOne)
 }
 
 /** True where keys and values are taken as bytes when nothing else is said. */

@@ -9,6 +9,19 @@ import type { AbstractIterator, AbstractLevel } from 'abstract-level'
 import type { Chunk, Entry, KeyRange, ScanOptions } from '../../src/store.ts'
 
 export type Database = AbstractLevel<any, any, any>
+
+/**
+ * A database of abstract-level, whatever its keys and values are declared to be. Its whole type is not asked for: databases of other key types differ in
+ * those of their hooks and sublevels, which nothing here uses.
+ */
+export interface AnyLevel {
+  readonly supports: object
+  readonly status: string
+  open(): Promise<void>
+  close(): Promise<void>
+  iterator(): unknown
+  batch(): unknown
+}
 export type Found = [key: Uint8Array, value: Uint8Array]
 type Cursor = AbstractIterator<Database, Uint8Array, Uint8Array>
 
