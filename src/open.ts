@@ -1,20 +1,33 @@
 /** Opening: what lies in the store is checked before anything is read from it. */
-import { FolioError } from './errors.ts'
+import { badRequest, FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
 import { FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
 import { indexes, logs } from './logs.ts'
 import type { LedgerOptions } from './options.ts'
-import type { MaybePromise, Store } from './store.ts'
+import type { KeyRange, MaybePromise, Store } from './store.ts'
+
+const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
+
+/** @throws BAD_REQUEST */
+function checkBounds({ network, cacheBytes = 0, fileEvery = 1, pollMs = 1 }: LedgerOptions): void {
+  if (network === '') throw badRequest('network', 'the name of the network, or nothing')
+  if (!(cacheBytes >= 0)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')
+  if (!(fileEvery >= 1)) throw badRequest('fileEvery', 'a number of records, 1 or more')
+  if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')
+}
 
 /**
  * Opens a ledger over a store, creating it where the store is empty.
- * @throws STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and what opening the store throws
+ * @throws BAD_REQUEST for an option out of bounds, STORE_MISUSE for what is no store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and what opening the store throws
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store
+  if (typeof opened?.getMany !== 'function' || typeof opened.close !== 'function')
+    throw new FolioError('STORE_MISUSE', { found: typeof opened, expected: 'a store, such as level(directory) or memory() gives' })
   try {
+    checkBounds(options)
     const catalogue = fingerprint(logs, indexes)
     const format = await opened.get(FORMAT)
     const head = await opened.get(HEAD)
@@ -23,6 +36,8 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     const found = format && checkFormat(format, catalogue)
     if (network !== undefined && found !== undefined && found !== network)
       throw new FolioError('STORE_NETWORK', { found, expected: network })
+    if (!format && (await opened.scan(everything, { limit: 1 })).entries.length > 0)
+      throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
     if (!format || (network !== undefined && found === undefined))
       await opened.write([[FORMAT, encodeFormat(catalogue, network)]], { durable: true })
     const ledger = new Ledger(opened, head, options)
