@@ -3,7 +3,7 @@
  * chain of hashes, the digest. What they ask of the indexes and of the book is tallied on the way.
  */
 import { crc32, equal, utf8 } from '../bytes.ts'
-import { prepareClose } from '../ingest/encode.ts'
+import { type EncodedRow, prepareClose } from '../ingest/encode.ts'
 import { closeLine, isEmpty, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
@@ -11,7 +11,7 @@ import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.t
 import type { Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
 import { putTogether } from '../layout/text.ts'
-import { eachFiling, logs } from '../logs.ts'
+import { logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { ledgerSide, ledgers } from '../resources/ledger.ts'
@@ -175,16 +175,15 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
 }
 
 /** Adds up what the records ask of the indexes and of the book. */
-function tally(context: Context, stored: Stored, rows: readonly { resource: Resource<any>; row: Row; input: OpenRecord }[]): void {
+function tally(context: Context, stored: Stored, rows: readonly EncodedRow[]): void {
   const { head, wanted, wantedHashes, book } = context
   const next = stored.from.slice()
-  for (const { resource, row, input } of rows) {
+  for (const { resource, row, filings } of rows) {
     const ordinal = next[resource.tag]!++
     context.records++
-    if (ordinal < head.filedCounts[resource.tag]!)
-      eachFiling(resource, input, row.sides, (index, key) => wanted.add(postingKey(index.tag, key), ordinal))
+    if (ordinal < head.filedCounts[resource.tag]!) for (const [index, key] of filings) wanted.add(postingKey(index.tag, key), ordinal)
     if (resource === transactions || resource === failedTransactions)
-      wantedHashes.add(hashKey(input['hash']), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
+      wantedHashes.add(hashKey(row.sides[resource.hashColumn!]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
     if (resource === offerChanges) changeBook(book, row)
   }
   context.records++

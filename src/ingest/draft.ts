@@ -13,7 +13,6 @@ import { blockKey, bookSellerKey, HEAD, hashKey } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
-import { eachFiling } from '../logs.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
@@ -118,9 +117,9 @@ export class Draft {
   private filingsOf(close: EncodedClose): { readonly counts: readonly number[]; readonly own: Unfiled } {
     const counts = this.counts.slice()
     const own = new Unfiled()
-    for (const { resource, row, input } of close.rows) {
+    for (const { resource, filings } of close.rows) {
       const ordinal = counts[resource.tag]!++
-      eachFiling(resource, input, row.sides, (index, key) => own.add(index, key, ordinal))
+      for (const [index, key] of filings) own.add(index, key, ordinal)
     }
     counts[ledgers.tag]!++
     return { counts, own }

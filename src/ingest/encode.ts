@@ -1,9 +1,10 @@
-/** From a checked ledger close to rows: every record with its position, its text, and what its keys are read off. */
+/** From a checked ledger close to rows: every record with its position, its text, and the keys that it is filed under. */
 import { invalidInput } from '../errors.ts'
 import type { Row } from '../layout/row.ts'
 import { takeApart } from '../layout/text.ts'
+import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
-import type { OpenRecord, Resource } from '../query.ts'
+import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
 import { type Encoded, type Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger } from '../resources/ledger.ts'
@@ -11,13 +12,14 @@ import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, transactions } from '../resources/transaction.ts'
+import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
 
 export interface EncodedRow {
   readonly resource: Resource<any>
   readonly row: Row
-  /** As it was given: what its keys are read off. */
-  readonly input: OpenRecord
+  /** Worked out at once: who gave the record may change it while it waits for its turn. */
+  readonly filings: readonly (readonly [index: Index<any>, key: readonly Element[]])[]
 }
 
 /** A change of the book: the offer's new state, or its removal. */
@@ -71,6 +73,9 @@ const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exa
   exact,
 })
 
+/** Text that is not would be another one as bytes of a key. */
+const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || !/\p{Surrogate}/u.test(element)
+
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
 function encodeClose(close: LedgerClose): EncodedClose {
   const { sequence } = close.ledger
@@ -87,9 +92,14 @@ function encodeClose(close: LedgerClose): EncodedClose {
     closedAt,
     path: (member) => (member ? `${path}.${member}` : path),
   })
-  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index }: Place): Row => {
+  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index, path }: Place): Row => {
     const row = rowOf(sequence, lo, index, encoded)
-    rows.push({ resource, row, input })
+    const filings: (readonly [Index<any>, readonly Element[]])[] = []
+    eachFiling(resource, input, row.sides, (index, key) => {
+      if (!key.every(isWellFormed)) throw invalidInput(sequence, path(), 'accounts, sellers and assets without lone surrogates')
+      filings.push([index, key])
+    })
+    rows.push({ resource, row, filings })
     return row
   }
   /** The records an operation caused: each takes the index it gives, or the next one. */
