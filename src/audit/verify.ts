@@ -3,12 +3,13 @@
  * the records both ways, the book against the changes that made it, and nothing there that nothing asks for. Only reads; what it holds in memory
  * is the live book, and otherwise does not grow with history.
  */
+import { equal } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, kindOf } from '../layout/head.ts'
-import { FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
+import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -78,8 +79,11 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   return { head: head ?? emptyHead, ...(found && { unfinished: kindOf(found) }) }
 }
 
-const holdsRecords = async (store: Store): Promise<boolean> =>
-  (await store.scan({ gte: PRUNED, lt: Uint8Array.of(0xff) }, { limit: 1 })).entries.length > 0
+/** Whether a store holds more than what stays in one that was emptied: its mark and its era. */
+async function holdsRecords(store: Store): Promise<boolean> {
+  const { entries } = await store.scan({ gte: PRUNED, lt: Uint8Array.of(0xff) }, { limit: 3 })
+  return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
+}
 
 /** A store of another format has that format in every value; in one value alone it is damage. */
 function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void {

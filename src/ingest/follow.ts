@@ -64,14 +64,19 @@ export async function lookFor(store: Store, known: Known): Promise<Following | u
   return lookFor(store, known)
 }
 
-async function whatFollows(store: Store, { head: before, unfiled: waited, cache }: Known, state: State): Promise<Following> {
+async function whatFollows(
+  store: Store,
+  { head: before, state: { era }, unfiled: waited, cache }: Known,
+  state: State,
+): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
-  // Pruning files lists without a newer ledger, by which cached ones would be known to be old.
-  const kept = grown && head.oldest === before.oldest
+  // Cached lists are known to be old by a newer ledger that filed them. Pruning files without one; and what is appended again after a rollback may be
+  // filed otherwise than it was.
+  const kept = grown && (state.era === era || head.filed === before.filed) && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   // What waited before is not worked out again, but for what has been filed since.
-  const goesOn = grown && head.filed < before.last
+  const goesOn = grown && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
   const unfiled = still.with(added)

@@ -5,7 +5,7 @@
  */
 import { FolioError } from '../errors.ts'
 import { decodeMark, encodeMark, type Head, type HighWater } from '../layout/head.ts'
-import type { Store } from '../store.ts'
+import type { MaybePromise, Store } from '../store.ts'
 
 const EVERY_MS = 1000
 
@@ -21,7 +21,7 @@ export class Mark {
   }
 
   /** @throws STORE_WENT_BACK where the store holds less than it held, or another history */
-  async check({ last, oldest }: Head, hashOf: (ledger: number) => Promise<string | undefined>): Promise<void> {
+  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>): Promise<void> {
     const noted = await readMark(this.note)
     if (!noted) return
     if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })

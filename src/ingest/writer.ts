@@ -7,31 +7,20 @@
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
-import {
-  decodeEra,
-  decodeHead,
-  decodeIntent,
-  emptyHead,
-  encodeEra,
-  encodeHead,
-  encodeIntent,
-  type Head,
-  type Intent,
-} from '../layout/head.ts'
+import { decodeHead, emptyHead, encodeEra, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
-import { ledgerAt } from '../scan/locate.ts'
 import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
-import { type Backlog, fileAgain, isDue, takeUp } from './filing.ts'
+import { type Backlog, isDue, takeUp } from './filing.ts'
 import { type Following, isSame, lookFor, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
+import { hashOf, loadFrom, unfinished } from './load.ts'
 import { Mark } from './mark.ts'
-import { checkNewest } from './newest.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
 
@@ -67,6 +56,8 @@ export class LedgerWriter {
   private state: State
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
+  /** Nothing is left unfinished by an earlier process. */
+  private settled = false
   private readonly mark: Mark
   private refreshing: Promise<boolean> | undefined
 
@@ -85,20 +76,25 @@ export class LedgerWriter {
     return new Reader(this.store, this.cache, this.head, this.backlog.unfiled)
   }
 
-  /** Takes up what an earlier process left: the rows that the next blocks start with, the records not filed yet, a rollback not finished. */
+  /** Takes up what an earlier process left. Where another one may be at work, what was begun may be its own, and is left to it until this one writes. */
   async load(): Promise<void> {
-    if (this.store.capabilities.shared) this.state = { ...this.state, era: decodeEra(await this.store.get(ERA)) }
-    this.tails = await tailsOf(this.store, this.head)
-    this.backlog = { unfiled: await this.reader().run((read) => fileAgain(read, read.head.filedCounts, read.head.counts)) }
-    await checkNewest(this.store, this.reader())
-    await this.mark.check(this.head, (ledger) => this.heldHash(ledger))
-    const intent = await this.store.get(INTENT)
-    if (intent) await this.finish(decodeIntent(intent))
+    const { store, cache, mark, state } = this
+    const loaded = await loadFrom(store, cache, mark, state.head)
+    this.state = loaded.state
+    this.head = loaded.head
+    this.tails = loaded.tails
+    this.backlog = { unfiled: loaded.unfiled }
+    if (store.capabilities.shared) await unfinished(store)
+    else await this.settle()
   }
 
-  private finish(intent: Intent): Promise<number> {
-    if ('repair' in intent) throw new FolioError('STORE_UNREPAIRED')
-    return 'prune' in intent ? this.prune(intent.prune) : this.rollback(intent.rollback)
+  /** Finishes a rollback or pruning that was begun and not ended, before anything else is written. */
+  private async settle(): Promise<void> {
+    if (this.settled) return
+    const intent = await unfinished(this.store)
+    this.settled = true
+    if (intent && 'prune' in intent) await this.pruneTo(intent.prune)
+    else if (intent) await this.rollBackTo(intent.rollback)
   }
 
   /**
@@ -168,6 +164,7 @@ export class LedgerWriter {
     handed?: () => void,
   ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
+    await this.settle()
     const { head, fileEvery } = this
     if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
       this.backlog = await this.reader().run((read) => takeUp(read, fileEvery))
@@ -181,7 +178,7 @@ export class LedgerWriter {
         if (!prepared.close) throw prepared.error
         const { close } = prepared
         const { sequence } = close.ledger
-        const held = drafted.get(sequence) ?? (await this.heldHash(sequence))
+        const held = drafted.get(sequence) ?? (await this.reader().run((read) => hashOf(read, sequence)))
         const appended = follows(draft.head, close.ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
@@ -207,15 +204,6 @@ export class LedgerWriter {
     return this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id)
   }
 
-  private async heldHash(sequence: number): Promise<string | undefined> {
-    const { head } = this
-    if (head.last === 0 || sequence > head.last || sequence < head.oldest) return undefined
-    return this.reader().run((read) => {
-      const { block, at } = ledgerAt(read, sequence)
-      return block.members(at)['hash'] as string
-    })
-  }
-
   private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {
     return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
       this.cache.edition++
@@ -230,8 +218,14 @@ export class LedgerWriter {
 
   /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back */
   async rollback(sequence: number): Promise<number> {
-    const { oldest, first, last } = this.head
+    await this.settle()
+    const { oldest, first } = this.head
     if (sequence < oldest && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
+    return this.rollBackTo(sequence)
+  }
+
+  private async rollBackTo(sequence: number): Promise<number> {
+    const { oldest, first, last } = this.head
     const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
     this.checkSound()
     await this.mark.lower(sequence < oldest ? 0 : sequence)
@@ -250,8 +244,13 @@ export class LedgerWriter {
 
   /** Removes every ledger before `oldest`. @throws BAD_REQUEST where none would stay */
   async prune(oldest: number): Promise<number> {
-    const before = this.head.oldest
+    await this.settle()
     if (oldest > this.head.last) throw badRequest('before', `at most ${this.head.last}, the newest ledger, which stays`)
+    return this.pruneTo(oldest)
+  }
+
+  private async pruneTo(oldest: number): Promise<number> {
+    const before = this.head.oldest
     await this.takeSteps(
       { prune: oldest },
       (read) => stepUp(read, oldest),

@@ -173,7 +173,7 @@ export class Cache implements Finishing {
     const address = slabs.find(id)
     // What was read before a commit may be older than what is kept by now.
     const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
-    if (!fits) return block.grew === undefined ? undefined : this.finishObject(id, block, finisher)
+    if (!fits) return this.holdsObject(id, block) ? this.finishObject(id, block, finisher) : undefined
     const layout = layOut(block.records, finisher)
     if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)
     // Who has it finished anew starts again, so that two who share a block do not take turns at that.
@@ -181,6 +181,12 @@ export class Cache implements Finishing {
     slabs.put(id, layout.bytes, block.sum, asked, (out, start) => writeFinished(out, start, layout))
     const finished = this.at(block.resource, numberOf(id), id, slabs.find(id))
     return block.isHot ? this.promote(id, finished) : finished
+  }
+
+  /** True where a block is kept as an object, and was not replaced by another value, or forgotten, since it was read. */
+  private holdsObject(id: number, { sum }: Block): boolean {
+    const entry = this.where.entryOf(id)
+    return entry < NOWHERE && this.where.object(entry).sum === sum
   }
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {

@@ -4,6 +4,8 @@
  */
 import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
+import type { Resource } from '../query.ts'
+import { offers } from '../resources/offer.ts'
 import { after, isPromise, type MaybePromise } from '../store.ts'
 import type { Reader } from './reader.ts'
 
@@ -22,17 +24,28 @@ export interface History {
   idle(): Promise<void>
 }
 
+/** What a read needs to know of what it reads. */
+export interface Ground {
+  /** Other processes write to the store. */
+  readonly shared: boolean
+  /** Of the book there is one state, that of the store: while a step removes, the head is ahead of it. */
+  readonly book: boolean
+}
+
 /** Runs a read under the head as of now; at once where the store answers at once. */
-export function ask<T>(history: History, shared: boolean, read: (reader: Reader) => T): MaybePromise<T> {
+export function ask<T>(history: History, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
+  const again = (): MaybePromise<T> => ask(history, ground, read)
+  if (ground.book && isRemoving(removals)) return history.idle().then(again)
+  const { shared } = ground
   const reader = history.reader()
-  const again = (): MaybePromise<T> => ask(history, shared, read)
-  const given = (answer: T): MaybePromise<T> =>
-    shared ? confirmed(history, reader, () => (history.removals === removals ? answer : again())) : answer
+  // What came with awaits between may be of what stood before, and of what was appended in its place.
+  const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
+  const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, reader, () => still(answer)) : still(answer))
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
     // Values of both sides do not fit each other, and are taken for damage.
-    if (error.code === 'CORRUPT' && (history.removals !== removals || removals % 2 === 1)) return history.idle().then(again)
+    if (error.code === 'CORRUPT' && (history.removals !== removals || isRemoving(removals))) return history.idle().then(again)
     if (!shared) throw error
     // What another process takes back while it is read may seem not to be there, or damaged.
     return confirmed(history, reader, () => {
@@ -48,6 +61,41 @@ export function ask<T>(history: History, shared: boolean, read: (reader: Reader)
   }
   return isPromise(answer) ? answer.then(given, failed) : given(answer)
 }
+
+/** The reads of a ledger. */
+export class Reads {
+  private readonly history: History
+  private readonly logs: Ground
+  private readonly book: Ground
+  private readonly underWay = new Set<Promise<unknown>>()
+
+  constructor(history: History, shared: boolean) {
+    this.history = history
+    this.logs = { shared, book: false }
+    this.book = { shared, book: true }
+  }
+
+  /** As {@link ask}. @param of what is read, where that may be offers */
+  ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
+    const answer = ask(this.history, of === offers ? this.book : this.logs, read)
+    if (isPromise(answer)) this.await(answer)
+    return answer
+  }
+
+  private await(answer: Promise<unknown>): void {
+    const forget = (): void => void this.underWay.delete(answer)
+    this.underWay.add(answer)
+    answer.then(forget, forget)
+  }
+
+  /** Resolves when none is under way. */
+  async rest(): Promise<void> {
+    await Promise.allSettled(this.underWay)
+  }
+}
+
+/** True between the beginning and the end of a step that removes. */
+const isRemoving = (removals: number): boolean => removals % 2 === 1
 
 /** Runs `then` when the head known here is the one in the store: another process may have taken history back meanwhile. */
 function confirmed<T>(history: History, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {

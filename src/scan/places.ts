@@ -59,7 +59,7 @@ export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, 
 function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
   const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
-  if (ordinals.length === 0 || !reader.hasAll(resource, ordinals)) return
+  if (ordinals.length === 0 || !reader.isCurrent || !reader.hasAll(resource, ordinals)) return
   const places = faced(reader.places(resource, ordinals, 0), facing)
   const bytes = places.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
   if (bytes <= LONG * places.length) home.gather(number, facing, ordinals, places)

@@ -195,6 +195,11 @@ export class Reader {
     return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / size))))
   }
 
+  /** False where history has moved since the read began: what it holds may be of another one than the cache. */
+  get isCurrent(): boolean {
+    return this.cache.edition === this.edition
+  }
+
   /** Notes that so many records were served from a cluster. */
   served({ block }: Cluster, records: number): void {
     block.asked += records

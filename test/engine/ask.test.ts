@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { FolioError } from '../../src/index.ts'
 import type { LedgerWriter } from '../../src/ingest/writer.ts'
-import { ask } from '../../src/scan/ask.ts'
+import { ask, type Ground } from '../../src/scan/ask.ts'
 import { codeOf } from './support.ts'
+
+const own: Ground = { shared: false, book: false }
+const shared: Ground = { shared: true, book: false }
 
 /** A writer that does what it is told, and notes what it is asked. */
 function writer(
@@ -55,9 +58,9 @@ const attempts = (...each: (() => unknown)[]): (() => unknown) => {
 describe('over a store of its own', () => {
   test('an answer is given as it is, at once or when it comes', async () => {
     const one = writer()
-    expect(ask(one, false, () => 5)).toBe(5)
+    expect(ask(one, own, () => 5)).toBe(5)
     expect(one.notes).toEqual(['read'])
-    const answer = ask(writer({ late: true }), false, () => 6)
+    const answer = ask(writer({ late: true }), own, () => 6)
     expect([answer instanceof Promise, await answer]).toEqual([true, 6])
   })
 
@@ -66,12 +69,12 @@ describe('over a store of its own', () => {
     const bug = () => {
       throw broken
     }
-    for (const shared of [false, true]) expect(() => ask(writer({ removals: 1 }), shared, bug)).toThrow(broken)
-    await expect(ask(writer({ late: true, removals: 1 }), false, bug)).rejects.toBe(broken)
-    expect(() => ask(writer(), false, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
-    expect(() => ask(writer({ removals: 2 }), false, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
-    expect(() => ask(writer({ removals: 1 }), false, missing)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
-    expect(await codeOf(() => ask(writer({ late: true }), false, corrupt))).toBe('CORRUPT')
+    for (const ground of [own, shared]) expect(() => ask(writer({ removals: 1 }), ground, bug)).toThrow(broken)
+    await expect(ask(writer({ late: true, removals: 1 }), own, bug)).rejects.toBe(broken)
+    expect(() => ask(writer(), own, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
+    expect(() => ask(writer({ removals: 2 }), own, corrupt)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
+    expect(() => ask(writer({ removals: 1 }), own, missing)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
+    expect(await codeOf(() => ask(writer({ late: true }), own, corrupt))).toBe('CORRUPT')
   })
 
   test('what looks like damage while something is removed is read again when that is done', async () => {
@@ -79,7 +82,7 @@ describe('over a store of its own', () => {
     expect(
       await ask(
         begun,
-        false,
+        own,
         attempts(corrupt, () => 7),
       ),
     ).toBe(7)
@@ -92,25 +95,47 @@ describe('over a store of its own', () => {
     expect(
       await ask(
         during,
-        false,
+        own,
         attempts(moved, () => 8),
       ),
     ).toBe(8)
-    expect(await codeOf(() => ask(writer({ removals: 1, idle: (it) => it.removals++ }), false, corrupt))).toBe('CORRUPT')
+    expect(await codeOf(() => ask(writer({ removals: 1, idle: (it) => it.removals++ }), own, corrupt))).toBe('CORRUPT')
   })
+})
+
+test('an answer that came while history was taken back is asked for again', async () => {
+  const one = writer({ late: true })
+  const moved = () => {
+    one.removals += 2
+    return 1
+  }
+  expect(
+    await ask(
+      one,
+      own,
+      attempts(moved, () => 2),
+    ),
+  ).toBe(2)
+  expect(one.notes).toEqual(['read', 'read'])
+})
+
+test('the book is read before or after a step that removes, not while it is under way', async () => {
+  const one = writer({ removals: 1, idle: (it) => it.removals++ })
+  expect(await ask(one, { shared: false, book: true }, () => 3)).toBe(3)
+  expect(one.notes).toEqual(['idle', 'read'])
 })
 
 describe('over a store that others write to', () => {
   test('an answer counts once the head is known to stand, and is kept only under that head', async () => {
     const one = writer()
-    expect(ask(one, true, () => 5)).toBe(5)
+    expect(ask(one, shared, () => 5)).toBe(5)
     expect(one.notes).toEqual(['read', 'stands?', 'confirm'])
     const grown = writer()
     const answer = () => {
       Object.assign(grown, { head: {} })
       return 6
     }
-    expect([ask(grown, true, answer), grown.notes]).toEqual([6, ['read', 'stands?']])
+    expect([ask(grown, shared, answer), grown.notes]).toEqual([6, ['read', 'stands?']])
   })
 
   test('where history has only grown, the answer is still right; where it was taken back, it is asked again', async () => {
@@ -118,7 +143,7 @@ describe('over a store that others write to', () => {
     expect(
       await ask(
         grew,
-        true,
+        shared,
         attempts(
           () => 1,
           () => 2,
@@ -130,7 +155,7 @@ describe('over a store that others write to', () => {
     expect(
       await ask(
         back,
-        true,
+        shared,
         attempts(
           () => 1,
           () => 2,
@@ -142,14 +167,14 @@ describe('over a store that others write to', () => {
 
   test('what is not there, or damaged, may be so only under another head', async () => {
     for (const failure of [missing, corrupt]) {
-      expect(await codeOf(() => ask(writer(), true, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
+      expect(await codeOf(() => ask(writer(), shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
       const same = writer({ stands: [false] })
-      expect(await codeOf(() => ask(same, true, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
+      expect(await codeOf(() => ask(same, shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
       const moved = writer({ stands: [false], refreshed: (it) => (it.head = {}) })
       expect(
         await ask(
           moved,
-          true,
+          shared,
           attempts(failure, () => 9),
         ),
       ).toBe(9)

@@ -1,6 +1,6 @@
 /** `folio rollback`: the newest ledgers are taken back. */
 import type { Command } from 'commander'
-import { exits } from '../exit.ts'
+import { exits, UsageError } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
 import { ledgerNumber } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -28,6 +28,10 @@ export const rollback = (program: Command, run: Run): Command =>
 
 async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
+  const oldest = ledger.head?.oldest ?? 0
+  // A digit left out is not to cost all of history.
+  if (to > 0 && to < oldest - 1)
+    throw new UsageError(`--to ${to} lies below all that is held, which begins at ledger ${oldest}; 0 removes all`)
   const count = await ledger.rollback(to)
   await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
   return exits.ok

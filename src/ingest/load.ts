@@ -1,0 +1,68 @@
+/** What a store holds when it is opened: the state of history, and what a writer must have at hand to go on from there. */
+import { FolioError } from '../errors.ts'
+import type { Cache } from '../layout/cache.ts'
+import { decodeHead, decodeIntent, emptyHead, type Head, type Intent } from '../layout/head.ts'
+import { INTENT } from '../layout/keys.ts'
+import { ledgerAt } from '../scan/locate.ts'
+import { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
+import type { Store } from '../store.ts'
+import type { Tails } from './draft.ts'
+import { fileAgain } from './filing.ts'
+import { isSame, type State, stateOf, tailsOf } from './follow.ts'
+import type { Mark } from './mark.ts'
+import { checkNewest } from './newest.ts'
+
+export interface Loaded {
+  readonly state: State
+  readonly head: Head
+  /** The rows that the next blocks start with. */
+  readonly tails: Tails
+  /** The records not filed yet. */
+  readonly unfiled: Unfiled
+}
+
+/**
+ * Takes up what an earlier process left. While another one may be writing: all of it under one head, which stands still when that is done.
+ * @param head as it was read before
+ */
+export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Loaded> {
+  if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, mark)
+  for (;;) {
+    const state = await stateOf(store)
+    const stands = async (): Promise<boolean> => isSame(await stateOf(store), state)
+    try {
+      const loaded = await loadUnder(state, store, cache, mark)
+      if (await stands()) return loaded
+    } catch (error) {
+      if (await stands()) throw error
+    }
+    cache.clear()
+  }
+}
+
+async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Loaded> {
+  const head = state.head ? decodeHead(state.head) : emptyHead
+  const tails = await tailsOf(store, head)
+  const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))
+  const reader = (): Reader => new Reader(store, cache, head, unfiled)
+  await checkNewest(store, reader())
+  await mark.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)))
+  return { state, head, tails, unfiled }
+}
+
+/** The hash of a ledger that is held. */
+export function hashOf(reader: Reader, sequence: number): string | undefined {
+  const { head } = reader
+  if (head.last === 0 || sequence > head.last || sequence < head.oldest) return undefined
+  const { block, at } = ledgerAt(reader, sequence)
+  return block.members(at)['hash'] as string
+}
+
+/** The rollback or pruning that was begun and not ended. @throws STORE_UNREPAIRED */
+export async function unfinished(store: Store): Promise<Exclude<Intent, { repair: unknown }> | undefined> {
+  const bytes = await store.get(INTENT)
+  const intent = bytes && decodeIntent(bytes)
+  if (intent && 'repair' in intent) throw new FolioError('STORE_UNREPAIRED')
+  return intent
+}

@@ -1,0 +1,256 @@
+/** Two histories in one store, one after the other: what was read of the first is not taken for the second, whenever it was taken back. */
+import { describe, expect, test } from 'vitest'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { plain } from '../../src/layout/finisher.ts'
+import { shared } from '../dump.ts'
+import { codeOf, errorOf } from './support.ts'
+
+const hash = (number: number, branch = 0): string => String(number * 1000 + branch).padStart(64, '0')
+
+interface Shape {
+  readonly branch?: number
+  readonly previous?: string
+  readonly count?: number
+  readonly offers?: readonly number[]
+}
+
+/** A ledger of transactions of A and B in turns, with an operation each that says which branch of history it is of. */
+const close = (sequence: number, { branch = 0, previous = hash(sequence - 1), count = 6, offers = [] }: Shape = {}): LedgerClose => ({
+  ledger: {
+    ...{ sequence, hash: hash(sequence, branch), prev_hash: previous, closed_at: '2019-06-01T12:00:00Z', total_coins: '1', fee_pool: '0' },
+    ...{ base_fee_in_stroops: 1, base_reserve_in_stroops: 1, max_tx_set_size: 1 },
+  },
+  transactions: Array.from({ length: count }, (_, i) => ({
+    ...{ hash: hash(sequence * 1000 + i, branch), account: i % 2 ? 'A' : 'B', account_sequence: 1, max_fee: 1, fee_paid: 1 },
+    ...{ operation_count: 1, memo_type: 'none', envelope_xdr: '', result_xdr: '', result_meta_xdr: '', fee_meta_xdr: '', signatures: [] },
+    operations: [{ type: 'set_options', branch }],
+  })) as never,
+  offers: {
+    changed: offers.map((id) => ({
+      ...{ id, seller: 'A', amount: '1.0000000', price: '1.0', price_r: { n: 1, d: 1 } },
+      ...{ selling: { asset_type: 'native' }, buying: { asset_type: 'credit_alphanum4', asset_code: 'X', asset_issuer: 'B' } },
+    })) as never,
+  },
+})
+
+const chain = (from: number, to: number, shape: Shape = {}): LedgerClose[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => close(from + i, { ...shape, previous: hash(from + i - 1, i === 0 ? 0 : shape.branch) }))
+
+const ofA = async (ledger: Ledger): Promise<string[]> => {
+  const found: string[] = []
+  for await (const { paging_token, branch } of ledger.records(catalogue.operationsOfAccount, { account: 'A' }, { order: 'desc' }))
+    found.push(`${paging_token} ${branch}`)
+  return found
+}
+
+/** Over a store that answers late; `when` is called before the answer that is the `n`-th since it was set. */
+async function disturbed(disk: ReturnType<typeof memoryDisk>, options: LedgerOptions) {
+  const moment = { left: Number.POSITIVE_INFINITY, act: async () => {} }
+  const store = slow(memory(disk), async () => {
+    if (--moment.left === 0) await moment.act()
+  })
+  return { ledger: await openLedger(store, options), moment }
+}
+
+describe('over a store that answers late, history is taken back and another appended while a page waits', () => {
+  test.each([1, 2, 3, 4])('at answer %i: the page is of one history', async (at) => {
+    const disk = memoryDisk()
+    const { ledger, moment } = await disturbed(disk, { cacheBytes: 0, fileEvery: 1 })
+    await ledger.ingest(chain(10, 14))
+    const before = await ofA(ledger)
+    moment.act = async () => {
+      await ledger.rollback(10)
+      await ledger.ingest(chain(11, 14, { branch: 1, count: 9 }))
+    }
+    moment.left = at
+    const { records } = await ledger.page(catalogue.operationsOfAccount, { account: 'A' }, { order: 'desc', limit: 200 })
+    const page = records.map(({ paging_token, branch }) => `${paging_token} ${branch}`)
+    const isDisturbed = moment.left <= 0
+    moment.left = Number.POSITIVE_INFINITY
+    if (!isDisturbed) await moment.act()
+    const after = await ofA(ledger)
+    expect(after).not.toEqual(before)
+    expect(page).toEqual(isDisturbed ? after : before)
+  })
+
+  test('nothing that was read before is gathered on the lists of what comes after', async () => {
+    for (const at of [2, 3, 4]) {
+      const disk = memoryDisk()
+      const options = { fileEvery: 1, cacheBytes: 32e6 }
+      await (await openLedger(memory(disk), options)).ingest(chain(10, 49, { count: 9 }))
+      const { ledger, moment } = await disturbed(disk, options)
+      const read = () => ledger.page(catalogue.operationsOfAccount, { account: 'A' }, { order: 'desc', limit: 200 })
+      moment.act = async () => {
+        await ledger.rollback(29)
+        await ledger.ingest(chain(30, 31, { branch: 1, count: 3 }))
+        for (let i = 0; i < 3; i++) await read()
+      }
+      moment.left = at
+      await read()
+      expect(await ofA(ledger), `at answer ${at}`).toEqual(await ofA(await openLedger(memory(disk))))
+    }
+  })
+
+  test('what a query costs is told of one history too', async () => {
+    const { ledger, moment } = await disturbed(memoryDisk(), { cacheBytes: 0, fileEvery: 1 })
+    await ledger.ingest(chain(10, 29))
+    for (let at = 1; at <= 4; at++) {
+      const last = ledger.head!.last
+      moment.act = () => ledger.rollback(last - 2).then(() => {})
+      moment.left = at
+      await expect(ledger.explain(catalogue.operationsOfAccount, { account: 'A' }, { limit: 200 })).resolves.toBeDefined()
+    }
+  })
+})
+
+test('a block that was read before history was taken back is not kept again when it is finished after that', async () => {
+  const ledger = await openLedger(memory())
+  await ledger.ingest(chain(10, 12))
+  const read = () => ledger.read(catalogue.operations, {}, { order: 'desc', limit: 200 })
+  for (let i = 0; i < 40; i++) await read()
+  const { records } = await read()
+  await ledger.rollback(11)
+  await ledger.append(close(12, { branch: 1, previous: hash(11) }))
+  for (const { block } of records) block.finishedBy(plain)
+  expect((await ledger.page(catalogue.operations, {}, { order: 'desc', limit: 1 })).records[0]).toMatchObject({ branch: 1 })
+})
+
+test('offers are those of the head, also while history is being taken back', async () => {
+  let open = (): void => {}
+  let held: Promise<void> | undefined
+  const inner = memory()
+  const store: Store = {
+    ...inner,
+    write: async (batch, options) => {
+      await held
+      await inner.write(batch, options)
+    },
+  }
+  const ledger = await openLedger(store)
+  for (let n = 0; n < 10; n++) await ledger.append(close(10 + n, { offers: [100 + n] }))
+  held = new Promise((resolve) => (open = resolve))
+  const back = ledger.rollback(12)
+  await expect.poll(() => ledger.head?.last).toBe(12)
+  const page = ledger.page(catalogue.offersOfAccount, { account: 'A' })
+  open()
+  expect((await page).records.map(({ id }) => id)).toEqual([100, 101, 102].map(BigInt))
+  expect(await back).toBe(7)
+})
+
+test('lines and a digest of a range are of one history, or end with ROLLED_BACK', async () => {
+  const ledger = await openLedger(memory())
+  await ledger.ingest(chain(10, 19))
+  const walk = async (given: number, back: number) => {
+    const closes = ledger.closes()
+    const got: LedgerClose[] = []
+    for (let i = 0; i < given; i++) got.push((await closes.next()).value as LedgerClose)
+    await ledger.rollback(back)
+    await ledger.ingest(
+      chain(back + 1, 19, { branch: 1 }).map((one, i) => (i === 0 ? close(back + 1, { branch: 1, previous: ledger.head!.hash }) : one)),
+    )
+    for await (const one of closes) got.push(one)
+    return got
+  }
+  expect((await errorOf(() => walk(9, 16))).fields).toEqual({ last: 16, reached: 18 })
+  const fresh = await openLedger(memory())
+  await fresh.ingest(await walk(3, 14))
+  expect(await fresh.digest()).toBe(await ledger.digest())
+})
+
+describe('where processes share a store', () => {
+  const on = (disk: ReturnType<typeof memoryDisk>, options: LedgerOptions = {}) =>
+    openLedger(shared(memory(disk)), { pollMs: 2 ** 30, ...options })
+
+  test.each([
+    [1, 1e6, 0],
+    [100, 1, 0],
+    [100, 1, 1],
+    [37, 100, 0],
+    [100, 37, 1],
+  ])('what was filed every %i records and is filed again every %i is listed whole, %i ledgers on', async (before, after, more) => {
+    const disk = memoryDisk()
+    await (await on(disk, { fileEvery: before })).ingest(chain(10, 29))
+    const follower = await on(disk, { fileEvery: before })
+    expect(await ofA(follower)).toHaveLength(60)
+    const writer = await on(disk, { fileEvery: after })
+    await writer.rollback(12)
+    await writer.ingest(chain(13, 29 + more))
+    await follower.refresh()
+    expect(await ofA(follower)).toEqual(await ofA(writer))
+  })
+
+  /** Calls `between` after the first write of the second step. */
+  const inSteps = (disk: ReturnType<typeof memoryDisk>) => {
+    const inner = shared(memory(disk))
+    const told: { between?: (() => Promise<void>) | undefined } = {}
+    const store: Store = Object.assign(Object.create(inner), {
+      async write(...call: Parameters<Store['write']>) {
+        await inner.write(...call)
+        const { between } = told
+        told.between = undefined
+        await between?.()
+      },
+    })
+    return { store, told }
+  }
+
+  test('who opens while another takes history back, or prunes it, reads and leaves the work to that one', async () => {
+    for (const what of ['rollback', 'prune'] as const) {
+      const disk = memoryDisk()
+      const { store, told } = inSteps(disk)
+      const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
+      await writer.ingest(chain(10, 29))
+      let reader: Ledger | undefined
+      told.between = async () => {
+        reader = await on(disk, { fileEvery: 20 })
+      }
+      expect(await writer[what](what === 'rollback' ? 12 : 25), what).toBe(what === 'rollback' ? 17 : 15)
+      await reader!.refresh()
+      expect(reader!.head).toEqual(writer.head)
+      expect(await writer.rollback(writer.head!.last - 1)).toBe(1)
+    }
+  })
+
+  test('what a process that is gone had begun is finished before anything else is written', async () => {
+    const disk = memoryDisk()
+    const { store, told } = inSteps(disk)
+    const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
+    await writer.ingest(chain(10, 29))
+    told.between = () => Promise.reject(new Error('gone'))
+    await expect(writer.rollback(12)).rejects.toThrow('gone')
+    const next = await on(disk, { fileEvery: 20 })
+    expect(next.head!.last).toBeGreaterThan(12)
+    expect(await codeOf(() => next.append(close(30)))).toBe('LEDGER_GAP')
+    expect(next.head!.last).toBe(12)
+    expect(await next.append(close(13, { branch: 1, previous: hash(12) }))).toMatchObject({ appended: true })
+    expect((await next.verify()).ok).toBe(true)
+  })
+
+  test.each(['a rollback', 'pruning', 'another branch'])('%s at any answer of a store that is being opened: it opens', async (what) => {
+    for (let at = 1; ; at++) {
+      const disk = memoryDisk()
+      const writer = await on(disk, { fileEvery: 20 })
+      await writer.ingest(chain(10, 29))
+      let answers = 0
+      const store = slow(shared(memory(disk)), async () => {
+        if (++answers !== at) return
+        if (what === 'pruning') return void (await writer.prune(20))
+        await writer.rollback(15)
+        if (what === 'another branch') await writer.ingest(chain(16, 18, { branch: 1 }))
+      })
+      const reader = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
+      if (answers < at) break
+      await reader.refresh()
+      expect(await ofA(reader), `at answer ${at}`).toEqual(await ofA(writer))
+    }
+  })
+
+  test('a store rolled back to nothing is whole', async () => {
+    const ledger = await on(memoryDisk())
+    await ledger.append(close(10))
+    await ledger.rollback(9)
+    expect(await ledger.verify()).toMatchObject({ ok: true, faults: [] })
+  })
+})
