@@ -1,20 +1,41 @@
 /** What the package holds, to the file: after `npm run build`, `node --test test/release/*.test.js`. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { test } from 'node:test'
 
 const ways = ['cli', 'generate', 'http', 'index', 'level', 'memory', 'ndjson', 'testing']
 
-test('the package holds its doors, what they share, and nothing else', () => {
-  const root = new URL('../..', import.meta.url)
-  const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const files = JSON.parse(told)[0].files.map(({ path }) => path)
+const root = new URL('../..', import.meta.url)
+const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+  cwd: root,
+  encoding: 'utf8',
+  stdio: ['ignore', 'pipe', 'ignore'],
+})
+const files = JSON.parse(told)[0].files.map(({ path }) => path)
+
+test('the package holds its doors, what they share, its documentation, and nothing else', () => {
   // What is shared has a hash in its name, and how much of it there is is no matter.
   const isShared = (path) => /^dist\/(chunk-\w{8}\.js|[\w-]+-[\w-]{8}\.d\.ts)$/.test(path)
+  const isPage = (path) => /^docs\/[\w-]+\.md$/.test(path)
   const doors = ways.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`])
-  assert.deepEqual(files.filter((path) => !isShared(path)).sort(), ['LICENSE', 'README.md', 'SECURITY.md', 'package.json', ...doors].sort())
+  const pages = ['README.md', 'SECURITY.md', 'bench/README.md', 'src/README.md']
+  assert.deepEqual(files.filter((path) => !isShared(path) && !isPage(path)).sort(), ['LICENSE', 'package.json', ...pages, ...doors].sort())
+})
+
+test('every relative link of a page in the package leads to a file in it', () => {
+  const links = files
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((page) =>
+      Array.from(readFileSync(new URL(page, root), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#]+)/g), ([, to]) => ({
+        page,
+        to: posix.join(posix.dirname(page), to),
+      })),
+    )
+  assert.ok(links.some(({ page }) => page === 'README.md'))
+  assert.deepEqual(
+    links.filter(({ to }) => !files.includes(to)),
+    [],
+  )
 })
