@@ -20,6 +20,31 @@ export const print = (stream: Writable, text: string | Uint8Array): Promise<void
     stream.write(text, (error) => (error ? reject(error) : resolve()))
   })
 
+export interface Aside {
+  say(text: string): void
+  /** Aborted when the work is to come to an end: by a signal, or because a write failed. */
+  readonly signal: AbortSignal
+  /** Done when all has left; rejects as {@link print}, with the first failure. */
+  said(): Promise<void>
+}
+
+/** Text for standard output from work that does not wait for it. */
+export function aside(io: Io): Aside {
+  const failed = new AbortController()
+  // Writes leave in their order.
+  let last: Promise<void> = Promise.resolve()
+  return {
+    say(text) {
+      last = print(io.stdout, text).catch((error) => failed.abort(error))
+    },
+    signal: AbortSignal.any([io.signal, failed.signal]),
+    async said() {
+      await last
+      failed.signal.throwIfAborted()
+    },
+  }
+}
+
 /** Chunks for a pipeline, up to the signal: between them signals are heard, which writes to a file or a pipe leave no room for. */
 export function heeding(io: Io, chunks: AsyncIterable<string | Uint8Array>): Readable {
   const untilStopped = async function* (): AsyncGenerator<string | Uint8Array, void, undefined> {

@@ -8,7 +8,7 @@ import { openLedger, parseJson } from '../../src/index.ts'
 import { faultyPages } from '../kit/faulty-pages.ts'
 import { halService } from '../kit/hal-service.ts'
 import { Pages } from '../kit/pages.ts'
-import { folio, lines } from './support.ts'
+import { failing, folio, lines } from './support.ts'
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -66,6 +66,11 @@ test('our own service, with what was left out', async () => {
     await server.close()
     await ledger.close()
   }
+})
+
+test('ends where nobody reads what it says', async () => {
+  const url = await other(new Pages())
+  expect(await folio(['check', url], { stdout: failing('EPIPE') })).toMatchObject({ code: 141, err: '' })
 })
 
 test('nobody there, or nothing to check', async () => {

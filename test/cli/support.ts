@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough, Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { run } from '../../adapters/cli/run.ts'
 import { generateLines } from '../../adapters/generate/index.ts'
@@ -17,6 +17,8 @@ export interface Answer {
 interface Given {
   readonly stdin?: Readable | Uint8Array | string
   readonly env?: Record<string, string>
+  /** Instead of one that is caught. */
+  readonly stdout?: Writable
 }
 
 /** A command that is running. */
@@ -28,7 +30,7 @@ export interface Running {
   readonly until: (stream: 'out' | 'err', pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-export function start(argv: readonly string[], { stdin = '', env = {} }: Given = {}): Running {
+export function start(argv: readonly string[], { stdin = '', env = {}, stdout }: Given = {}): Running {
   const stop = new AbortController()
   const caught = { out: '', err: '' }
   const bell = new EventTarget()
@@ -41,7 +43,7 @@ export function start(argv: readonly string[], { stdin = '', env = {} }: Given =
     return stream
   }
   const input = stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)])
-  const io = { stdin: input, stdout: sink('out'), stderr: sink('err'), env, signal: stop.signal }
+  const io = { stdin: input, stdout: stdout ?? sink('out'), stderr: sink('err'), env, signal: stop.signal }
   const done = run(argv, io).then((code) => ({ code, ...caught }))
   const until = (name: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
@@ -57,6 +59,15 @@ export function start(argv: readonly string[], { stdin = '', env = {} }: Given =
 }
 
 export const folio = (argv: readonly string[], given?: Given): Promise<Answer> => start(argv, given).done
+
+/** What a pipe is whose reader went away after so many writes, or a disk that is full. */
+export function failing(code: string, writes = 0): Writable {
+  let left = writes
+  const stream = new Writable({
+    write: (_chunk, _encoding, done) => done(left-- > 0 ? null : Object.assign(new Error(`write ${code}`), { code, syscall: 'write' })),
+  })
+  return stream.on('error', () => {})
+}
 
 /** A directory of the test's own. */
 export function directory(): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
-import { directory, folio, lines, ndjson } from './support.ts'
+import { directory, failing, folio, lines, ndjson } from './support.ts'
 
 const FIRST = 2_100_000
 const closes = lines(40)
@@ -41,6 +41,12 @@ test('a damaged store is said to be, each fault by its key, with exit code 8', a
   const json = await folio(['verify', '--data', data, '--json'])
   expect(json.code).toBe(8)
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, faultCount: 1, faults: [{ key: '1003000000000001' }] })
+})
+
+test.for(['verify', 'repair'])('%s ends where nobody reads its faults', async (command) => {
+  const data = await stored()
+  for (const key of ['1003000000000001', '1003000000000002']) await damage(data, key, Buffer.from('nonsense'))
+  expect(await folio([command, '--data', data], { stdout: failing('EPIPE', 1) })).toMatchObject({ code: 141, err: '' })
 })
 
 test('what follows from the records is repaired; lost records are listed, and with --cut history ends before them', async () => {

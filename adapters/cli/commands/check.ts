@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { checkService, type ListingResult, type ServiceReport } from '../../check/index.ts'
 import { exitOf, exits, oneLine } from '../exit.ts'
-import { digits, type Io, print } from '../io.ts'
+import { aside, digits, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 
@@ -44,10 +44,10 @@ export const check = (program: Command, run: Run): Command =>
 
 async function checked(io: Io, url: string, { seconds, json = false, ...options }: Options): Promise<number> {
   const say = (text: string): Promise<void> => print(io.stdout, `${text}\n`)
-  const said: Promise<void>[] = []
-  const onListing = (result: ListingResult): void => void (json || said.push(say(linesOf(result, url).join('\n'))))
-  const report = await checkService(url, { ...options, ms: seconds * 1000, signal: io.signal, onListing })
-  await Promise.all(said)
+  const listed = aside(io)
+  const onListing = (result: ListingResult): void => void (json || listed.say(`${linesOf(result, url).join('\n')}\n`))
+  const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, onListing })
+  await listed.said()
   await say(json ? JSON.stringify(report) : `\n${summaryOf(report)}`)
   return report.broken > 0 ? exits.broken : exitOf(io.signal)
 }

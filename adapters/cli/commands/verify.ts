@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Fault, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
 import type { FilesReport } from '../../level/index.ts'
 import { exits } from '../exit.ts'
-import { digits, type Io, print } from '../io.ts'
+import { aside, digits, type Io, print } from '../io.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
 import { checkStoreFiles, dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
@@ -89,16 +89,16 @@ type Audit<R> = (options: {
 /** Runs an audit with its progress on a terminal, and each fault said as it is found. */
 export async function verified<R>(io: Io, json: boolean, audit: Audit<R>): Promise<R> {
   const status = showStatus(io)
-  const said: Promise<void>[] = []
+  const faults = aside(io)
   try {
     return await audit({
-      signal: io.signal,
+      signal: faults.signal,
       onProgress: ({ phase, done, total }) => status.say(`${phase}: ${digits(done)}${total === undefined ? '' : ` of ${digits(total)}`}`),
-      onFault: (fault) => void (json || said.push(print(io.stdout, `${lineOf(fault)}\n`))),
+      onFault: (fault) => void (json || faults.say(`${lineOf(fault)}\n`)),
     })
   } finally {
     status.stop()
-    await Promise.all(said)
+    await faults.said()
   }
 }
 
