@@ -13,7 +13,7 @@ import { repair } from './commands/repair.ts'
 import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
-import { exitHelp, exits, explain } from './exit.ts'
+import { exitHelp, exitOf, exits, explain } from './exit.ts'
 import { type Io, note, print } from './io.ts'
 
 /** Runs the work of a command; what it resolves to is the exit code. */
@@ -62,6 +62,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(argv, { from: 'user' })
     return exit
   } catch (error) {
+    // Work that a signal cuts short throws the signal's name.
+    if (io.signal.aborted && error === io.signal.reason) return exitOf(io.signal)
     const { exit: failed, line } = explain(error)
     if (line !== undefined) await note(io, line)
     if (line !== undefined && io.env.FOLIO_DEBUG) await print(io.stderr, `${inspected(error)}\n`)

@@ -4,7 +4,7 @@ import { type Candidate, compareStores } from '../../adapters/compare/index.ts'
 import { generate, generateLines } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import type { LedgerClose, Store } from '../../src/index.ts'
-import { folio } from './support.ts'
+import { folio, start } from './support.ts'
 
 test('gives a figure a store for every row', async () => {
   const { code, out } = await folio(['bench', '--ledgers', '30', '--rounds', '1', '--json'])
@@ -24,6 +24,12 @@ test('takes ledgers of its user, and prints a table', async () => {
   })
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^ +memory\n.*a durable ledger +µs/s)
+})
+
+test('a signal ends it without figures', async () => {
+  const running = start(['bench', '--store', 'memory', '--ledgers', '20'])
+  running.stop('SIGINT')
+  expect(await running.done).toEqual({ code: 130, out: '', err: '' })
 })
 
 test('refuses a store that it does not know', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
-import { directory, failing, folio, lines, ndjson } from './support.ts'
+import { directory, failing, folio, lines, ndjson, start } from './support.ts'
 
 const FIRST = 2_100_000
 const closes = lines(40)
@@ -47,6 +47,18 @@ test.for(['verify', 'repair'])('%s ends where nobody reads its faults', async (c
   const data = await stored()
   for (const key of ['1003000000000001', '1003000000000002']) await damage(data, key, Buffer.from('nonsense'))
   expect(await folio([command, '--data', data], { stdout: failing('EPIPE', 1) })).toMatchObject({ code: 141, err: '' })
+})
+
+test.for(['verify', 'verify --json', 'verify --files', 'repair'])('a signal ends folio %s', async (command) => {
+  const data = await stored()
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const running = start([...command.split(' '), '--data', data])
+    running.stop(signal)
+    expect(await running.done).toEqual({ code, out: '', err: '' })
+  }
 })
 
 test('what follows from the records is repaired; lost records are listed, and with --cut history ends before them', async () => {

@@ -4,7 +4,7 @@ import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores, type Row } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { readCloses } from '../../ndjson/index.ts'
-import { exitOf } from '../exit.ts'
+import { exits } from '../exit.ts'
 import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
@@ -57,12 +57,10 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, json = fals
     status.stop()
     const report = { ledgers: closes.length, stores: store, rounds, rows }
     await print(io.stdout, json ? `${JSON.stringify(report)}\n` : table(store, rows))
-  } catch (error) {
-    if (!io.signal.aborted) throw error
   } finally {
     status.stop()
   }
-  return exitOf(io.signal)
+  return exits.ok
 }
 
 const shown = (figure: number | undefined): string =>
