@@ -97,10 +97,11 @@ export interface StoreOptions {
   readonly data?: string
 }
 
-/** Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory */
+/** Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory, or with one that nothing would be kept in */
 export async function openStore({ store, data }: StoreOptions, mustExist: boolean, damaged = false): Promise<Store> {
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
+  if (!persistent && data !== undefined) throw new UsageError(`--data <dir> is of no use with --store ${store}, which keeps nothing`)
   return open(data ?? '', { mustExist, damaged })
 }
 
