@@ -116,8 +116,10 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
   return checkFiles(data, options)
 }
 
-/** A store as one word: `level:./ledgers`, or just the directory. */
+/** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for one that keeps nothing */
 export function storeOf(word: string): StoreOptions {
-  const name = storeNames.find((one) => word.startsWith(`${one}:`))
-  return name === undefined ? { store: 'level', data: word } : { store: name, data: word.slice(name.length + 1) }
+  const store = storeNames.find((one) => word.startsWith(`${one}:`))
+  if (store === undefined) return { store: 'level', data: word }
+  if (!stores[store].persistent) throw new InvalidArgumentError(`${store} keeps nothing when the command ends.`)
+  return { store, data: word.slice(store.length + 1) }
 }

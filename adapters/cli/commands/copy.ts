@@ -7,11 +7,11 @@ import { digits, type Io, note } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { openNamed, storeOf } from '../stores.ts'
+import { openNamed, type StoreOptions, storeOf } from '../stores.ts'
 
 interface Options {
-  readonly from: string
-  readonly to: string
+  readonly from: StoreOptions
+  readonly to: StoreOptions
   readonly batch: number
 }
 
@@ -27,15 +27,15 @@ export const copy = (program: Command, run: Run): Command =>
   program
     .command('copy')
     .description('copy the ledgers of a store into another, and compare both')
-    .requiredOption('--from <store>', 'the store to read')
-    .requiredOption('--to <store>', 'the store to write, made if need be')
+    .requiredOption('--from <store>', 'the store to read', storeOf)
+    .requiredOption('--to <store>', 'the store to write, made if need be', storeOf)
     .option('--batch <ledgers>', 'ledgers a durable batch', wholeNumber(1, 100_000), 100)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => copyStore(io, options)))
 
 async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
-  await using source = await openNamed(storeOf(from), true)
-  await using target = await openNamed(storeOf(to), false)
+  await using source = await openNamed(from, true)
+  await using target = await openNamed(to, false)
   const progress = showProgress(io, undefined)
   try {
     const closes = source.closes({ from: (target.head?.last ?? (source.head?.oldest ?? 1) - 1) + 1 })
