@@ -100,6 +100,13 @@ test('what is exported and ingested gives the same lines and the same digest', a
   expect(await folio(['export', '--data', data, '--to', '9999999'])).toMatchObject({ code: 1, err: expect.stringMatching(/BAD_REQUEST/) })
 })
 
+test('an empty store is said to hold nothing, whatever was asked for', async () => {
+  const data = join(directory(), 'data')
+  await folio(['ingest', '--data', data, '-'])
+  for (const range of [[], ['--from', '1', '--to', '5']])
+    expect(await folio(['export', '--data', data, ...range])).toEqual({ code: 0, out: '', err: 'folio: the store holds no ledgers\n' })
+})
+
 test('a copy holds what the original holds, goes on where it was stopped, and is told where it differs', async () => {
   const [data, dir] = [await stored(), directory()]
   const copy = join(dir, 'copy')

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import type { Ledger, LedgerRange } from '../../../src/index.ts'
-import { exitOf } from '../exit.ts'
+import { exitOf, exits } from '../exit.ts'
 import { digits, heeding, type Io, note, pour } from '../io.ts'
 import { fromOption, toOption } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -44,10 +44,13 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
   else if (out.endsWith('.gz')) await pipeline(heeding(io, chunks), createGzip(), createWriteStream(out))
   else await pipeline(heeding(io, chunks), createWriteStream(out))
   if (io.signal.aborted) return exitOf(io.signal)
-  const count = Math.max(0, range.to - range.from + 1)
-  const what = count === 0 ? 'no ledgers' : `${digits(count)} ledgers, ${range.from} to ${range.to}; digest ${await ledger.digest(range)}`
-  await note(io, `exported ${what}`)
-  return exitOf(io.signal)
+  await note(io, ledger.head ? `exported ${await summary(ledger, range)}` : 'the store holds no ledgers')
+  return exits.ok
+}
+
+async function summary(ledger: Ledger, range: Required<LedgerRange>): Promise<string> {
+  const count = range.to - range.from + 1
+  return count <= 0 ? 'no ledgers' : `${digits(count)} ledgers, ${range.from} to ${range.to}; digest ${await ledger.digest(range)}`
 }
 
 /** Many lines a write. */
