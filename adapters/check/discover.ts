@@ -67,6 +67,7 @@ interface Kind {
  * The URLs of listings, one of each kind, those of the root first.
  * @param url a service, or one listing of it, which then is all that is found
  * @param most how many
+ * @throws Unreachable; Exhausted, where nothing was found before
  */
 export async function discover(client: Client, url: string, most: number): Promise<string[]> {
   const { status, body } = await client.get(url)
@@ -98,7 +99,7 @@ export async function discover(client: Client, url: string, most: number): Promi
     await crawl(links.length > 0 ? links.map(([, target]) => target) : usual(url))
     await crawl(templatesOf(body).flatMap((template) => filled(template, paths).map((path) => new URL(path, url).href)))
   } catch (error) {
-    if (!(error instanceof Exhausted)) throw error
+    if (!(error instanceof Exhausted) || listings().length === 0) throw error
   }
   return listings()
 }

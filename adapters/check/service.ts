@@ -45,10 +45,10 @@ export interface ServiceReport {
   readonly unchecked: number
 }
 
-/** There is nothing to check. */
+/** There is nothing to check, or none was found within the bounds. */
 export class NoListing extends Error {
-  constructor(url: string) {
-    super(`no listing was found at ${url}: neither a page, nor links to pages, nor the usual paths`)
+  constructor(url: string, why = 'neither a page, nor links to pages, nor the usual paths') {
+    super(`no listing was found at ${url}: ${why}`)
   }
 }
 
@@ -122,13 +122,16 @@ async function settled(
 /**
  * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
  * The service is taken as it is: nothing is asked of it but HAL pages, and ledgers may be added all the while.
- * @throws NoListing; Unreachable where no service answers
+ * @throws NoListing; Unreachable where no service answers; the reason of the signal, where it comes before a listing is found
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
   const { listings: most = 40, window = 60, maxLimit = 200, onListing } = options
   const client = new Client(options)
   client.share(0.3)
-  const urls = await discover(client, url, most)
+  const urls = await discover(client, url, most).catch((error) => {
+    options.signal?.throwIfAborted()
+    throw error instanceof Exhausted ? new NoListing(url, `not before ${error.message}`) : error
+  })
   if (urls.length === 0) throw new NoListing(url)
 
   const pending: Pending[] = []

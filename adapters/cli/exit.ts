@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
 import { NoListing, Unreachable } from '../check/index.ts'
+import { Incomparable } from '../compare/index.ts'
 import { type Io, note } from './io.ts'
 
 export const exits = {
@@ -61,6 +62,7 @@ export function explain(error: unknown): Explained {
   }
   if (error instanceof Unreachable || error instanceof NoListing)
     return { exit: exits.refused, line: oneLine(`cannot be checked: ${error.message}`) }
+  if (error instanceof Incomparable) return { exit: exits.refused, line: oneLine(`cannot be compared: ${error.message}`) }
   if (error instanceof UsageError) return { exit: exits.usage, line: oneLine(error.message) }
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === 'EPIPE') return { exit: exits.unread }

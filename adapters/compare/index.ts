@@ -6,6 +6,8 @@
 import { FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { type Draw, draw, sampleOf, type Work, works } from './works.ts'
 
+export { Incomparable } from './works.ts'
+
 /** A store to try, in a place of its own. */
 export interface Candidate {
   readonly name: string
@@ -43,7 +45,10 @@ const TURN = 20
 /** Requests a measurement. */
 const REQUESTS = { 10: 60, 200: 12 } as const
 
-/** @param closes at least one ledger with a transaction in it */
+/**
+ * @param closes at least one ledger with a transaction in it
+ * @throws Incomparable where there is none
+ */
 export async function compareStores(
   candidates: readonly Candidate[],
   closes: readonly LedgerClose[],

@@ -33,15 +33,19 @@ export const works: readonly Work[] = [
 
 const SAMPLED = 40
 
+/** The ledgers leave nothing to ask for. */
+export class Incomparable extends Error {}
+
+/** @throws Incomparable */
 export async function sampleOf(ledger: Ledger): Promise<Sample> {
   const head = ledger.head
-  if (!head) throw new RangeError('nothing was ingested')
+  if (!head) throw new Incomparable('there are no ledgers')
   const accounts: string[] = []
   for (let nth = 0; nth < SAMPLED; nth++) {
     const { records } = await ledger.page(catalogue.transactions, {}, { cursor: cursorAt(head, nth), limit: 20 })
     accounts.push(...records.map(({ account }) => account))
   }
-  if (accounts.length === 0) throw new RangeError('the ledgers hold no transactions')
+  if (accounts.length === 0) throw new Incomparable('the ledgers hold no transactions')
   return { oldest: head.oldest, last: head.last, accounts }
 }
 

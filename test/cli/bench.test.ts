@@ -32,6 +32,19 @@ test('a signal ends it without figures', async () => {
   expect(await running.done).toEqual({ code: 130, out: '', err: '' })
 })
 
+test('ledgers that leave nothing to ask for are refused', async () => {
+  const bare = [...generateLines({ ledgers: 2, seed: 3, transactionsPerLedger: 0 })].join('\n')
+  for (const [stdin, why] of [
+    ['', 'there are no ledgers'],
+    [bare, 'the ledgers hold no transactions'],
+  ] as const)
+    expect(await folio(['bench', '--store', 'memory', '--data', '-'], { stdin })).toEqual({
+      code: 1,
+      out: '',
+      err: `folio: cannot be compared: ${why}\n`,
+    })
+})
+
 test('refuses a store that it does not know', async () => {
   const { code, err } = await folio(['bench', '--store', 'level,tape'])
   expect([code, err]).toEqual([2, expect.stringContaining('level, memory')])

@@ -8,7 +8,7 @@ import { openLedger, parseJson } from '../../src/index.ts'
 import { faultyPages } from '../kit/faulty-pages.ts'
 import { halService } from '../kit/hal-service.ts'
 import { Pages } from '../kit/pages.ts'
-import { failing, folio, lines } from './support.ts'
+import { failing, folio, lines, start } from './support.ts'
 
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -71,6 +71,21 @@ test('our own service, with what was left out', async () => {
 test('ends where nobody reads what it says', async () => {
   const url = await other(new Pages())
   expect(await folio(['check', url], { stdout: failing('EPIPE') })).toMatchObject({ code: 141, err: '' })
+})
+
+test.for([1, 5])('%i requests are too few to find anything', async (requests) => {
+  const url = await other(new Pages())
+  expect(await folio(['check', url, '--requests', String(requests)])).toEqual({
+    code: 1,
+    out: '',
+    err: `folio: cannot be checked: no listing was found at ${url}: not before its share of the ${requests} requests was used\n`,
+  })
+})
+
+test('a signal ends it while listings are looked for', async () => {
+  const running = start(['check', await other(new Pages())])
+  running.stop('SIGINT')
+  expect(await running.done).toEqual({ code: 130, out: '', err: '' })
 })
 
 test('nobody there, or nothing to check', async () => {
