@@ -24,7 +24,7 @@ export const exits = {
 export const exitHelp = `
 Exit codes:
   0    done
-  1    the input was refused or cannot be read; ledgers before it stay
+  1    the input was refused or cannot be read, ledgers before it stay; or the output cannot be written
   2    wrong usage
   3    the store cannot be opened, or failed
   4    get: the answer is a 4xx problem
@@ -40,6 +40,9 @@ FOLIO_DEBUG=1 shows where an error came from.`
 
 /** The options do not make sense together. */
 export class UsageError extends Error {}
+
+/** The file for the output cannot be opened. */
+export class Unwritable extends Error {}
 
 /** The exit code of a command that came to its end, or was stopped by a signal. */
 export function exitOf(signal: AbortSignal): number {
@@ -67,6 +70,8 @@ export function explain(error: unknown): Explained {
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === 'EPIPE') return { exit: exits.unread }
   if (syscall === 'listen' || syscall === 'getaddrinfo') return { exit: exits.listen, line: oneLine(`cannot listen: ${message}`) }
+  if (error instanceof Unwritable || syscall?.startsWith('write'))
+    return { exit: exits.refused, line: oneLine(`cannot be written: ${message}`) }
   if (syscall !== undefined) return { exit: exits.refused, line: oneLine(`cannot be read: ${message}`) }
   return { exit: exits.defect, line: oneLine(`DEFECT: ${message ?? String(error)}`) }
 }

@@ -100,6 +100,16 @@ test('what is exported and ingested gives the same lines and the same digest', a
   expect(await folio(['export', '--data', data, '--to', '9999999'])).toMatchObject({ code: 1, err: expect.stringMatching(/BAD_REQUEST/) })
 })
 
+test('output that cannot be written is told from input that cannot be read', async () => {
+  const data = await stored()
+  const says = (err: RegExp) => ({ code: 1, err: expect.stringMatching(err) })
+  for (const out of ['x.ndjson', 'x.ndjson.gz'])
+    expect(await folio(['export', '--data', data, '--out', `/nowhere/${out}`])).toMatchObject(
+      says(/^folio: cannot be written: ENOENT.*\/nowhere\/x\.ndjson/),
+    )
+  expect(await folio(['export', '--data', data], { stdout: failing('ENOSPC') })).toMatchObject(says(/^folio: cannot be written: .*ENOSPC/))
+})
+
 test('an empty store is said to hold nothing, whatever was asked for', async () => {
   const data = join(directory(), 'data')
   await folio(['ingest', '--data', data, '-'])

@@ -1,10 +1,11 @@
 /** `folio export`: the closes of a store as NDJSON, the input of `folio ingest` again. */
-import { createWriteStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import type { Ledger, LedgerRange } from '../../../src/index.ts'
-import { exitOf, exits } from '../exit.ts'
+import { exitOf, exits, Unwritable } from '../exit.ts'
 import { digits, heeding, type Io, note, pour } from '../io.ts'
 import { fromOption, toOption } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -41,11 +42,19 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
   const range = { from: from ?? ledger.head?.oldest ?? 1, to: to ?? ledger.head?.last ?? 0 }
   const chunks = inChunks(ledger, range)
   if (out === undefined) await pour(io, chunks)
-  else if (out.endsWith('.gz')) await pipeline(heeding(io, chunks), createGzip(), createWriteStream(out))
-  else await pipeline(heeding(io, chunks), createWriteStream(out))
+  else if (out.endsWith('.gz')) await pipeline(heeding(io, chunks), createGzip(), await opened(out))
+  else await pipeline(heeding(io, chunks), await opened(out))
   if (io.signal.aborted) return exitOf(io.signal)
   await note(io, ledger.head ? `exported ${await summary(ledger, range)}` : 'the store holds no ledgers')
   return exits.ok
+}
+
+/** @throws Unwritable */
+async function opened(path: string): Promise<Writable> {
+  const file = await open(path, 'w').catch(({ message }: Error) => {
+    throw new Unwritable(message)
+  })
+  return file.createWriteStream()
 }
 
 async function summary(ledger: Ledger, range: Required<LedgerRange>): Promise<string> {
