@@ -1,5 +1,6 @@
 /** ledger-folio: an embeddable query engine for ledger history. A *ledger* is opened over a *store*; *queries* give *pages* or *streams*. */
 
+export { networkOf } from './audit/network.ts'
 export type { LedgerRange } from './audit/range.ts'
 export { type RepairOptions, type RepairReport, repairStore } from './audit/repair.ts'
 export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit/report.ts'

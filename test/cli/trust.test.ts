@@ -150,7 +150,7 @@ test('the newest ledgers are taken back, and the oldest given up', async () => {
   expect((await folio(['prune', '--data', data, '--before', String(FIRST + 30)])).code).toBe(1)
 })
 
-test('a store keeps the name of its network, and is refused with another', async () => {
+test('a store keeps the name of its network, as its copy does, and is refused with another', async () => {
   const data = await stored()
   const ingest = (network: string, at: number) => folio(['ingest', '--data', data, '--network', network, '-'], { stdin: closes[at]! })
   expect((await ingest('Test Network', 39)).code).toBe(0)
@@ -158,4 +158,8 @@ test('a store keeps the name of its network, and is refused with another', async
     code: 3,
     err: expect.stringMatching(/^folio: STORE_NETWORK: .*found: Test Network/),
   })
+  const copy = join(directory(), 'copy')
+  expect((await folio(['copy', '--from', data, '--to', copy])).code).toBe(0)
+  const other = await folio(['ingest', '--data', copy, '--network', 'Public Network', '-'])
+  expect(other.err).toMatch(/^folio: STORE_NETWORK: .*found: Test Network/)
 })

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, type LedgerClose, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
+import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { codeOf, errorOf, ledgerOf } from './support.ts'
 
@@ -39,6 +39,7 @@ describe('a store is opened', () => {
     await open('one')
     await open()
     expect([writes.length, writes[1], closed]).toEqual([2, { durable: true }, 0])
+    expect([await networkOf(memory(disk)), await networkOf(memory())]).toEqual(['one', undefined])
     expect((await errorOf(() => open('two'))).fields).toEqual({ found: 'one', expected: 'two' })
     expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 2])
   })

@@ -1,13 +1,13 @@
 /** `folio copy`: from one store into another, of whatever kinds, and whether both hold the same. */
 import type { Command } from 'commander'
-import { FolioError, type Ledger } from '../../../src/index.ts'
+import { FolioError, type Ledger, networkOf, openLedger } from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
 import { exitOf, exits } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { openNamed, type StoreOptions, storeOf } from '../stores.ts'
+import { openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
 
 interface Options {
   readonly from: StoreOptions
@@ -16,9 +16,10 @@ interface Options {
 }
 
 const help = `
-A store is a directory, or its kind and place: level:./ledgers. The source is only read. A target that holds ledgers
-already is continued, so a copy that was stopped goes on where it was. At the end the digests of all ledgers that both
-hold are compared; where they differ, the exit code is 8.
+A store is a directory, or its kind and place: level:./ledgers. The source is only read. The target keeps the network
+name of the source, and is refused where it has another. A target that holds ledgers already is continued, so a copy
+that was stopped goes on where it was. At the end the digests of all ledgers that both hold are compared; where they
+differ, the exit code is 8.
 
 Examples:
   folio copy --from ./ledgers --to /backup/ledgers`
@@ -34,8 +35,10 @@ export const copy = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => copyStore(io, options)))
 
 async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
-  await using source = await openNamed(from, true)
-  await using target = await openNamed(to, false)
+  const store = await openStore(from, true)
+  await using source = await openLedger(store)
+  const network = await networkOf(store)
+  await using target = await openNamed({ ...to, ...(network !== undefined && { network }) }, false)
   const progress = showProgress(io, undefined)
   try {
     const closes = source.closes({ from: (target.head?.last ?? (source.head?.oldest ?? 1) - 1) + 1 })
