@@ -39,8 +39,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const program = new Command('folio')
     .description(manifest.description)
     .version(manifest.version, '--version', 'print the version')
-    .helpOption('--help', 'show help')
-    .helpCommand(false)
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help of a command')
     .addHelpText('after', help)
     .showHelpAfterError('(folio --help and folio <command> --help show what there is)')
     .exitOverride()
@@ -56,7 +56,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   for (const command of commands) {
     command(program, async (work) => {
       exit = await work(io)
-    }).helpOption('--help', 'show help')
+    }).helpOption('-h, --help', 'show help')
   }
   try {
     await program.parseAsync(argv, { from: 'user' })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folio } from './support.ts'
 
-test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'generate'])(
+test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'bench', 'generate'])(
   'the help of folio %s',
   async (command) => {
     const { code, out, err } = await folio(command ? [command, '--help'] : ['--help'])
@@ -12,6 +12,19 @@ test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'r
     expect(out).toMatchSnapshot()
   },
 )
+
+test.for([
+  ['-h', '--help'],
+  ['help', '--help'],
+  ['serve -h', 'serve --help'],
+  ['help serve', 'serve --help'],
+] as const)('folio %s is folio %s', async ([one, other]) => {
+  expect(await folio(one.split(' '))).toEqual(await folio(other.split(' ')))
+})
+
+test.for(['serve', 'bench'])('the help of %s shows defaults as they would be given', async (command) => {
+  expect((await folio([command, '--help'])).out).not.toMatch(/default: [{[]/)
+})
 
 test('the version is that of the package', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))

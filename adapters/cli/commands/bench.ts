@@ -1,5 +1,5 @@
 /** `folio bench`: stores compared on the same ledgers. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores, type Row } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
@@ -30,11 +30,16 @@ Examples:
   folio bench --store level,memory
   folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json`
 
+const storesOption = (): Option =>
+  new Option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`)
+    .argParser(parseStoreNames)
+    .default(storeNames, storeNames.join(','))
+
 export const bench = (program: Command, run: Run): Command =>
   program
     .command('bench')
     .description('compare stores on the same ledgers')
-    .option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`, parseStoreNames, storeNames)
+    .addOption(storesOption())
     .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .option('--seed <seed>', 'of the generated ledgers', 'bench')

@@ -1,5 +1,5 @@
 /** `folio serve`: a store over HTTP, and closes fed to it meanwhile. */
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { IngestResult, Ledger } from '../../../src/index.ts'
 import { type LimitName, type Limits, limits, serve as listen } from '../../http/index.ts'
 import { exits, logTo } from '../exit.ts'
@@ -44,6 +44,9 @@ function limit(text: string, before: Limits): Limits {
   return { ...before, [name]: value }
 }
 
+const limitOption = (): Option =>
+  new Option('--limit <name=number>', 'a limit other than the default one; may be repeated').argParser(limit).default({}, 'as below')
+
 export const serve = (program: Command, run: Run): Command =>
   program
     .command('serve')
@@ -55,7 +58,7 @@ export const serve = (program: Command, run: Run): Command =>
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--ingest <file>', 'read ledger closes meanwhile; - is standard input')
     .option('--json', 'print an acknowledgement line for each ledger')
-    .option('--limit <name=number>', 'a limit other than the default one; may be repeated', limit, {})
+    .addOption(limitOption())
     .addOption(baseUrlOption())
     .addOption(profileOption())
     .addHelpText('after', help)
