@@ -26,13 +26,19 @@ export interface CompareOptions {
   readonly onStep?: (step: string) => void
 }
 
+export type Span = readonly [least: number, most: number]
+
 /** One figure a candidate, in the order in which they were given. */
 export interface Row {
+  /** What was done: appended, opened, kept on disk, or the list that was read. */
+  readonly work: string
   readonly name: string
   readonly unit: 'µs' | 'ms' | 'MB' | 'calls' | 'KB'
   readonly figures: readonly (number | undefined)[]
   /** The least and the most of the rounds, where there were rounds. */
-  readonly spread?: readonly (readonly [least: number, most: number])[]
+  readonly spread?: readonly Span[]
+  /** How many times the first one's they were, round by round: the least and the most. */
+  readonly ratios?: readonly Span[]
 }
 
 interface Side {
@@ -90,7 +96,7 @@ async function fill(sides: readonly Side[], closes: readonly LedgerClose[], sign
       spent[at]! += performance.now() - started
     }
   }
-  return { name: 'a durable ledger', unit: 'µs', figures: spent.map((ms) => (ms * 1000) / closes.length) }
+  return { work: 'append', name: 'a durable ledger', unit: 'µs', figures: spent.map((ms) => (ms * 1000) / closes.length) }
 }
 
 /** Opens every store again, from then on without a cache. */
@@ -106,8 +112,8 @@ async function reopen(sides: readonly Side[]): Promise<Row[]> {
     took.push(performance.now() - started)
   }
   return [
-    { name: 'on disk', unit: 'MB', figures: sizes },
-    { name: 'an open', unit: 'ms', figures: took },
+    { work: 'disk', name: 'on disk', unit: 'MB', figures: sizes },
+    { work: 'open', name: 'an open', unit: 'ms', figures: took },
   ]
 }
 
@@ -126,18 +132,20 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
       times[at]!.push(((performance.now() - started) * 1000) / asked.length)
     }
   const timed: Row = {
+    work: name,
     name: `${name}, ${limit}`,
     unit: 'µs',
     figures: times.map(median),
-    spread: times.map((list) => [Math.min(...list), Math.max(...list)] as const),
+    spread: times.map(spanOf),
+    ratios: times.map((list) => spanOf(list.map((time, round) => time / times[0]![round]!))),
   }
   if (limit !== 200) return [timed]
   const { cost } = await sides[0]!.ledger.explain(asked[0]!.query, asked[0]!.values, asked[0]!.options)
   const all = (figure: number): number[] => sides.map(() => figure)
   return [
     timed,
-    { name: '  calls of the store', unit: 'calls', figures: all(cost.gets + cost.scans) },
-    { name: '  bytes read', unit: 'KB', figures: all(cost.bytes / 1000) },
+    { work: name, name: 'calls of the store', unit: 'calls', figures: all(cost.gets + cost.scans) },
+    { work: name, name: 'bytes read', unit: 'KB', figures: all(cost.bytes / 1000) },
   ]
 }
 
@@ -156,6 +164,8 @@ async function answersOf(ledger: Ledger, asked: readonly Draw[]): Promise<string
   }
   return answers.join('\n')
 }
+
+const spanOf = (list: readonly number[]): Span => [Math.min(...list), Math.max(...list)]
 
 function median(list: readonly number[]): number {
   const sorted = list.toSorted((a, b) => a - b)

@@ -13,6 +13,11 @@ test('gives a figure a store for every row', async () => {
   expect([ledgers, stores]).toEqual([30, ['level', 'memory']])
   const units = new Map<string, string>(rows.map(({ name, unit }: { name: string; unit: string }) => [name, unit]))
   expect([units.get('a durable ledger'), units.get('on disk'), units.get('effects of an account, 200')]).toEqual(['µs', 'MB', 'µs'])
+  expect(new Set(rows.map(({ work }: { work: string }) => work))).toContain('effects of an account')
+  for (const { work, name, unit, ratios } of rows) {
+    expect([work, name]).toEqual([expect.stringMatching(/^\S.*\S$/), expect.stringMatching(/^\S.*\S$/)])
+    if (name.endsWith(', 200')) expect([unit, ratios]).toEqual(['µs', [[1, 1], expect.any(Array)]])
+  }
   for (const { name, figures } of rows)
     for (const [at, figure] of figures.entries()) expect(figure, name).toEqual(name === 'on disk' && at === 1 ? null : expect.any(Number))
 })
@@ -24,6 +29,12 @@ test('takes ledgers of its user, and prints a table', async () => {
   })
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^ +memory\n.*a durable ledger +µs/s)
+})
+
+test('the table has the least and the most of the ratios, and costs under their work', async () => {
+  const { out } = await folio(['bench', '--ledgers', '20', '--rounds', '2'])
+  expect(out).toMatch(/^ +level +memory\na durable ledger +µs +[\d.]+ +[\d.]+ [\d.]+×\n/)
+  expect(out).toMatch(/\ntrades, 200 +µs +[\d.]+ +[\d.]+ [\d.]+× \([\d.]+ to [\d.]+\)\n {2}calls of the store +calls /)
 })
 
 test('a signal ends it without figures', async () => {

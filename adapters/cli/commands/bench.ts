@@ -1,7 +1,7 @@
 /** `folio bench`: stores compared on the same ledgers. */
 import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
-import { compareStores, type Row } from '../../compare/index.ts'
+import { compareStores, type Row, type Span } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { readCloses } from '../../ndjson/index.ts'
 import { exits } from '../exit.ts'
@@ -23,8 +23,8 @@ interface Options {
 const help = `
 Every store gets the same ledgers and answers the same requests, in turns; their answers are compared first. Pages are
 read down to their bytes without the engine's cache, so that what the store costs is seen. Figures are medians of the
-rounds; behind those of the other stores stands how many times the first one's they are. The stores are made in the
-directory for temporary files, and removed.
+rounds; behind those of the other stores stands how many times the first one's they are, and in brackets the least and
+the most of that, round by round. The stores are made in the directory for temporary files, and removed.
 
 Examples:
   folio bench --store level,memory
@@ -71,15 +71,21 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, json = fals
 const shown = (figure: number | undefined): string =>
   figure === undefined ? '-' : figure >= 100 ? figure.toFixed(0) : figure >= 10 ? figure.toFixed(1) : figure.toFixed(2)
 
+const span = ([least, most]: Span): string => ` (${least.toFixed(2)} to ${most.toFixed(2)})`
+
+/** Costs, which stand under the row of their work. */
+const costs: readonly Row['unit'][] = ['calls', 'KB']
+
 function table(stores: readonly string[], rows: readonly Row[]): string {
-  const lines = rows.map(({ name, unit, figures }) => {
+  const column = (text: string, at: number, behind = ''): string => (at > 0 ? text.padStart(16) + behind.padEnd(17) : text.padStart(10))
+  const lines = rows.map(({ name, unit, figures, ratios }) => {
     const first = figures[0]
     const cells = figures.map((figure, at) => {
       const times = at > 0 && figure !== undefined && first ? ` ${(figure / first).toFixed(2)}×` : ''
-      return `${shown(figure)}${times}`.padStart(at > 0 ? 16 : 10)
+      return column(`${shown(figure)}${times}`, at, ratios && span(ratios[at]!))
     })
-    return `${name.padEnd(34)}${unit.padEnd(6)}${cells.join('')}`
+    return `${`${costs.includes(unit) ? '  ' : ''}${name}`.padEnd(34)}${unit.padEnd(6)}${cells.join('')}`.trimEnd()
   })
-  const head = `${''.padEnd(40)}${stores.map((store, at) => store.padStart(at > 0 ? 16 : 10)).join('')}`
+  const head = `${''.padEnd(40)}${stores.map((store, at) => column(store, at)).join('')}`.trimEnd()
   return `${[head, ...lines].join('\n')}\n`
 }
