@@ -26,6 +26,8 @@ test('the README shows the example files and the rows of the catalogue', () => {
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 
+test('docs/embedding.md shows the example', () => same('docs/embedding.md', withExamples(read('docs/embedding.md'))))
+
 test.each(['library', 'stream', 'errors'])('examples/%s.ts runs to its end', async (name) => {
   const [before, scratch] = [process.cwd(), mkdtempSync(join(tmpdir(), 'folio-example-'))]
   const said = vi.spyOn(console, 'log').mockImplementation(() => {})

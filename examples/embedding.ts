@@ -1,0 +1,25 @@
+import { FolioError, type Ledger, openLedger } from 'ledger-folio'
+import { serve } from 'ledger-folio/http'
+import { level } from 'ledger-folio/level'
+
+async function open(path: string): Promise<Ledger> {
+  try {
+    return await openLedger(level(path))
+  } catch (error) {
+    if (!(error instanceof FolioError)) throw error
+    // `code` is to switch on; `message` says what to do.
+    if (error.code === 'STORE_LOCKED') throw new Error(`${path} is open elsewhere`, { cause: error })
+    throw error
+  }
+}
+
+const ledger = await open('./data/example')
+const server = await serve(ledger, { port: 8000 })
+
+// The server first: answers under way still read the ledger. Then the ledger, which waits for the append under way.
+async function stop(): Promise<void> {
+  await server.close()
+  await ledger.close()
+}
+process.once('SIGINT', stop)
+process.once('SIGTERM', stop)
