@@ -1,7 +1,8 @@
 /** The stores that the command line knows: a new one is one row. */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
 import { type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Candidate } from '../compare/index.ts'
@@ -19,7 +20,7 @@ interface OpenOptions {
 interface Place {
   readonly open: () => Store | Promise<Store>
   /** Bytes on disk, while it is closed. */
-  readonly size?: () => Promise<number>
+  readonly size?: () => Promise<number | undefined>
   readonly remove?: () => Promise<void>
 }
 
@@ -33,19 +34,25 @@ interface StoreRow {
   readonly checkFiles?: (data: string, options: FilesOptions) => Promise<FilesReport>
 }
 
+/** Makes places in the directory for temporary files. */
+function inDirectory(open: (directory: string) => Store | Promise<Store>): () => Promise<Place> {
+  return async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'folio-'))
+    return {
+      open: () => open(directory),
+      // A store that keeps nothing on disk has no size there.
+      size: async () => (await bytesIn(directory)) || undefined,
+      remove: () => rm(directory, { recursive: true, force: true }),
+    }
+  }
+}
+
 export const stores = {
   level: {
     persistent: true,
     open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles,
-    place: async () => {
-      const directory = await mkdtemp(join(tmpdir(), 'folio-'))
-      return {
-        open: () => level(directory),
-        size: () => bytesIn(directory),
-        remove: () => rm(directory, { recursive: true, force: true }),
-      }
-    },
+    place: inDirectory((directory) => level(directory)),
   },
   memory: {
     persistent: false,
@@ -61,23 +68,51 @@ export type StoreName = keyof typeof stores
 
 export const storeNames = Object.keys(stores) as StoreName[]
 
-/** Names with commas between. @throws InvalidArgumentError for one that is none */
-export const parseStoreNames = (text: string): StoreName[] =>
+/** A store to compare with others: one of ours, or what a module gives. */
+export interface Contender {
+  readonly name: string
+  readonly place: () => Promise<() => Place | Promise<Place>>
+}
+
+const ours = (name: StoreName): Contender => ({ name, place: async () => stores[name].place })
+
+/** All of ours. */
+export const contenders: readonly Contender[] = storeNames.map(ours)
+
+/** Names with commas between, or `name=module`. @throws InvalidArgumentError for one that is neither */
+export const parseContenders = (text: string): Contender[] =>
   text.split(',').map((word) => {
+    const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
+    if (own !== undefined && path !== undefined) return { name: own, place: async () => inDirectory(await loaded(path)) }
     const name = storeNames.find((one) => one === word.trim())
-    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')}, with commas between.`)
-    return name
+    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, with commas between.`)
+    return ours(name)
   })
 
+/** The function that a module gives. @throws UsageError */
+async function loaded(path: string): Promise<(directory: string) => Store | Promise<Store>> {
+  const module = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be loaded: ${error.message}`)
+  })
+  if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
+  return module.default
+}
+
 async function bytesIn(directory: string): Promise<number> {
-  const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size)
+  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size)
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-/** A store to compare with others, in a place of its own. */
-export async function candidateOf(name: StoreName): Promise<Candidate> {
-  const { open, size, remove }: Place = await stores[name].place()
-  return { name, open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
+/** Stores to compare, each in a place of its own. @throws UsageError for a module that gives none, before any place is made */
+export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {
+  const places = await Promise.all(contenders.map(({ place }) => place()))
+  return Promise.all(
+    contenders.map(async ({ name }, at) => {
+      const { open, size, remove } = await places[at]!()
+      return { name, open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
+    }),
+  )
 }
 
 /** `--store`; `lasting` leaves out the stores that would forget at once. */

@@ -78,10 +78,8 @@ export async function compareStores(
       }
     return rows
   } finally {
-    for (const { ledger, candidate } of sides) {
-      await ledger.close()
-      await candidate.remove()
-    }
+    for (const { ledger } of sides) await ledger.close()
+    for (const candidate of candidates) await candidate.remove()
   }
 }
 

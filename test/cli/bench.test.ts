@@ -1,10 +1,12 @@
 /** `folio bench`: stores compared on generated and on given ledgers; stores that answer otherwise are found out. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Candidate, compareStores } from '../../adapters/compare/index.ts'
 import { generate, generateLines } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import type { LedgerClose, Store } from '../../src/index.ts'
-import { folio, start } from './support.ts'
+import { directory, folio, start } from './support.ts'
 
 test('gives a figure a store for every row', async () => {
   const { code, out } = await folio(['bench', '--ledgers', '30', '--rounds', '1', '--json'])
@@ -54,6 +56,39 @@ test('ledgers that leave nothing to ask for are refused', async () => {
       out: '',
       err: `folio: cannot be compared: ${why}\n`,
     })
+})
+
+const adapter = new URL('../../adapters/memory/index.ts', import.meta.url).href
+
+/** A module of the test's own. */
+function moduleOf(text: string): string {
+  const path = join(directory(), 'store.mjs')
+  writeFileSync(path, text)
+  return path
+}
+
+test('takes a store of its user from a module', async () => {
+  const path = moduleOf(`
+    import { writeFileSync } from 'node:fs'
+    import { memory, memoryDisk } from ${JSON.stringify(adapter)}
+    const disks = new Map()
+    export default async (directory) => {
+      if (!disks.has(directory)) disks.set(directory, memoryDisk())
+      writeFileSync(directory + '/file', 'x'.repeat(5000))
+      return memory(disks.get(directory))
+    }`)
+  const { code, out, err } = await folio(['bench', '--store', `memory,mine=${path}`, '--ledgers', '12', '--rounds', '1', '--json'])
+  expect([code, err]).toEqual([0, ''])
+  const { stores, rows } = JSON.parse(out)
+  expect(stores).toEqual(['memory', 'mine'])
+  expect(rows.find(({ work }: { work: string }) => work === 'disk').figures).toEqual([null, 0.005])
+})
+
+test('refuses a module that gives no store', async () => {
+  const bench = (path: string) => folio(['bench', '--store', `mine=${path}`])
+  expect(await bench('./nowhere.js')).toMatchObject({ code: 2, err: expect.stringMatching(/^folio: \.\/nowhere\.js cannot be loaded: /) })
+  const path = moduleOf('export default 7')
+  expect(await bench(path)).toMatchObject({ code: 2, err: `folio: ${path} has no function as its default export\n` })
 })
 
 test('refuses a store that it does not know', async () => {

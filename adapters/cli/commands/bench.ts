@@ -9,10 +9,10 @@ import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { candidateOf, parseStoreNames, type StoreName, storeNames } from '../stores.ts'
+import { type Contender, candidatesOf, contenders, parseContenders, storeNames } from '../stores.ts'
 
 interface Options {
-  readonly store: readonly StoreName[]
+  readonly store: readonly Contender[]
   readonly data?: string
   readonly ledgers: number
   readonly seed: string
@@ -26,14 +26,18 @@ read down to their bytes without the engine's cache, so that what the store cost
 rounds; behind those of the other stores stands how many times the first one's they are, and in brackets the least and
 the most of that, round by round. The stores are made in the directory for temporary files, and removed.
 
+A store of your own is name=module: the default export of that module is a function, which is given the path of an empty
+directory, later of the same one filled, and gives a Store or the promise of one.
+
 Examples:
   folio bench --store level,memory
-  folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json`
+  folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json
+  folio bench --store level,mine=./my-store.js`
 
 const storesOption = (): Option =>
-  new Option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}`)
-    .argParser(parseStoreNames)
-    .default(storeNames, storeNames.join(','))
+  new Option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}, or name=module for one of yours`)
+    .argParser(parseContenders)
+    .default(contenders, storeNames.join(','))
 
 export const bench = (program: Command, run: Run): Command =>
   program
@@ -57,11 +61,11 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, json = fals
   }
   const status = showStatus(io)
   try {
-    const candidates = await Promise.all(store.map(candidateOf))
+    const candidates = await candidatesOf(store)
     const rows = await compareStores(candidates, closes, { rounds, signal: io.signal, onStep: (step) => status.say(step) })
     status.stop()
-    const report = { ledgers: closes.length, stores: store, rounds, rows }
-    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : table(store, rows))
+    const stores = store.map(({ name }) => name)
+    await print(io.stdout, json ? `${JSON.stringify({ ledgers: closes.length, stores, rounds, rows })}\n` : table(stores, rows))
   } finally {
     status.stop()
   }
