@@ -62,6 +62,8 @@ export class Listings {
     const at = pageStart(target)
     if (at < 0 || at > MAX_LENGTH || pageIn(target, at) === undefined) return
     const head = target.slice(0, at)
+    // Behind a second question mark page parameters may begin as well.
+    if (head.indexOf('?') !== head.lastIndexOf('?')) return
     // Of a parameter that comes more than once the first counts, however it is escaped.
     const names = new URLSearchParams(head.slice(head.indexOf('?') + 1))
     if (!pageNames.some((name) => names.has(name))) this.put(head, listing)

@@ -34,6 +34,7 @@ const heads = [
   'cur%73or=1&',
   'order=&',
   'limit=2?',
+  'x=1?order=desc&',
   'base_asset_code=cursor=1&',
   'base_asset_type=x&',
   'cursor=&',
@@ -135,6 +136,7 @@ describe('listings', () => {
       '/transactions?x',
       '/transactions?%63ursor=&',
       '/transactions?ord%65r=asc&',
+      '/transactions?x=1?order=desc&',
       `/transactions?x=${'y'.repeat(512)}&`,
       'http://folio.test/transactions?',
     ]) {
