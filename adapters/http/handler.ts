@@ -172,7 +172,8 @@ class HttpCore {
       const tag = tagOf(form, renderer)
       const { sink } = this
       const body = collect(sink, () => {
-        const head = pageHead(`${renderer.base}${listing.link}`, asked, page, this.ledger.head?.oldest ?? 0)
+        const oldest = listing.byLedger ? (this.ledger.head?.oldest ?? 0) : 0
+        const head = pageHead(`${renderer.base}${listing.link}`, asked, page, oldest)
         const start = sink.ascii(head)
         // What is around records follows from them and from the URL, which is what a tag belongs to; around none it also tells how far history reaches.
         if (page.records.length === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))

@@ -4,7 +4,7 @@
  * **Invariant:** what is found here is what reading the whole request would give: page parameters stand last, each at most once, and nothing in
  * them is escaped or wrong. Any other request is not found, and is to be read.
  */
-import { DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
+import { catalogue, DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
 import { type Asked, linkOf } from './page.ts'
 
 /** What a path and its filters ask for, every part checked. */
@@ -13,11 +13,14 @@ export class Listing {
   readonly values: Readonly<Record<string, unknown>>
   /** Path, question mark and filters as links have them, whatever the request looked like. */
   readonly link: string
+  /** Whether its cursors name ledgers: those of offers are their ids. */
+  readonly byLedger: boolean
 
   constructor(query: List<any>, values: Readonly<Record<string, unknown>>) {
     this.query = query
     this.values = values
     this.link = linkOf(query, values)
+    this.byLedger = query.of !== catalogue.offer.of
   }
 }
 

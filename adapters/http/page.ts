@@ -47,7 +47,7 @@ function between(order: Order, limit: number): Between {
 /**
  * The text before the records. ASCII.
  * @param listing base URL, path, question mark and filters
- * @param oldest the oldest ledger held
+ * @param oldest the oldest ledger held; 0 where cursors name no ledger
  */
 export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
   const { self, next, prev } = between(order, limit)

@@ -115,6 +115,15 @@ describe('a history that starts late', () => {
     }
   })
 
+  it('leaves the cursor of an empty page of offers, which is an offer id, as it is', async () => {
+    const late = await openLedger(memory())
+    await late.ingest(closes.slice(1))
+    const ask = asker(late)
+    const { body } = await ask('/accounts/GALICE/offers?cursor=7')
+    expect(body._embedded.records).toEqual([])
+    expect(body._links.prev.href).toBe(`${BASE}/accounts/GALICE/offers?cursor=7&limit=10&order=desc`)
+  })
+
   it('has no ledger yet: listings are empty, the rest is not found', async () => {
     const ask = asker(await openLedger(memory()))
     expect(recordsOf(await ask('/transactions?order=desc'))).toEqual([])
