@@ -36,6 +36,8 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 
 /**
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`).
+ * Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of yours
+ * `Object.assign(server, { httpAllowHalfOpen: true })` does.
  * @throws TypeError for a baseUrl that is none
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
@@ -103,6 +105,8 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
     },
     inTurn(core, turns),
   )
+  // A client may say that it will send no more, and still wait for its answers.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = set.maxConnections
   // A socket that takes no byte of an answer for so long is dead. Silent streams say hello before that.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)

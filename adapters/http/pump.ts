@@ -12,6 +12,11 @@ import type { FrameReader, Frames } from './stream.ts'
 /** Writes an event stream to its end. */
 export function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames): void {
   if (response.destroyed) return void frames.end()
+  // Where half a connection is kept for answers, a client that sends no more has left its stream. In HTTP/2 that is how every request looks.
+  if (response instanceof ServerResponse) {
+    if (response.socket?.readableEnded) frames.end()
+    else response.socket?.once('end', () => response.destroy())
+  }
   response.writeHead(status, headers)
   frames.pull(new Pump(response, frames))
 }

@@ -156,6 +156,19 @@ describe('pipelined requests', () => {
     expect(Array.from(answer.matchAll(/"sequence":(\d)/g), ([, sequence]) => sequence)).toEqual(['1', '2', '3'])
   })
 
+  it('of a client that says it will send no more are all answered, and then the connection ends', async () => {
+    const sent = get('/ledgers/1') + get('/transactions?limit=200') + get('/ledgers/x') + get('/ledgers/3')
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(sent))
+      let got = ''
+      socket.setEncoding('latin1').on('data', (chunk) => {
+        got += chunk
+      })
+      socket.on('error', reject).on('close', () => resolve(got))
+    })
+    expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '400', '200'])
+  })
+
   it('past the bound are left unanswered, and the connection ends', async () => {
     const answer = await raw(server.port, get('/ledgers/1').repeat(500))
     const answers = answer.match(/HTTP\/1\.1 200/g)!.length

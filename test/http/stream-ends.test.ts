@@ -156,6 +156,33 @@ test('counts of streams, events, lag and cut readers are told, and so is every b
   events.unsubscribe(hear)
 })
 
+describe('a client that sends no more', () => {
+  const half = (sent: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true }, () => resolve(socket))
+      socket.setEncoding('utf8').write(sent)
+    })
+  const asked = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n`
+
+  test('has left: its stream ends', async () => {
+    const socket = await half(asked('/ledgers?cursor=now'))
+    const text = textOf(socket)
+    await expect.poll(metrics).toContain('folio_streams_waiting 1\n')
+    socket.end()
+    await expect.poll(metrics).toContain('folio_streams_open 0\n')
+    expect(await text).toContain('event: open')
+  })
+
+  test('before its stream begins is greeted, and its stream ends', async () => {
+    const socket = await half('')
+    socket.end(`GET /transactions?limit=200 HTTP/1.1\r\nHost: x\r\n\r\n${asked('/ledgers?cursor=now')}`)
+    const text = await textOf(socket)
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+    expect(text).toMatch(/data: "hello"\nid: \d+\n\n\r\n/)
+    await expect.poll(metrics).toContain('folio_streams_open 0\n')
+  })
+})
+
 describe('on the wire', () => {
   test('an HTTP/1.1 stream is chunks, each a whole number of events; a client of HTTP/1.0 gets it bare', async () => {
     const [chunked, plain] = [await bare('/ledgers?cursor=now'), await bare('/ledgers?cursor=now', server.port, '1.0')]
