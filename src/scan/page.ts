@@ -33,7 +33,10 @@ export interface RawPage<R = any> {
   /** The cursor that goes back, in the opposite order. */
   readonly prev: string
   readonly ended: Ended
-  /** True where no later append can change this page: ascending, full, and ending before the newest ledger. */
+  /**
+   * True where no later append can change this page, nor was another one before ledgers were given up: ascending, full, ending before the newest ledger,
+   * and beginning where it always did. A prune that passes where it begins still makes it begin later.
+   */
   readonly final: boolean
 }
 
@@ -79,9 +82,13 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
     next: last ? last.block.token(last.at) : cursor,
     prev: first ? first.block.token(first.at) : cursor,
     ended,
-    final: ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.at) < reader.head.last,
+    final: ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.at) < reader.head.last && beginsForGood(reader, at),
   }
 }
+
+/** Whether the records after a cursor begin where they always did: ledgers that were given up would stand before them. */
+const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
+  head.oldest === head.first || (at !== undefined && at.hi >= head.oldest)
 
 function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
   const resolved = resolve(reader, query, values)

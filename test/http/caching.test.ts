@@ -46,6 +46,19 @@ describe('what may change is asked for again', () => {
   })
 })
 
+describe('where the oldest ledgers were given up', () => {
+  it('a page is kept for ever only from a cursor that history still holds: any other began earlier once, or may begin later', async () => {
+    const from = (cursor: string): string => `/ledgers?cursor=${cursor}&limit=1`
+    const targets = ['/ledgers?limit=1', from('0'), from(idOf(1, 0, 0)), `/operations?cursor=${idOf(1, 9, 9)}&limit=2`]
+    for (const target of targets) expect(await keeps(target), target).toBe(FOR_EVER)
+    expect(await keeps(`/operations?cursor=${idOf(2, 0, 0)}&limit=2`)).toBe(FOR_EVER)
+    await ledger.prune(2)
+    for (const target of targets)
+      expect([target, await keeps(target), recordsOf(await ask(target)).length > 0]).toEqual([target, 'no-cache', true])
+    expect(await keeps(`/operations?cursor=${idOf(2, 0, 0)}&limit=2`)).toBe(FOR_EVER)
+  })
+})
+
 describe('an entity tag', () => {
   const targets = [
     '/ledgers',
