@@ -36,7 +36,7 @@ export const limits = {
     default: 30_000,
     least: 100,
     most: 3_600_000,
-    what: 'for the reader of an event stream to take what was sent; then it is cut off',
+    what: 'for the reader of an event stream to take some of what was sent; then it is cut off',
   },
   drainMs: { default: 5_000, least: 0, most: 3_600_000, what: 'that closing waits for answers under way; then they are cut off' },
 } as const satisfies Record<string, Limit>

@@ -4,7 +4,7 @@
  * nothing goes past it.
  */
 import { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import type { Frame } from './frames.ts'
 import type { CoreResponse } from './message.ts'
 import type { FrameReader, Frames } from './stream.ts'
@@ -21,40 +21,61 @@ export function pump(response: ServerResponse, { status, headers }: CoreResponse
   frames.pull(new Pump(response, frames))
 }
 
+/** What is written at a time: of a longer frame nobody could tell a reader that takes it slowly from one that takes nothing. */
+const PIECE = 65_536
+const nothing = new Uint8Array(0)
+
 class Pump implements FrameReader {
   private readonly response: ServerResponse
   private readonly frames: Frames
-  /** Where frames go, once the first one has gone by the response with its head: a write to the response costs twice as much. */
-  private socket: Socket | undefined
-  private readonly chunked: boolean
+  /** Where frames go, once the first one has gone by the response with its head: the socket, since a write to the response costs twice as much. */
+  private sink: Writable | undefined
+  private chunked = false
+  /** The frame that is being written, and up to where it was. */
+  private bytes: Uint8Array = nothing
+  private at = 0
 
   constructor(response: ServerResponse, frames: Frames) {
     this.response = response
     this.frames = frames
-    this.chunked = response.chunkedEncoding
     response.once('close', () => frames.end())
   }
 
   frame(frame: Frame): void {
-    const { socket, response } = this
-    if (response.destroyed) return
-    const taken = socket ? socket.write(this.chunked ? frame.chunk : frame.bytes) : this.begin(frame)
-    if (taken) this.more()
+    if (this.response.destroyed) return
+    if (!this.sink) return void this.begin(frame)
+    this.bytes = this.chunked ? frame.chunk : frame.bytes
+    this.at = 0
+    this.write(this.sink)
   }
 
-  private readonly more = (): void => this.frames.pull(this)
+  /** Writes what is left of a frame as far as it is taken, and asks for the next one when all of it was. */
+  private write(sink: Writable): void {
+    while (this.at < this.bytes.length) {
+      const { at, bytes } = this
+      this.at += PIECE
+      if (!sink.write(bytes.length > PIECE ? bytes.subarray(at, this.at) : bytes)) return
+    }
+    this.bytes = nothing
+    this.frames.pull(this)
+  }
 
   /** The first frame. */
-  private begin({ bytes }: Frame): boolean {
+  private begin({ bytes }: Frame): void {
     const { response } = this
     const taken = response.write(bytes)
     const { socket } = response
     // Express middleware wraps `write`, HTTP/2 has another one.
-    if (socket && response.write === ServerResponse.prototype.write) {
-      this.socket = socket
-      socket.on('drain', this.more)
-    } else response.on('drain', this.more)
-    return taken
+    const direct = socket && response.write === ServerResponse.prototype.write
+    const sink = direct ? socket : response
+    this.sink = sink
+    this.chunked = Boolean(direct) && response.chunkedEncoding
+    sink.on('drain', () => {
+      if (response.destroyed) return
+      this.frames.took()
+      this.write(sink)
+    })
+    if (taken) this.write(sink)
   }
 
   /** With its connection: a client that asks again over it would reach a server that is closing. */

@@ -13,6 +13,8 @@ import { type Problem, ProblemError } from './problem.ts'
 export interface Frames {
   /** Gives the next frame to the reader, or the end: at once, or when there is one. One call at a time. */
   pull(reader: FrameReader): void
+  /** The reader has taken a part of what it was given: it is waited for anew. */
+  took(): void
   /** Ends the stream and lets go of everything. */
   end(): void
 }
@@ -39,7 +41,7 @@ export interface StreamOptions {
   readonly maxStreams?: number
   /** Silence after which the hello is sent again. Default 15,000. */
   readonly streamIdleMs?: number
-  /** How long an event stream waits for a reader that does not take what it was given, before it is cut. Default 30,000. */
+  /** How long an event stream waits for a reader that takes nothing of what it was given, before it is cut. Default 30,000. */
   readonly streamStallMs?: number
 }
 
@@ -177,7 +179,7 @@ class FramesOf implements Frames, Taker {
   private over = false
   /** Of the newest record that was given. */
   private cursor: string
-  /** When the reader was given something, or asked for more. */
+  /** When the reader was given something, took a part of it, or asked for more. */
   private since: number
   /** Whoever waits for a frame. */
   private reader: FrameReader | undefined
@@ -220,6 +222,10 @@ class FramesOf implements Frames, Taker {
       if (this.reached > 0) soon(() => this.tail.pull(this))
       else this.tail.pull(this)
     }
+  }
+
+  took(): void {
+    this.since = this.streams.clock
   }
 
   private give(frame: Frame): void {

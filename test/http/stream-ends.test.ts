@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { Renderer } from '../../adapters/http/hal.ts'
@@ -156,6 +157,45 @@ test('counts of streams, events, lag and cut readers are told, and so is every b
   events.unsubscribe(hear)
 })
 
+describe('a socket that takes a frame slowly', () => {
+  const count = closes.slice(0, 20).flatMap(({ transactions }) => transactions!.filter(({ successful }) => successful !== false)).length
+  /** What comes of all transactions, in one frame, over a socket that takes so many bytes in a millisecond. */
+  const over = async (bytesPerMs: number): Promise<{ text: string; open: boolean }> => {
+    const mounted = createServer(listener(ledger, { streamStallMs: 300 }))
+    const taken: Buffer[] = []
+    const socket = new Duplex({
+      read() {},
+      write(chunk: Buffer, _, done) {
+        setTimeout(() => {
+          taken.push(chunk)
+          done()
+        }, chunk.length / bytesPerMs)
+      },
+    })
+    mounted.emit('connection', socket)
+    socket.push('GET /transactions HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n')
+    const text = (): string => Buffer.concat(taken).toString()
+    await expect.poll(() => socket.destroyed || records(text()) === count, { timeout: 10_000 }).toBe(true)
+    const seen = { text: text(), open: !socket.destroyed }
+    socket.destroy()
+    return seen
+  }
+
+  test('but steadily goes on, however long the frame takes', async () => {
+    const began = Date.now()
+    const { text, open } = await over(400)
+    expect([open, records(text)]).toEqual([true, count])
+    expect(Date.now() - began).toBeGreaterThan(600)
+    // A frame is one chunk, in however many pieces it was written.
+    const [, size, body] = /\r\n([0-9a-f]+)\r\n(data: \{.*)$/s.exec(text)!
+    expect(Buffer.byteLength(body!)).toBe(Number.parseInt(size!, 16) + 2)
+  })
+
+  test('and no part of it in time is cut', async () => {
+    expect((await over(50)).open).toBe(false)
+  })
+})
+
 describe('a client that sends no more', () => {
   const half = (sent: string): Promise<Socket> =>
     new Promise((resolve) => {
@@ -220,12 +260,14 @@ describe('on the wire', () => {
   test('where middleware has wrapped the response, every byte goes through it', async () => {
     const handle = listener(ledger)
     let passed = ''
+    let wrapped: ServerResponse | undefined
     const wrapping = createServer((request, response: ServerResponse) => {
       const write = response.write.bind(response) as (chunk: unknown) => boolean
       response.write = (chunk: unknown) => {
         passed += Buffer.from(chunk as Uint8Array).toString()
         return write(chunk)
       }
+      wrapped = response
       handle(request, response)
     })
     await new Promise<void>((resolve) => wrapping.listen(0, '127.0.0.1', resolve))
@@ -234,6 +276,7 @@ describe('on the wire', () => {
     await expect.poll(() => ledger.waitingStreams).toBe(1)
     for (const close of closes.slice(20, 23)) await ledger.append(close)
     expect(await text).toBe(passed)
+    expect(wrapped!.listenerCount('drain')).toBe(1)
     wrapping.closeAllConnections()
     wrapping.close()
   })
