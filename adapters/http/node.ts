@@ -76,7 +76,9 @@ class NodeRequest implements CoreRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.request.headers[name]
+    const { headers } = this.request
+    // HTTP/2 has a pseudo-header for the host.
+    const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
     return Array.isArray(value) ? value.join() : value
   }
 }

@@ -1,5 +1,6 @@
 /** The two shells: on sockets, and on Request and Response. */
 import { createServer } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -264,6 +265,32 @@ describe('a listener', () => {
     expect((await fetch(page._links.next.href)).status).toBe(200)
     host.closeAllConnections()
     host.close()
+  })
+})
+
+describe('a listener in an HTTP/2 server', () => {
+  it('answers lists, with links to the authority that was asked, and streams', async () => {
+    const host = createHttp2(listener(ledger) as never)
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+    const { port } = host.address() as { port: number }
+    const client = connectHttp2(`http://127.0.0.1:${port}`)
+    const ask = async (path: string, headers = {}, until?: RegExp): Promise<[status: unknown, text: string]> => {
+      const stream = client.request({ ':path': path, ...headers })
+      const status = new Promise((resolve) => stream.once('response', (head) => resolve(head[':status'])))
+      let text = ''
+      for await (const chunk of stream) {
+        text += chunk
+        if (until?.test(text)) break
+      }
+      return [await status, text]
+    }
+    const [status, text] = await ask('/ledgers?limit=1')
+    expect([status, JSON.parse(text)._links?.self.href]).toEqual([200, `http://127.0.0.1:${port}/ledgers?cursor=&limit=1&order=asc`])
+    const three = /(?:"sequence":\d.*){3}\n\n/s
+    expect(await ask('/ledgers', { accept: 'text/event-stream' }, three)).toEqual([200, expect.stringMatching(three)])
+    expect((await ask('/health'))[0]).toBe(200)
+    client.destroy()
+    await new Promise((resolve) => host.close(resolve))
   })
 })
 
