@@ -36,7 +36,7 @@ export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
 export type { Lines, LinesOptions } from './scan/lines.ts'
-export type { Ended, PageOptions, RawPage } from './scan/page.ts'
+export { type Ended, newestLedger, type PageOptions, type RawPage } from './scan/page.ts'
 export {
   after,
   type Capabilities,

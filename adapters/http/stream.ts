@@ -3,7 +3,7 @@
  * **Invariants:** nothing is read ahead of what was asked for; the records that one commit brings are rendered once for all streams that wait at
  * one place, as long as those with one base URL follow each other; whatever goes wrong in a stream ends that stream, with an error that its reader sees, and no other.
  */
-import type { Ledger, List, RawPage, Tail, Taker } from '../../src/index.ts'
+import { type Ledger, type List, newestLedger, type RawPage, type Tail, type Taker } from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
 import { limits } from './limits.ts'
@@ -249,8 +249,7 @@ class FramesOf implements Frames, Taker {
     } catch (error) {
       return void this.fail(error)
     }
-    const { block, at } = page.records.at(-1)!
-    this.reached = page.ended === 'limit' ? block.hi(at) : 0
+    this.reached = page.ended === 'limit' ? newestLedger(page) : 0
     this.cursor = page.next
     this.events += page.records.length
     this.streams.events += page.records.length

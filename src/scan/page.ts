@@ -7,7 +7,7 @@ import type { Place } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
-import { offers } from '../resources/offer.ts'
+import { offerSide, offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
 import { placesOf } from './places.ts'
@@ -89,6 +89,15 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
 /** Whether the records after a cursor begin where they always did: ledgers that were given up would stand before them. */
 const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
   head.oldest === head.first || (at !== undefined && at.hi >= head.oldest)
+
+/** The newest ledger that a record of a page is of; of offers, which go by their ids, any of them may be. 0 for a page of none. */
+export function newestLedger({ records }: RawPage): number {
+  const last = records.at(-1)
+  if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.at) ?? 0
+  let newest = 0
+  for (const { block, at } of records) newest = Math.max(newest, Number(block.side(at, offerSide.ledger)))
+  return newest
+}
 
 function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
   const resolved = resolve(reader, query, values)

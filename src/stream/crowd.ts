@@ -8,8 +8,8 @@ import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { idText, parseCursor } from '../position.ts'
 import type { List } from '../query.ts'
-import { offerSide, offers } from '../resources/offer.ts'
-import type { PageOptions, RawPage } from '../scan/page.ts'
+import { offers } from '../resources/offer.ts'
+import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Bell, Sleeper } from './bell.ts'
@@ -139,10 +139,7 @@ export class Crowd implements Sleeper {
     this.stage++
     this.cursor = page.next
     this.ticket = page.ended === 'end' ? ticket : -1
-    let reached = newest.block.hi(newest.at)
-    // The id of an offer does not say when it was made.
-    if (this.list.query.of === offers)
-      for (const { block, at } of page.records) reached = Math.max(reached, Number(block.side(at, offerSide.ledger)))
+    const reached = newestLedger(page)
     for (const tail of tails) tail.take(page, this, reached)
   }
 

@@ -1,7 +1,8 @@
 /** Every endpoint that streams does: from the start, from `now`, with its filters, in both profiles; and its events are the records of its pages. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Core, createCore } from '../../adapters/http/index.ts'
-import { catalogue, type Ledger, type List } from '../../src/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
 import { BASE, closes, ISSUER, ODD, smallLedger } from './support.ts'
 
 const listsOf = (live: boolean): string[] =>
@@ -133,4 +134,22 @@ test('offers are streamed as they are created; an older one that changed is not 
   expect(await later).toMatch(/^data: \{.*\}\nid: 8\n\n$/)
   frames!.end()
   await growing.close()
+})
+
+test('the lag of a stream of offers is told in the ledgers they changed in, whatever their ids are', async () => {
+  for (const high of [0n, 5n]) {
+    const many = structuredClone(closes) as any[]
+    const [offer] = many[1].offers.changed
+    many[1].offers.changed = Array.from({ length: 201 }, (_, n) => ({ ...offer, id: String((high << 32n) + BigInt(n)) }))
+    const full = await openLedger(memory())
+    await full.ingest(many)
+    const core = createCore(full)
+    const { frames } = await ask(core, '/accounts/GALICE/offers', 'text/event-stream')
+    // The hello, and a page that is not the last one.
+    for (let n = 0; n < 2; n++) await new Promise<void>((resolve) => frames!.pull({ frame: () => resolve(), end: () => resolve() }))
+    const { parts } = await ask(core, '/metrics', '*/*')
+    expect(Buffer.concat([...parts]).toString()).toContain('folio_stream_lag_ledgers 1\n')
+    frames!.end()
+    await full.close()
+  }
 })

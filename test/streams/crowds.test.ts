@@ -25,7 +25,10 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   const page = (cursor: string): RawPage => {
     const after = records.filter((token) => cursor === '' || BigInt(token) > BigInt(cursor)).slice(0, pageOf)
     return {
-      records: after.map((token) => ({ block: { hi: () => ledgerOf(token), side: () => String(made(token)), token: () => token }, at: 0 })),
+      records: after.map((token) => ({
+        block: { resource: query.of, hi: () => ledgerOf(token), side: () => String(made(token)), token: () => token },
+        at: 0,
+      })),
       next: after.at(-1) ?? cursor,
       prev: after[0] ?? cursor,
       ended: after.length === pageOf ? 'limit' : 'end',
