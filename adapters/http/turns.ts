@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
-import type { ProblemName } from './problem.ts'
+import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
 
 /** Works out the answer to a request, when its turn has come. */
@@ -135,10 +135,13 @@ function write(response: ServerResponse, { status, headers, parts }: CoreRespons
   socket?.uncork()
 }
 
+/** What the parser made nothing of has no parameter to name. */
+const malformed = badParameter('request', 'a well-formed HTTP/1.1 message')
+
 /** Writes a whole response by hand and ends the connection. */
 function answerRaw(socket: Duplex, name: ProblemName): void {
   if (!socket.writable) return void socket.destroy()
-  const { status, headers, parts } = problemResponse({ name })
+  const { status, headers, parts } = problemResponse(name === 'bad_request' ? malformed : { name })
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `date: ${new Date().toUTCString()}`, 'connection: close']
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)

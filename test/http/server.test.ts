@@ -132,21 +132,22 @@ describe('a target on the wire', () => {
 
 describe('what the parser refuses', () => {
   it.each([
-    ['nonsense', 'nonsense\r\n\r\n', 400],
-    ['a header that is none', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400],
-    ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['nonsense', 'nonsense\r\n\r\n', 400, 'request'],
+    ['a header that is none', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'request'],
+    ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, 'request'],
     ['a header without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
     ['a target without end', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
     ['a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n', 417],
-    ['no host', 'GET /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-    ['a host that is none', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400],
-  ])('%s is answered with a problem', async (_name, sent, status) => {
+    ['no host', 'GET /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Host'],
+    ['a host that is none', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400, 'Host'],
+  ])('%s is answered with a problem', async (_name, sent, status, field?: string) => {
     const answer = await raw(server.port, sent)
     expect(statusOf(answer)).toBe(status)
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json')
     expect(answer.toLowerCase()).toContain('access-control-allow-origin: *')
-    expect(bodyOf(answer).status).toBe(status)
+    const body = bodyOf(answer)
+    expect([body.status, body.extras.invalid_field]).toEqual([status, field])
   })
 })
 
