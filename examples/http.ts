@@ -9,7 +9,7 @@ const ledger = await openLedger(level('./data/example'))
 const server = await serve(ledger, { port: 8000 })
 console.log(server.url)
 
-// … or a part of yours: Node's listener (Express, Fastify), or the web-standard handler (Hono, Next, Bun, Deno).
+// … or a part of yours: Node's listener (Express; Fastify, with `mount` for its prefix), or the web-standard handler (Hono, Next, Bun, Deno).
 const mounted = createServer(listener(ledger)).listen(8001)
 const handler = createHandler(ledger, { baseUrl: 'https://ledger.example' })
 const answer = await handler(new Request('https://ledger.example/transactions?limit=1'))

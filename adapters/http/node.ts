@@ -8,13 +8,18 @@ import type { AddressInfo } from 'node:net'
 import type { Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
 import { type Limits, limits, settle } from './limits.ts'
-import type { CoreRequest } from './message.ts'
+import { type CoreRequest, problemResponse } from './message.ts'
 import { refuse } from './refuse.ts'
 import { Turns } from './turns.ts'
 
 export interface ListenerOptions extends CoreOptions {
   /** Requests of a connection that wait for the answer before them; after so many it is closed. Default 32. */
   readonly maxQueued?: number
+  /**
+   * The path that requests come below, such as `/history`, where nobody takes it off: Fastify does not, Express does. Links begin with it, unless
+   * there is a `baseUrl`, which then has it; what lies elsewhere is not found.
+   */
+  readonly mount?: string
 }
 
 /** Where to listen, what answers look like, and the limits. */
@@ -35,18 +40,41 @@ export interface HttpServer {
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`).
- * Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of yours
- * `Object.assign(server, { httpAllowHalfOpen: true })` does.
- * @throws TypeError for a baseUrl that is none
+ * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount`
+ * for its prefix). Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of
+ * yours `Object.assign(server, { httpAllowHalfOpen: true })` does.
+ * @throws TypeError for a baseUrl or mount that is none
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  return inTurn(createCore(ledger, options), new Turns(options.maxQueued ?? limits.maxQueued.default))
+  const { maxQueued = limits.maxQueued.default, mount } = options
+  if (mount !== undefined && (mount === '' || !isMount(mount)))
+    throw new TypeError(`mount must be a path that begins with a slash and ends in none: ${mount}`)
+  return inTurn(createCore(ledger, options), new Turns(maxQueued), mount)
 }
 
-function inTurn(core: Core, turns: Turns): Listener {
-  const answer = (request: IncomingMessage) => core(new NodeRequest(request))
+/** A path to put before others: empty, or segments. */
+const isMount = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(path)
+
+function inTurn(core: Core, turns: Turns, mount?: string): Listener {
+  const answer = (request: IncomingMessage) => {
+    const target = request.url ?? '/'
+    if (mount === undefined) return core(new NodeRequest(request, target, (request as Mounted).baseUrl))
+    const rest = below(mount, target)
+    return rest === undefined ? elsewhere() : core(new NodeRequest(request, rest, mount))
+  }
   return (request, response) => turns.take(request, response, answer)
+}
+
+const elsewhere = () => problemResponse({ name: 'not_found', detail: 'There is nothing at this path.' })
+
+/** What a target asks for below a path, as a target; undefined where it lies elsewhere. */
+function below(mount: string, target: string): string | undefined {
+  const [origin] = /^https?:\/\/[^/?]*/i.exec(target) ?? ['']
+  const path = target.slice(origin.length)
+  if (!path.startsWith(mount)) return undefined
+  const rest = path.slice(mount.length)
+  if (rest === '' || rest[0] === '?') return `${origin}/${rest}`
+  return rest[0] === '/' ? origin + rest : undefined
 }
 
 /** What Express puts on a request below a mount path. */
@@ -59,11 +87,14 @@ class NodeRequest implements CoreRequest {
   readonly method: string
   readonly target: string
   private readonly request: IncomingMessage
+  private readonly base: unknown
 
-  constructor(request: IncomingMessage) {
+  /** @param base what stands before the target */
+  constructor(request: IncomingMessage, target: string, base: unknown) {
     this.method = request.method ?? 'GET'
-    this.target = request.url ?? '/'
+    this.target = target
     this.request = request
+    this.base = base
   }
 
   get scheme(): 'http' | 'https' {
@@ -71,8 +102,7 @@ class NodeRequest implements CoreRequest {
   }
 
   get mount(): string | undefined {
-    const { baseUrl } = this.request as Mounted
-    return typeof baseUrl === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(baseUrl) ? baseUrl : undefined
+    return isMount(this.base) ? this.base : undefined
   }
 
   header(name: string): string | undefined {

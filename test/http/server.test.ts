@@ -269,6 +269,55 @@ describe('a listener', () => {
   })
 })
 
+describe('a listener told where it is mounted', () => {
+  const served = async <T>(mount: string, use: (port: number) => Promise<T>): Promise<T> => {
+    // What Fastify does with a prefix: nothing.
+    const host = createServer(listener(ledger, { mount }))
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+    try {
+      return await use((host.address() as { port: number }).port)
+    } finally {
+      host.closeAllConnections()
+      host.close()
+    }
+  }
+
+  it('serves what lies below that path, with links that lie there too', () =>
+    served('/api/history', async (port) => {
+      const base = `http://127.0.0.1:${port}/api/history`
+      for (let again = 0; again < 2; again++) {
+        const page: any = await (await fetch(`${base}/ledgers?limit=1`)).json()
+        expect(page._links.self.href).toBe(`${base}/ledgers?cursor=&limit=1&order=asc`)
+        expect((await fetch(page._links.next.href)).status).toBe(200)
+      }
+      for (const root of ['', '/', '?x=1']) expect([root, (await fetch(base + root)).status]).toEqual([root, 200])
+      const whole = await raw(port, last('http://x.test/api/history/ledgers/2'))
+      expect([statusOf(whole), bodyOf(whole)._links.self.href]).toEqual([200, 'http://x.test/api/history/ledgers/2'])
+    }))
+
+  it('finds nothing elsewhere', () =>
+    served('/history', async (port) => {
+      for (const path of [
+        '/ledgers',
+        '/',
+        '/historyledgers',
+        '/history2/ledgers',
+        '/x/history/ledgers',
+        '/history//ledgers',
+        '/HISTORY/ledgers',
+      ]) {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+        expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 404, 'application/problem+json; charset=utf-8'])
+        await answer.text()
+      }
+    }))
+
+  it('refuses what is no path', () => {
+    for (const mount of ['', '/', 'history', '/history/', '//history', '/a?b', '/a b', '/"'])
+      expect(() => listener(ledger, { mount }), mount).toThrow(TypeError)
+  })
+})
+
 describe('a listener in an HTTP/2 server', () => {
   it('answers lists, with links to the authority that was asked, and streams', async () => {
     const host = createHttp2(listener(ledger) as never)
