@@ -7,6 +7,12 @@ import type { Block, OpenRecord } from '../../src/index.ts'
 /** `document`: the members of the service document and what the input carried. `extended`: derived members besides. */
 export type Profile = 'document' | 'extended'
 
+/** The profile to use. @throws TypeError for one that is none */
+export function checkProfile(profile: Profile = 'document'): Profile {
+  if (profile !== 'document' && profile !== 'extended') throw new TypeError(`profile must be document or extended: ${profile}`)
+  return profile
+}
+
 type Derived = Record<string, unknown>
 /** @param text the record's JSON text */
 type Derive = (members: OpenRecord, block: Block, at: number, text: string) => Derived

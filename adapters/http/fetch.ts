@@ -8,7 +8,7 @@ import type { Frames } from './stream.ts'
  * Answers requests with what the ledger holds. The target is the whole path of the request's URL: where the handler is mounted below another
  * path, strip that first and set `baseUrl`.
  * @example export default { fetch: createHandler(ledger) }
- * @throws TypeError for a baseUrl that is none; the handler itself never rejects
+ * @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds; the handler itself never rejects
  */
 export function createHandler(ledger: Ledger, options: CoreOptions = {}): (request: Request) => Promise<Response> {
   const core = createCore(ledger, options)

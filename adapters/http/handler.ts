@@ -7,9 +7,9 @@ import { after, isPromise, type Ledger, type List, type MaybePromise, type One, 
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
-import type { Profile } from './extended.ts'
+import { checkProfile, type Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
-import { limits } from './limits.ts'
+import { settle } from './limits.ts'
 import { Listing, Listings } from './listings.ts'
 import {
   type Answer,
@@ -54,7 +54,7 @@ export interface Core {
   endStreams(): void
 }
 
-/** @throws TypeError for a baseUrl that is none */
+/** @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
@@ -77,13 +77,14 @@ class HttpCore {
   private document: { readonly base: string; readonly body: Uint8Array } | undefined
 
   constructor(ledger: Ledger, options: CoreOptions) {
+    const set = settle(options)
     this.ledger = ledger
     this.baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl)
     this.trustProxy = options.trustProxy ?? false
-    this.maxTargetBytes = options.maxTargetBytes ?? limits.maxTargetBytes.default
+    this.maxTargetBytes = set.maxTargetBytes
     this.log = options.log ?? ((error, { id, method, target }) => console.error(`${id} ${method} ${target}`, error))
-    this.renderers = new Renderers(options.profile ?? 'document')
-    this.streams = new Streams(ledger, options, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
+    this.renderers = new Renderers(checkProfile(options.profile))
+    this.streams = new Streams(ledger, set, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
   }
 
   respond(request: CoreRequest): MaybePromise<CoreResponse> {

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
-import { type Limits, limits, settle } from './limits.ts'
+import { type Limits, settle } from './limits.ts'
 import { type CoreRequest, problemResponse } from './message.ts'
 import { refuse } from './refuse.ts'
 import { Turns } from './turns.ts'
@@ -43,13 +43,13 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount`
  * for its prefix). Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of
  * yours `Object.assign(server, { httpAllowHalfOpen: true })` does.
- * @throws TypeError for a baseUrl or mount that is none
+ * @throws TypeError for a baseUrl, profile or mount that is none, RangeError for a limit out of bounds
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  const { maxQueued = limits.maxQueued.default, mount } = options
+  const { mount } = options
   if (mount !== undefined && (mount === '' || !isMount(mount)))
     throw new TypeError(`mount must be a path that begins with a slash and ends in none: ${mount}`)
-  return inTurn(createCore(ledger, options), new Turns(maxQueued), mount)
+  return inTurn(createCore(ledger, options), new Turns(settle(options).maxQueued), mount)
 }
 
 /** A path to put before others: empty, or segments. */
@@ -116,7 +116,7 @@ class NodeRequest implements CoreRequest {
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
- * @throws TypeError for a baseUrl that is none, RangeError for a limit out of bounds, and what listening throws
+ * @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds, and what listening throws
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
   const { port, host = '127.0.0.1' } = options

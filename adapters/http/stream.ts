@@ -6,7 +6,6 @@
 import { type Ledger, type List, newestLedger, type RawPage, type Tail, type Taker } from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
-import { limits } from './limits.ts'
 import { type Problem, ProblemError } from './problem.ts'
 
 /** The body of an event stream. */
@@ -76,15 +75,7 @@ export class Streams {
   private readonly shared = new WeakMap<RawPage, { readonly renderer: Renderer; readonly frame: Frame }>()
 
   /** @param problem what an error after the hello is answered with */
-  constructor(
-    ledger: Ledger,
-    {
-      maxStreams = limits.maxStreams.default,
-      streamIdleMs = limits.streamIdleMs.default,
-      streamStallMs = limits.streamStallMs.default,
-    }: StreamOptions,
-    problem: (error: unknown) => Problem,
-  ) {
+  constructor(ledger: Ledger, { maxStreams, streamIdleMs, streamStallMs }: Required<StreamOptions>, problem: (error: unknown) => Problem) {
     this.ledger = ledger
     this.max = maxStreams
     this.problem = problem

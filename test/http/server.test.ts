@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
-import { createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
+import { createCore, createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
@@ -348,6 +348,13 @@ describe('options', () => {
   it('without sense are refused', async () => {
     await expect(serve(ledger, { port: 0, keepAliveMs: 1 })).rejects.toThrow(RangeError)
     await expect(serve(ledger, { port: 0, baseUrl: 'nowhere' })).rejects.toThrow(TypeError)
+    await expect(serve(ledger, { port: 0, profile: 'x' as never })).rejects.toThrow(TypeError)
     await expect(serve(ledger, { port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    for (const shell of [listener, createHandler, createCore]) {
+      for (const options of [{ maxStreams: -1 }, { maxTargetBytes: 0 }, { streamIdleMs: Number.NaN }, { streamStallMs: 1.5 }])
+        expect(() => shell(ledger, options), JSON.stringify(options)).toThrow(RangeError)
+      for (const profile of ['x', '', null, 'constructor']) expect(() => shell(ledger, { profile: profile as never })).toThrow(TypeError)
+    }
+    expect(() => listener(ledger, { maxQueued: 0 })).toThrow(RangeError)
   })
 })

@@ -322,11 +322,11 @@ describe('on the wire', () => {
   })
 
   test('a body of the fetch handler that nobody reads is cut after the stall limit', async () => {
-    const handler = createHandler(ledger, { streamStallMs: 50 })
+    const handler = createHandler(ledger, { streamStallMs: 100 })
     const { body } = await handler(new Request('http://x/ledgers', { headers: { accept: 'text/event-stream' } }))
     const reader = body!.getReader()
     await reader.read()
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await new Promise((resolve) => setTimeout(resolve, 200))
     await expect(reader.read()).rejects.toThrow('took nothing')
   })
 })
