@@ -5,7 +5,7 @@ import { catalogue, type Ledger, type Operation } from '../src/index.ts'
 declare const ledger: Ledger
 
 // Never called: that it compiles, and that each line marked so does not, is the test; `npx tsc -p .` runs it.
-export function calls(): void {
+function calls(): void {
   expectTypeOf(ledger.page(catalogue.transactions, {})).resolves.toHaveProperty('records')
   expectTypeOf(ledger.records(catalogue.paymentsOfAccount, { account: 'G' })).toExtend<AsyncIterable<Operation>>()
   void ledger.page(catalogue.operationsOfLedger, { ledger: 7 }, { limit: 1 })
