@@ -18,6 +18,16 @@ function checkBounds({ network, cacheBytes = 0, fileEvery = 1, pollMs = 1 }: Led
   if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')
 }
 
+/** Nothing where the store is empty. What another process that opens the same one writes meanwhile counts. */
+async function formatOf(store: Store, head: Uint8Array | undefined): Promise<Uint8Array | undefined> {
+  const format = await store.get(FORMAT)
+  if (format || (await store.scan(everything, { limit: 1 })).entries.length === 0) return format
+  const late = await store.get(FORMAT)
+  if (late) return late
+  if (head) throw corrupt(FORMAT, 'the format of the store is missing')
+  throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
+}
+
 /**
  * Opens a ledger over a store, creating it where the store is empty.
  * @throws BAD_REQUEST for an option out of bounds, STORE_MISUSE for what is no store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and what opening the store throws
@@ -29,15 +39,12 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
   try {
     checkBounds(options)
     const catalogue = fingerprint(logs, indexes)
-    const format = await opened.get(FORMAT)
     const head = await opened.get(HEAD)
-    if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')
+    const format = await formatOf(opened, head)
     const { network } = options
     const found = format && checkFormat(format, catalogue)
     if (network !== undefined && found !== undefined && found !== network)
       throw new FolioError('STORE_NETWORK', { found, expected: network })
-    if (!format && (await opened.scan(everything, { limit: 1 })).entries.length > 0)
-      throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
     if (!format || (network !== undefined && found === undefined))
       await opened.write([[FORMAT, encodeFormat(catalogue, network)]], { durable: true })
     const ledger = new Ledger(opened, head, options)

@@ -50,7 +50,22 @@ describe('a store is opened', () => {
     await memory(disk).write([[FORMAT, undefined]], { durable: true })
     expect((await errorOf(() => openLedger(memory(disk)))).fields).toEqual({ key: '01', reason: 'the format of the store is missing' })
     await memory(disk).write([[HEAD, undefined]], { durable: true })
-    expect((await openLedger(memory(disk))).head).toBeUndefined()
+    expect(await codeOf(() => openLedger(memory(disk)))).toBe('STORE_FORMAT')
+  })
+
+  test('that another process creates meanwhile', async () => {
+    const disk = memoryDisk()
+    const slow = memory(disk)
+    const { scan } = slow
+    Object.assign(slow, {
+      capabilities: { ...slow.capabilities, shared: true },
+      scan: async (...asked: Parameters<typeof scan>) => {
+        await (await openLedger(memory(disk), { network: 'one' })).append(closes[0]!)
+        return scan.apply(slow, asked)
+      },
+    })
+    expect((await openLedger(slow)).head?.last).toBe(5)
+    expect(await codeOf(() => openLedger(memory(disk), { network: 'other' }))).toBe('STORE_NETWORK')
   })
 })
 

@@ -41,8 +41,7 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('names that others import', () => {
   test('values', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT Region SLACK after catalogue checkScan closeSchema copy errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore writeId writeNumber"`,
-      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT after catalogue checkScan closeSchema errorTable isEmptyRange isPromise openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore"`,
+      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT Region SLACK after catalogue checkScan closeSchema copy errorTable isEmptyRange isPromise networkOf newestLedger openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore verifyStore writeId writeNumber"`,
     ))
   test('types', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
