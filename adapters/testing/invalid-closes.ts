@@ -69,7 +69,7 @@ export function richClose(sequence: number, prev_hash: string): LedgerClose {
   }
 }
 
-/** Put in place of a value, it takes the member away. */
+/** Put in place of a value, it takes the member away; from an array, so that it leaves a hole. */
 export const MISSING = Symbol('missing')
 
 /** The member at `path` (`transactions[0].hash`; '' is the whole) replaced, in a deep copy. */
@@ -122,7 +122,7 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   ['ledger.base_fee_in_stroops', whole, MISSING, -1, 1.5, '100', 2 ** 53],
   ['ledger.operation_count', whole, null, '1'],
   ['transactions', 'an array', {}, null],
-  ['transactions[1]', 'an object', null, 'text'],
+  ['transactions[1]', 'an object', MISSING, null, 'text'],
   [`${tx}.hash`, '64 hexadecimal digits', MISSING, 'a'.repeat(63), 'g'.repeat(64)],
   [`${tx}.account`, text, MISSING, '', 5],
   [`${tx}.account_sequence`, int64, MISSING, -1, 1.5, -1n, '007', '', 2 ** 53],
@@ -130,8 +130,9 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${tx}.envelope_xdr`, 'base64 text', MISSING, '*', 5],
   [`${tx}.successful`, 'true or false', 'yes', null],
   [`${tx}.participants`, 'an array', 'GBOB'],
-  [`${tx}.participants[0]`, text, '', null],
+  [`${tx}.participants[0]`, text, MISSING, '', null],
   [`${tx}.operations`, 'an array', {}],
+  [payment, 'an object', MISSING, null],
   [`${create}.type`, text, MISSING, '', 5],
   [`${create}.source_account`, text, '', null],
   [`${create}.funder`, text, MISSING, ''],
@@ -151,18 +152,21 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${trade}.price.d`, ratio, MISSING, 1.5, -1, '2'],
   [`${trade}.base_offer_id`, int64, -1, 'x'],
   [`${trade}.base_offer_id`, int64Short, '9223372036854775808', 2n ** 63n],
+  [trade, 'an object', MISSING, null],
+  [effect, 'an object', MISSING, null],
   [`${effect}.account`, text, MISSING, ''],
   [`${effect}.type_i`, whole, MISSING, -1],
   [`${effect}.weight`, whole, MISSING, 'heavy'],
   [`${options}.effects[1].amount`, decimal, MISSING, 1],
   [`${options}.effects[1].index`, 'a number from 2 on, since indexes rise', 1],
   ['offers.changed', 'an array', {}],
+  [offer, 'an object', MISSING],
   [`${offer}.id`, int64, MISSING, -1],
   [`${offer}.id`, int64Short, '9223372036854775808', 2n ** 63n],
   [`${offer}.buying.asset_issuer`, text, MISSING],
   [`${offer}.price_r`, ratio, MISSING, 1],
   [`${offer}.last_modified`, time, 'now', '2019-02-30T12:00:00Z'],
-  ['offers.removed[0]', int64, 'x', -1, null],
+  ['offers.removed[0]', int64, MISSING, 'x', -1, null],
   ['offers.removed[0]', int64Short, '9223372036854775808', 2n ** 63n],
 ]
 

@@ -42,7 +42,13 @@ export const price = Type.Union([Type.Object({ n: priceWhole, d: priceWhole }), 
 })
 export const optional = Type.Optional
 export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
-export const array = (of: TSchema): TSchema => Type.Array(of, { expected: 'an array' })
+/** Holes are looked for apart, since members are checked by what passes over them; the message of that is where the first one is. */
+export const array = (of: TSchema): TSchema =>
+  Type.Refine(
+    Type.Array(of, { expected: 'an array' }),
+    (value: unknown) => !Array.isArray(value) || !value.includes(undefined),
+    (value: unknown) => String((value as unknown[]).findIndex((member) => member === undefined)),
+  )
 
 /** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member that a schema names needs an escape in its pointer. */
 const memberPath = (pointer: string): string => {
@@ -52,10 +58,18 @@ const memberPath = (pointer: string): string => {
 }
 
 interface SchemaError {
+  readonly keyword: string
   readonly instancePath: string
   readonly schemaPath: string
   readonly message: string
   readonly params: { readonly requiredProperties?: readonly string[] }
+}
+
+/** The member that is missing, below what the error names, and where below its rule that of the member is. */
+function missingFrom({ keyword, message, params }: SchemaError): { member: string; rule: string } | undefined {
+  if (keyword === '~refine') return { member: message, rule: 'items' }
+  const member = params.requiredProperties?.[0]
+  return member === undefined ? undefined : { member, rule: `properties/${member}` }
 }
 
 /** The `expected` sentence nearest above the rule that failed. */
@@ -76,12 +90,11 @@ export function validator(schema: TSchema): (value: unknown, ledger?: () => numb
     if (compiled.Check(value)) return
     const prefix = base?.() ?? ''
     const error = (compiled.Errors(value) as SchemaError[])[0]!
-    const missing = error.params.requiredProperties?.[0]
-    const at = [memberPath(error.instancePath), missing].filter(Boolean).join('.')
+    const missing = missingFrom(error)
+    const at = memberPath(missing ? `${error.instancePath}/${missing.member}` : error.instancePath)
     const path = prefix && at && !at.startsWith('[') ? `${prefix}.${at}` : prefix + at
-    const sentence =
-      expectation(schema, missing === undefined ? error.schemaPath : `${error.schemaPath}/properties/${missing}`) ?? error.message
-    throw invalidInput(ledger?.(), path || '(the whole close)', missing === undefined ? sentence : `${sentence}; it is missing`)
+    const sentence = expectation(schema, missing ? `${error.schemaPath}/${missing.rule}` : error.schemaPath) ?? error.message
+    throw invalidInput(ledger?.(), path || '(the whole close)', missing ? `${sentence}; it is missing` : sentence)
   }
 }
 
