@@ -55,5 +55,5 @@ export function encodeEffect(input: EffectInput, place: Place): Encoded {
   checkReserved(input, place)
   checkIdentity(paging_token, token, 'paging_token', place)
   checkOf.get(input.type)?.(input, () => place.ledger, place.path)
-  return compose(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest, [place.closedAt, account])
+  return compose(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest, [place.closedAt, account], place)
 }

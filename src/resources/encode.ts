@@ -2,7 +2,7 @@
  * From validated input to stored text. The text of a record is its wire form without `_links`: derived members first, then the
  * members as given, in order. What links and indexes need beside it goes into side columns.
  */
-import { invalidInput } from '../errors.ts'
+import { FolioError, invalidInput } from '../errors.ts'
 import { stringifyJson } from '../json.ts'
 import { idText } from '../position.ts'
 import type { OpenRecord, Source } from '../query.ts'
@@ -48,10 +48,19 @@ export function checkIdentity(given: unknown, derived: string, name: string, pla
 export const checkHex = (given: unknown, derived: string, name: string, place: Place): void =>
   checkIdentity(typeof given === 'string' ? given.toLowerCase() : given, derived, name, place)
 
-/** The derived members' text, then the rest as JSON. */
-export function compose(derived: string, rest: object, sides: readonly string[]): Encoded {
-  const { json, exact } = stringifyJson(rest)
+/** The derived members' text, then the rest as JSON. @throws INVALID_INPUT for open members that JSON cannot hold */
+export function compose(derived: string, rest: object, sides: readonly string[], place: Place): Encoded {
+  const { json, exact } = jsonOf(rest, place)
   return { text: json === '{}' ? derived : `${derived},${json.slice(1, -1)}`, sides, exact }
+}
+
+function jsonOf(members: object, { ledger, path }: Place): { json: string; exact: boolean } {
+  try {
+    return stringifyJson(members)
+  } catch (error) {
+    const expected = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
+    throw new FolioError('INVALID_INPUT', { ledger, path: path(), expected }, error)
+  }
 }
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */

@@ -94,5 +94,5 @@ export function encodeLedger(input: LedgerInput, derived: Counts, place: Place):
   const head = `"id":"${hash}","paging_token":"${token}","hash":"${hash}","prev_hash":"${(previous ?? '').toLowerCase()}","sequence":${sequence},"closed_at":"${place.closedAt}"`
   const missing: Record<string, number> = {}
   for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
-  return compose(head, { ...rest, ...missing }, [])
+  return compose(head, { ...rest, ...missing }, [], place)
 }

@@ -107,12 +107,8 @@ export function encodeOffer(input: OfferInput, place: Place): Encoded & { readon
   checkAsset(input.selling, 'selling', place)
   checkAsset(input.buying, 'buying', place)
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
-  const encoded = compose(`"id":${id},"paging_token":"${id}"`, { ...rest, price_r: priceOf(price_r), last_modified: modified }, [
-    input.seller,
-    id,
-    String(place.ledger),
-    place.closedAt,
-  ])
+  const members = { ...rest, price_r: priceOf(price_r), last_modified: modified }
+  const encoded = compose(`"id":${id},"paging_token":"${id}"`, members, [input.seller, id, String(place.ledger), place.closedAt], place)
   return { ...encoded, id: BigInt(id) }
 }
 

@@ -174,7 +174,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
     head += `,"amount":${int64Text(amount as bigint, place.ledger, () => place.path('amount'))}`
     members = others
   }
-  return compose(`${head},"type_i":${code}`, members, sides)
+  return compose(`${head},"type_i":${code}`, members, sides, place)
 }
 
 /** The accounts that an input operation affects: for the transaction that holds it. */

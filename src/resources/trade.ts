@@ -143,7 +143,7 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   members['price'] = priceOf(ratio)
   const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
   const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
-  return { ...compose(head, members, sides), turned: compose(head, turnTrade(members), []).text }
+  return { ...compose(head, members, sides, place), turned: compose(head, turnTrade(members), [], place).text }
 }
 
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */

@@ -125,5 +125,5 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
   const all = distinct([account, ...(participants ?? []), ...affected])
   // `successful` is an open member: shown where given, and where false, since a failed one must say so.
   const shown = successful === undefined ? rest : { ...rest, successful }
-  return compose(head, shown, [account, extraText(all, [account]), hash])
+  return compose(head, shown, [account, extraText(all, [account]), hash], place)
 }

@@ -21,9 +21,9 @@ const keysOf = (keys: Iterable<readonly unknown[]>): unknown[] => [...keys]
 
 describe('parts', () => {
   test('derived members come first, and alone where there are no others', () => {
-    expect(compose('"a":1', {}, ['s'])).toEqual({ text: '"a":1', sides: ['s'], exact: false })
-    expect(compose('"a":1', { b: 'x', c: [2] }, [])).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: [], exact: false })
-    expect(compose('"a":1', { b: new Digits('1.50') }, [])).toEqual({ text: '"a":1,"b":1.50', sides: [], exact: true })
+    expect(compose('"a":1', {}, ['s'], place)).toEqual({ text: '"a":1', sides: ['s'], exact: false })
+    expect(compose('"a":1', { b: 'x', c: [2] }, [], place)).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: [], exact: false })
+    expect(compose('"a":1', { b: new Digits('1.50') }, [], place)).toEqual({ text: '"a":1,"b":1.50', sides: [], exact: true })
   })
 
   test.each([

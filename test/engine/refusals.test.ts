@@ -32,6 +32,42 @@ describe('a close with one wrong member is refused, named by its path, and chang
   })
 })
 
+describe('an open member that JSON cannot hold is refused, named by its record', () => {
+  const itself: Record<string, unknown> = {}
+  itself['again'] = itself
+  let deep: object = {}
+  for (let depth = 0; depth < 20_000; depth++) deep = { deep }
+  const throws = {
+    toJSON() {
+      throw new Error('no')
+    },
+  }
+  const places = [
+    'ledger',
+    'transactions[0]',
+    'transactions[0].operations[0]',
+    'transactions[0].operations[2].trades[1]',
+    'offers.changed[0]',
+  ]
+  test.each([
+    ['in itself', itself],
+    ['deep', deep],
+    ['throwing', throws],
+  ])('%s', async (_, memo) => {
+    for (const path of places) {
+      const ledger = await ledgerOf([])
+      const close = structuredClone(first)
+      let record: any = close
+      for (const step of path.split(/[.[\]]+/).filter(Boolean)) record = record[step]
+      record.memo = memo
+      const error = await errorOf(() => ledger.append(close))
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST, path } })
+      expect(error.cause).toBeInstanceOf(Error)
+      expect(ledger.head).toBeUndefined()
+    }
+  })
+})
+
 describe('a close whose members are each fine, but not together', () => {
   const [one, failed] = next.transactions!
   const refusal = async (transactions: object[]) =>
