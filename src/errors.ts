@@ -112,6 +112,12 @@ export class FolioError extends Error {
 /** A parameter is at fault: `field` is its name on the wire, `reason` says what it must be. */
 export const badRequest = (field: string, reason: string): FolioError => new FolioError('BAD_REQUEST', { field, reason })
 
+/** Options, values and the like, where they are given: not null, and nothing else that is no object. @throws BAD_REQUEST */
+export function checkObject<T extends object>(given: T, field: string): T {
+  if (typeof given !== 'object' || given === null) throw badRequest(field, 'an object, or nothing')
+  return given
+}
+
 /** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
 export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
   new FolioError('INVALID_INPUT', { ledger, path, expected })

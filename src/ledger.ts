@@ -5,8 +5,8 @@ import { checkRange, type LedgerRange, readDigests, readLine } from './audit/ran
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
-import { badRequest, FolioError } from './errors.ts'
-import type { LedgerClose } from './ingest/close.ts'
+import { badRequest, checkObject, FolioError } from './errors.ts'
+import { checkIterable, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
@@ -18,14 +18,14 @@ import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
 import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
-import { checkOptions, headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
+import { headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
-import { checkValues, resolveOne } from './scan/resolve.ts'
+import { checkQuery, checkValues, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
-import { type Stream, type TailOptions, TailStream } from './stream/stream.ts'
+import { checkTail, type Stream, type TailOptions, TailStream } from './stream/stream.ts'
 import { Tail } from './stream/tail.ts'
 import { Walk } from './stream/walk.ts'
 
@@ -108,7 +108,7 @@ export class Ledger {
    * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll([prepareClose(close)], options)
+    const { results, refused } = await this.appendAll([prepareClose(close)], checkObject(options, 'options'))
     if (refused) throw refused
     return results[0]!
   }
@@ -124,7 +124,7 @@ export class Ledger {
    * @throws as {@link append}
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { batch = 1, onBatch } = options
+    const { batch = 1, onBatch } = checkObject(options, 'options')
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
     const write = async (group: readonly Prepared[], handed: () => void): Promise<void> => {
@@ -147,7 +147,7 @@ export class Ledger {
       })
     }
     try {
-      for await (const close of closes) if (group.push(prepareClose(close)) >= batch) await flush()
+      for await (const close of checkIterable(closes)) if (group.push(prepareClose(close)) >= batch) await flush()
     } finally {
       // A source that broke must not cost the good ledgers read before.
       await flush()
@@ -241,13 +241,13 @@ export class Ledger {
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
-    const checked = checkValues(query, values as never)
+    const checked = checkValues(query, 'list', values as never)
     return this.ask((reader) => readPage(reader, query, checked, options), query.of)
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
   readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
-    const checked = checkValues(query, values as never)
+    const checked = checkValues(query, 'one', values as never)
     return this.ask((reader) => resolveOne(reader, query, checked), query.of)
   }
 
@@ -272,13 +272,13 @@ export class Ledger {
 
   /** Reads a page and says what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
-    const checked = checkValues(query, values as never)
+    const checked = checkValues(query, 'list', values as never)
     return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
   }
 
   /** The pages of a listing to its end, as {@link read} gives them, but none that is empty. */
   private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
-    const limit = options.limit ?? MAX_LIMIT
+    const { limit = MAX_LIMIT } = checkObject(options, 'options')
     let { cursor } = options
     for (;;) {
       const page = await this.read(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
@@ -328,9 +328,9 @@ export class Ledger {
   }
 
   /** As {@link tail}, without promises, for adapters with many readers: whoever pulls is called back, all who wait at one place in one loop. */
-  subscribe<R, V>(query: List<R, V, true>, values: V, { cursor = '', signal }: TailOptions = {}): Tail {
-    const checked = checkValues(query, values as never)
-    checkOptions({ cursor }, query.of)
+  subscribe<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Tail {
+    const checked = checkValues(query, 'list', values as never)
+    const { cursor, signal } = checkTail(query, options)
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
     // A copy: whoever follows the same is found by what the values are now.
@@ -339,6 +339,7 @@ export class Ledger {
 
   /** The paging token that `now` stands for in a listing. */
   now(query: List<any>): MaybePromise<string> {
+    checkQuery(query, 'list')
     return this.ask((reader) => headToken(reader, query.of))
   }
 

@@ -1,5 +1,5 @@
 /** Opening: what lies in the store is checked before anything is read from it. */
-import { badRequest, FolioError } from './errors.ts'
+import { badRequest, checkObject, FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
 import { FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
@@ -11,8 +11,10 @@ import type { KeyRange, MaybePromise, Store } from './store.ts'
 const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
 
 /** @throws BAD_REQUEST */
-function checkBounds({ network, cacheBytes = 0, fileEvery = 1, pollMs = 1 }: LedgerOptions): void {
-  if (network === '') throw badRequest('network', 'the name of the network, or nothing')
+function checkBounds(options: LedgerOptions): void {
+  const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkObject(options, 'options')
+  if (network !== undefined && (typeof network !== 'string' || network === ''))
+    throw badRequest('network', 'the name of the network, or nothing')
   if (!(cacheBytes >= 0)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')
   if (!(fileEvery >= 1)) throw badRequest('fileEvery', 'a number of records, 1 or more')
   if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')

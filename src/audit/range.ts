@@ -1,5 +1,5 @@
 /** Ranges of ledgers: read back as lines, and compared by their digests. */
-import { badRequest, FolioError } from '../errors.ts'
+import { badRequest, checkObject, FolioError } from '../errors.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
@@ -15,6 +15,7 @@ export interface LedgerRange {
 
 /** @throws BAD_REQUEST for what is no ledger, or newer than the newest; GONE_BEFORE_HISTORY */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
+  checkObject(range, 'range')
   const from = params.ledger.check(range.from ?? oldest, 'from')
   const to = params.ledger.check(range.to ?? last, 'to')
   if (to > last) throw badRequest('to', `at most ${last}, the newest ledger`)

@@ -1,5 +1,5 @@
 /** One ledger close: the input of the write side (NDJSON: one close a line), its schema, and its place in the chain. */
-import { FolioError } from '../errors.ts'
+import { badRequest, FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'
 import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
@@ -36,6 +36,13 @@ const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.se
 /** @throws INVALID_INPUT naming the first member that is missing or wrong */
 export function checkClose(close: unknown): asserts close is LedgerClose {
   validate(close, () => sequenceOf(close))
+}
+
+/** @throws BAD_REQUEST for what is no source of closes, such as a single one */
+export function checkIterable<T extends AsyncIterable<LedgerClose> | Iterable<LedgerClose>>(closes: T): T {
+  const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
+  if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) === 'function') return closes
+  throw badRequest('closes', 'ledger closes that can be iterated over; append takes a single one')
 }
 
 /**

@@ -47,7 +47,7 @@ export const array = (of: TSchema): TSchema =>
   Type.Refine(
     Type.Array(of, { expected: 'an array' }),
     (value: unknown) => !Array.isArray(value) || !value.includes(undefined),
-    (value: unknown) => String((value as unknown[]).findIndex((member) => member === undefined)),
+    (value: unknown) => String([...(value as unknown[])].indexOf(undefined)),
   )
 
 /** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member that a schema names needs an escape in its pointer. */

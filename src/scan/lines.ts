@@ -19,12 +19,12 @@ export interface Lines {
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
 /** The lines of pages, as they come. */
-export async function* linesOf(pages: AsyncIterable<RawPage>, { reuse = false }: LinesOptions): AsyncGenerator<Lines, void, undefined> {
+export async function* linesOf(pages: AsyncIterable<RawPage>, options: LinesOptions): AsyncGenerator<Lines, void, undefined> {
   let room = Region.room(0)
   for await (const { records, next } of pages) {
     let length = 0
     for (const { block, at } of records) length += block.textBytes(at) + 3
-    if (!reuse || room.bytes.length < length) room = Region.room(length)
+    if (!options.reuse || room.bytes.length < length) room = Region.room(length)
     const { bytes } = room
     let to = 0
     for (const { block, at } of records) {

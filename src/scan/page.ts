@@ -2,7 +2,7 @@
  * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
  * records are decoded or wire text is sliced.
  */
-import { badRequest, FolioError } from '../errors.ts'
+import { badRequest, checkObject, FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
@@ -49,7 +49,8 @@ interface Asked {
 }
 
 /** @throws BAD_REQUEST */
-export function checkOptions({ cursor = '', order = 'asc', limit = DEFAULT_LIMIT }: PageOptions, resource: Resource<any>): Asked {
+export function checkOptions(options: PageOptions, resource: Resource<any>): Asked {
+  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = checkObject(options, 'options')
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
   const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
   return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }

@@ -1,14 +1,14 @@
 /**
  * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
  */
-import { FolioError } from '../errors.ts'
+import { badRequest, checkObject, FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { SEAL_BYTES } from '../layout/seal.ts'
 import { takeApart } from '../layout/text.ts'
 import { params, pathNames } from '../params.ts'
 import { splitId, TRANSACTION_STEP } from '../position.ts'
-import type { Facing, List, One } from '../query.ts'
+import type { Facing, List, One, Query } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
 import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
@@ -16,8 +16,17 @@ import type { Reader } from './reader.ts'
 
 export type Values = { readonly [name: string]: any }
 
-/** The path values, checked. @throws BAD_REQUEST for values that text could not have given */
-export function checkValues(query: One<any> | List<any>, values: Values): Values {
+const queryOf = { one: 'a row of the catalogue that gives one record', list: 'a row of the catalogue that gives a list' }
+
+/** @throws BAD_REQUEST for what is no query of this kind */
+export function checkQuery(query: Query, kind: Query['kind']): void {
+  if (query?.kind !== kind) throw badRequest('query', queryOf[kind])
+}
+
+/** The path values, checked. @throws BAD_REQUEST for what is no query of this kind, and for values that text could not have given */
+export function checkValues(query: Query, kind: Query['kind'], values: Values = {}): Values {
+  checkQuery(query, kind)
+  checkObject(values, 'values')
   const names = pathNames(query.path)
   if (names.length === 0) return values
   const checked: Record<string, unknown> = { ...values }

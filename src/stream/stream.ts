@@ -1,5 +1,7 @@
 /** Streams: a tail as an async iterator, of pages or of what is in them. */
-import type { RawPage } from '../scan/page.ts'
+import { badRequest, checkObject } from '../errors.ts'
+import type { List } from '../query.ts'
+import { checkOptions, type RawPage } from '../scan/page.ts'
 import type { Tail, Taker } from './tail.ts'
 
 export interface TailOptions {
@@ -7,6 +9,15 @@ export interface TailOptions {
   readonly cursor?: string
   /** Ends the stream, quietly, when it aborts. */
   readonly signal?: AbortSignal
+}
+
+/** @throws BAD_REQUEST for a list that never grows, and options that are none */
+export function checkTail(query: List<any>, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
+  if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
+  const { cursor = '', signal } = checkObject(options, 'options')
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') throw badRequest('signal', 'an AbortSignal')
+  checkOptions({ cursor }, query.of)
+  return { cursor, signal }
 }
 
 /** An async iterator of pages or records that also ends by `return()`, by its signal, and with `await using`. */

@@ -1,10 +1,11 @@
-/** What an engineer gets wrong first: what is no store, options out of bounds, the database of another application. */
+/** What an engineer gets wrong first: what is no store, options out of bounds, calls from JavaScript, the database of another application. */
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { openLedger, type Store } from '../../src/index.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { catalogue, openLedger, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from './support.ts'
 
 test.each([['./data'], [undefined], [{}]])('%o is no store', async (what) => {
@@ -14,7 +15,9 @@ test.each([['./data'], [undefined], [{}]])('%o is no store', async (what) => {
 })
 
 test.each([
+  ['options', null as never],
   ['network', { network: '' }],
+  ['network', { network: 7 as never }],
   ['cacheBytes', { cacheBytes: -1 }],
   ['cacheBytes', { cacheBytes: '1g' as never }],
   ['fileEvery', { fileEvery: 0 }],
@@ -26,6 +29,59 @@ test.each([
   const store: Store = { ...memory(), close: () => void closed++ }
   expect(await codeOf(() => openLedger(store, options))).toBe(`BAD_REQUEST ${field}`)
   expect(closed).toBe(1)
+})
+
+describe('a call that no compiler has looked at', () => {
+  const sequence = 7
+  const ledger = openLedger(memory()).then(async (made) => {
+    await made.append(richClose(sequence, ''))
+    return made as any
+  })
+  const { transactions, transactionsOfAccount, transactionsOfLedger, trades } = catalogue
+  const lists = ['read', 'page', 'explain', 'pages', 'records', 'ndjson', 'stream', 'streamPages', 'tail', 'subscribe']
+  const ones = ['readOne', 'get']
+  const listens = (method: string): boolean => lists.indexOf(method) >= lists.indexOf('stream')
+  /** Calls, and pulls once where that is how an answer is had. */
+  const ask = async (method: string, ...args: unknown[]): Promise<any> => {
+    const answer = await (await ledger)[method](...args)
+    return typeof answer?.next === 'function' ? (await answer.next()).value : answer
+  }
+  const refused = (method: string, ...args: unknown[]): Promise<string> => codeOf(() => ask(method, ...args))
+
+  test.each([...lists, 'now', ...ones])('%s without a query, or with one of another kind', async (method) => {
+    for (const query of [undefined, null, 'transactions', {}, '/transactions', ones.includes(method) ? transactions : catalogue.ledger])
+      expect(await refused(method, query, { ledger: sequence })).toBe('BAD_REQUEST query')
+  })
+
+  test.each(lists)('%s with values and options that are none', async (method) => {
+    for (const none of [null, 7, 'now']) {
+      expect(await refused(method, transactions, none)).toBe('BAD_REQUEST values')
+      expect(await refused(method, transactions, {}, none)).toBe('BAD_REQUEST options')
+    }
+    for (const values of [undefined, {}]) expect(await refused(method, transactionsOfAccount, values)).toBe('BAD_REQUEST account')
+  })
+
+  test.each(ones)('%s with values that are none', async (method) => {
+    for (const none of [null, 7]) expect(await refused(method, catalogue.ledger, none)).toBe('BAD_REQUEST values')
+    for (const values of [undefined, {}]) expect(await refused(method, catalogue.ledger, values)).toBe('BAD_REQUEST ledger')
+  })
+
+  test.each(lists.filter((method) => method !== 'subscribe'))('%s of what needs no values, without any', async (method) => {
+    for (const query of [transactions, trades]) expect(await ask(method, query)).toBeDefined()
+  })
+
+  test.each(lists.filter(listens))('%s of a list that never grows, or until a signal that is none', async (method) => {
+    expect(await refused(method, transactionsOfLedger, { ledger: sequence })).toBe('BAD_REQUEST query')
+    for (const signal of [null, 7, {}]) expect(await refused(method, transactions, {}, { signal })).toBe('BAD_REQUEST signal')
+  })
+
+  test('ranges, closes and options of writes that are none', async () => {
+    for (const method of ['lines', 'closes', 'digest']) expect(await refused(method, null)).toBe('BAD_REQUEST range')
+    for (const closes of [undefined, null, 7, richClose(8, '')]) expect(await refused('ingest', closes)).toBe('BAD_REQUEST closes')
+    expect(await refused('ingest', [], null)).toBe('BAD_REQUEST options')
+    expect(await refused('append', richClose(sequence, ''), null)).toBe('BAD_REQUEST options')
+    expect(await refused('verify', null)).toBe('BAD_REQUEST options')
+  })
 })
 
 test('a batch of no ledgers is refused before anything is read of the source', async () => {
