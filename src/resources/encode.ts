@@ -77,7 +77,7 @@ export function utc(time: string, ledger: number, path: () => string): string {
 
 /** `{ N, D }` is stored as `{ n, d }`. */
 export const priceOf = (price: OpenRecord): OpenRecord => {
-  if (price['N'] === undefined) return price
+  if (price['n'] !== undefined) return price
   const { N: n, D: d, ...rest } = price
   return { n, d, ...rest }
 }

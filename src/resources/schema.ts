@@ -37,9 +37,11 @@ export const assetType = Type.Union([Type.Literal('native'), Type.Literal('credi
   expected: 'native, credit_alphanum4 or credit_alphanum12',
 })
 const priceWhole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-export const price = Type.Union([Type.Object({ n: priceWhole, d: priceWhole }), Type.Object({ N: priceWhole, D: priceWhole })], {
-  expected: 'a ratio of whole numbers { n, d }',
-})
+const absent = Type.Optional(Type.Never())
+export const price = Type.Union(
+  [Type.Object({ n: priceWhole, d: priceWhole }), Type.Object({ N: priceWhole, D: priceWhole, n: absent, d: absent })],
+  { expected: 'a ratio of whole numbers { n, d }' },
+)
 export const optional = Type.Optional
 export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
 /** Holes are looked for apart, since members are checked by what passes over them; the message of that is where the first one is. */

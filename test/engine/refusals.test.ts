@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { type Flaw, flaws, MISSING, richClose, spoiled } from '../../adapters/testing/invalid-closes.ts'
-import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { errorOf, ledgerOf } from './support.ts'
 
 const FIRST = 2_097_152
@@ -30,6 +30,17 @@ describe('a close with one wrong member is refused, named by its path, and chang
     expect(ledger.head?.last).toBe(FIRST)
     expect(await dump(store)).toBe(before)
   })
+})
+
+test('a price that is spelled both ways is taken as n and d, which must be whole numbers then', async () => {
+  const appended = async (price: object) => {
+    const ledger = await ledgerOf([])
+    await ledger.append(spoiled(first, 'transactions[0].operations[2].trades[0].price', price) as LedgerClose)
+    return (await ledger.page(catalogue.trades, {}, { limit: 1 })).records[0]!.price
+  }
+  expect(await appended({ n: 5, d: 2, N: 'x' })).toEqual({ n: 5, d: 2, N: 'x' })
+  const error = await errorOf(() => appended({ n: 'x', d: 2, N: 5, D: 2 }))
+  expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[2].trades[0].price.n' } })
 })
 
 describe('an open member that JSON cannot hold is refused, named by its record', () => {
