@@ -71,7 +71,7 @@ const trade = fc
     ...more,
   }))
 
-const balance = fc.constantFrom<unknown>(0, 10.5, new Digits('1.50'), new Digits('0.0000001'))
+const balance = fc.constantFrom<unknown>(0, 10.5, new Digits('1.50'), new Digits('0.0000001'), 2n ** 53n + 1n)
 const assetCode = fc.constantFrom({ code: 'USD' }, { code: 'XLM', issuer: 'x' })
 const operationKind = fc.oneof(
   members({ type: fc.constant('create_account'), account, funder: account, starting_balance: balance }),

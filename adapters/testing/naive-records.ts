@@ -85,7 +85,7 @@ const utc = (time: string): string => {
   return new Date(time).toISOString().replace(/\.\d+Z$/, `${fraction}Z`)
 }
 
-const ratio = (price: Members): Members => ('N' in price ? { n: price['N'], d: price['D'] } : price)
+const ratio = (price: Members): Members => (price['n'] === undefined ? { n: price['N'], d: price['D'] } : price)
 const names = (values: unknown[]): string[] => [
   ...new Set(values.filter((value): value is string => typeof value === 'string' && value !== '')),
 ]
@@ -169,7 +169,11 @@ function ledgerEntry({ ledger, transactions = [] }: LedgerClose, closed: string,
 
 function operationEntry(operation: Members, id: bigint, common: Common): Entry {
   const derived: Members = { id, paging_token: String(id), type_i: operation['type_i'] ?? operationTypes[operation['type']] }
-  if (paymentTypes.includes(operation['type']) && operation['amount'] !== undefined) derived['amount'] = BigInt(operation['amount'])
+  if (paymentTypes.includes(operation['type'])) {
+    if (operation['amount'] !== undefined) derived['amount'] = BigInt(operation['amount'])
+    for (const name of ['amount_f', 'starting_balance'])
+      if (typeof plain(operation[name]) === 'bigint') derived[name] = Number(operation[name])
+  }
   return { ...common, kind: 'operation', record: shown(operation, derived, inputOnly), token: String(id), id }
 }
 

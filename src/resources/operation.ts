@@ -27,7 +27,7 @@ export interface Operation {
   readonly [member: string]: unknown
 }
 
-/** A payment: `amount` in stroops, `amount_f` in whole units. */
+/** A payment: `amount` in stroops, exact; `amount_f` in whole units, rounded as numbers are. */
 export interface Payment extends Operation {
   readonly type: 'payment'
   readonly sender: string
@@ -75,6 +75,9 @@ export const operationTypes: Readonly<Record<string, number>> = {
 /** The types that payment listings show. */
 export const paymentTypes: ReadonlySet<string> = new Set(['create_account', 'payment', 'path_payment', 'account_merge'])
 
+/** Members of payments that are numbers even where those are rounded: what is written has their digits. */
+const numbers = ['amount_f', 'starting_balance'] as const
+
 /** Members that name an account which the operation affects. */
 const accountMembers = ['account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor'] as const
 
@@ -116,7 +119,9 @@ export const operations: Resource<Operation> = {
   decode(members: any, source) {
     // What was parsed may be rounded.
     if (typeof members.id !== 'bigint') members.id = source.id
-    if (paymentTypes.has(members.type) && members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
+    if (!paymentTypes.has(members.type)) return members
+    if (members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
+    for (const name of numbers) if (typeof members[name] === 'bigint') members[name] = Number(members[name])
     return members
   },
 }
