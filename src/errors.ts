@@ -20,7 +20,11 @@ export const errorTable = {
     status: 400,
     sentence: 'An id does not fit its bits: ledger 31, transaction 20, operation 12. Nothing of that ledger was stored.',
   },
-  LEDGER_GAP: { status: 409, sentence: 'The ledger does not follow the newest one held. Append the ledgers between first.' },
+  LEDGER_GAP: {
+    status: 409,
+    sentence:
+      'The ledger does not follow the newest one held. Append the ledgers between first. Nothing goes below the oldest one held: to have earlier ledgers, ingest from there into a new store.',
+  },
   LEDGER_FORK: {
     status: 409,
     sentence: 'Another ledger is held under this sequence. If the held history is the wrong one, roll back below it and append again.',

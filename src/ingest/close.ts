@@ -57,7 +57,7 @@ export function follows(head: Head, ledger: LedgerInput, held: string | undefine
   if (sequence <= head.last) {
     if (held === hash) return false
     if (held === undefined)
-      throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, reason: 'it lies below the oldest ledger held' })
+      throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, oldest: head.oldest })
     throw new FolioError('LEDGER_FORK', { sequence, held, given: hash })
   }
   if (sequence !== head.last + 1) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1 })

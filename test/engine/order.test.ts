@@ -72,7 +72,11 @@ describe('one ledger after another', () => {
 
   test('a ledger below the oldest one held is refused', async () => {
     const ledger = await ledgerOf(closes.slice(2))
-    expect(await errorOf(() => ledger.append(closes[1]!))).toMatchObject({ code: 'LEDGER_GAP', fields: { sequence: 11 } })
+    expect(await errorOf(() => ledger.append(closes[1]!))).toMatchObject({
+      code: 'LEDGER_GAP',
+      fields: { sequence: 11, expected: 16, oldest: 12 },
+      message: expect.stringContaining('into a new store'),
+    })
   })
 })
 
