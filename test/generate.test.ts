@@ -299,5 +299,7 @@ describe('the XDR members', () => {
 })
 
 it('an option without sense is named', () => {
-  expect(() => [...generate({ ledgers: 1, seed: 1, accounts: 3 })]).toThrow(/accounts must be 16 to/)
+  const refused = (field: string, reason: string): unknown => expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } })
+  expect(() => [...generate({ ledgers: 1, seed: 1, accounts: 3 })]).toThrow(refused('accounts', 'a number from 16 to 16777216'))
+  expect(() => [...generate({ seed: 1 } as never)]).toThrow(refused('ledgers', 'a number from 0 to 2147483646'))
 })

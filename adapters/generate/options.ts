@@ -1,7 +1,7 @@
 /**
  * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
  */
-import type { OfferAsset, TradeInput } from '../../src/index.ts'
+import { FolioError, type OfferAsset, type TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
   /** How many ledgers to close. */
@@ -48,17 +48,19 @@ export const DEFAULTS = {
 
 export type Settings = Required<GenerateOptions>
 
-/** The options with their defaults; a RangeError names one that makes no sense. */
+/** The options with their defaults. @throws BAD_REQUEST naming one that makes no sense */
 export function settle(options: GenerateOptions): Settings {
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as GenerateOptions) }
   const within = (
-    name: 'firstLedger' | 'accounts' | 'assets' | 'operationsPerTransaction' | 'failedShare',
+    name: 'ledgers' | 'firstLedger' | 'accounts' | 'assets' | 'operationsPerTransaction' | 'failedShare',
     least: number,
     most: number,
   ) => {
-    if (!(settings[name] >= least && settings[name] <= most)) throw new RangeError(`${name} must be ${least} to ${most}`)
+    if (!(settings[name] >= least && settings[name] <= most))
+      throw new FolioError('BAD_REQUEST', { field: name, reason: `a number from ${least} to ${most}` })
   }
+  within('ledgers', 0, 2 ** 31 - 2)
   within('firstLedger', 1, 2 ** 31 - 1 - settings.ledgers)
   within('accounts', 16, 2 ** 24)
   within('assets', 1, 1_000)

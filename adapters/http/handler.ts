@@ -54,7 +54,7 @@ export interface Core {
   endStreams(): void
 }
 
-/** @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds */
+/** @throws BAD_REQUEST for an option that is none, or out of bounds */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })

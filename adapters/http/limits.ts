@@ -2,6 +2,7 @@
  * The limits of a service, one row each: what it is by default, what may be set, and what happens beyond it.
  * **Invariant:** every wait of a server has an end, and everything that a client can make it hold has a bound.
  */
+import { FolioError } from '../../src/index.ts'
 
 interface Limit {
   readonly default: number
@@ -46,13 +47,13 @@ export type LimitName = keyof typeof limits
 /** Limits other than the default ones. The names say the unit: `Ms` milliseconds, `Bytes` bytes, else a count. */
 export type Limits = { readonly [N in LimitName]?: number }
 
-/** All limits, set or default. @throws RangeError naming one that is no whole number within its bounds */
+/** All limits, set or default. @throws BAD_REQUEST naming one that is no whole number within its bounds */
 export function settle(set: Limits): Readonly<Record<LimitName, number>> {
   const settled: Partial<Record<LimitName, number>> = {}
   for (const [name, { default: fallback, least, most }] of Object.entries(limits) as [LimitName, Limit][]) {
     const value = set[name] ?? fallback
     if (!Number.isSafeInteger(value) || value < least || value > most)
-      throw new RangeError(`${name} must be a whole number from ${least} to ${most}`)
+      throw new FolioError('BAD_REQUEST', { field: name, reason: `a whole number from ${least} to ${most}` })
     settled[name] = value
   }
   return settled as Record<LimitName, number>

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Ledger } from '../../src/index.ts'
+import { FolioError, type Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
 import { type Limits, settle } from './limits.ts'
 import { type CoreRequest, problemResponse } from './message.ts'
@@ -43,12 +43,12 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount`
  * for its prefix). Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of
  * yours `Object.assign(server, { httpAllowHalfOpen: true })` does.
- * @throws TypeError for a baseUrl, profile or mount that is none, RangeError for a limit out of bounds
+ * @throws BAD_REQUEST for an option that is none, or out of bounds
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
   const { mount } = options
   if (mount !== undefined && (mount === '' || !isMount(mount)))
-    throw new TypeError(`mount must be a path that begins with a slash and ends in none: ${mount}`)
+    throw new FolioError('BAD_REQUEST', { field: 'mount', reason: 'a path that begins with a slash and ends in none' })
   return inTurn(createCore(ledger, options), new Turns(settle(options).maxQueued), mount)
 }
 
@@ -116,10 +116,12 @@ class NodeRequest implements CoreRequest {
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
- * @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds, and what listening throws
+ * @throws BAD_REQUEST for an option that is none, or out of bounds; what Node says where it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
   const { port, host = '127.0.0.1' } = options
+  // Node listens on a port of its choice where none is given.
+  if (!Number.isInteger(port)) throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number; 0 picks a free one' })
   const set = settle(options)
   const core = createCore(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued)

@@ -56,8 +56,7 @@ export function follows(head: Head, ledger: LedgerInput, held: string | undefine
   const hash = ledger.hash.toLowerCase()
   if (sequence <= head.last) {
     if (held === hash) return false
-    if (held === undefined)
-      throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, oldest: head.oldest })
+    if (held === undefined) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, oldest: head.oldest })
     throw new FolioError('LEDGER_FORK', { sequence, held, given: hash })
   }
   if (sequence !== head.last + 1) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1 })

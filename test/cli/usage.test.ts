@@ -48,7 +48,10 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['copy', '--from', 'x', '--to', 'memory:'], /argument 'memory:' is invalid. memory keeps nothing when the command ends/],
   [['copy', '--from', 'memory:x', '--to', 'y'], /argument 'memory:x' is invalid/],
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
-  [['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'], /^folio: firstLedger must be 1 to 147483647/],
+  [
+    ['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'],
+    /^folio: firstLedger must be a number from 1 to 147483647/,
+  ],
   [['get', '/a', '/b', '--data', 'x'], /^folio: too many arguments/],
   [['check', 'example.org'], /It must be like https:\/\/example.org\/path/],
   [['check', 'http://localhost', '--window', '2'], /It must be a whole number from 3/],

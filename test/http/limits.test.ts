@@ -6,6 +6,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { type HttpServer, limits, type ServeOptions, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { badOption } from './support.ts'
 
 let ledger: Ledger
 beforeAll(async () => {
@@ -90,7 +91,7 @@ describe('a limit', () => {
 
   it('that makes no sense is refused', async () => {
     for (const options of [{ maxStreams: -1 }, { headersMs: Number.NaN }, { keepAliveMs: 1 }, { maxQueued: 1.5 }])
-      await expect(serve(ledger, { port: 0, ...options })).rejects.toThrow(RangeError)
+      await expect(serve(ledger, { port: 0, ...options })).rejects.toThrow(badOption(Object.keys(options)[0]!))
   })
 })
 

@@ -4,7 +4,7 @@ import { problems } from '../../adapters/http/index.ts'
 import { negotiate } from '../../adapters/http/negotiate.ts'
 import { problemOf } from '../../adapters/http/problem.ts'
 import { type ErrorCode, errorTable, FolioError, type Ledger } from '../../src/index.ts'
-import { type Ask, asker, hashOf, idOf, smallLedger, tokensOf } from './support.ts'
+import { type Ask, asker, badOption, hashOf, idOf, smallLedger, tokensOf } from './support.ts'
 
 let ledger: Ledger
 let ask: Ask
@@ -252,7 +252,7 @@ describe('the Host header', () => {
     expect((await configured('/ledgers/1', { host: '"' })).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
     expect((await ask('/health', { host: '' })).status).toBe(200)
     for (const baseUrl of ['api.example.com', '/v1', 'ftp://x', 'https://x/?a', 'https://u:p@x'])
-      expect(() => asker(ledger, { baseUrl })).toThrow(TypeError)
+      expect(() => asker(ledger, { baseUrl })).toThrow(badOption('baseUrl'))
   })
 
   it('yields to what a trusted proxy says, and only to that', async () => {

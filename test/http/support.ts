@@ -1,9 +1,14 @@
 /**
  * A network of three ledgers, written by hand, and how the tests ask about it.
  */
+import { expect } from 'vitest'
 import { type CoreOptions, type CoreRequest, type CoreResponse, createCore } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+
+/** What refuses an option. */
+export const badOption = (field: string): unknown =>
+  expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
 
 export const hashOf = (digit: string): string => digit.repeat(64)
 export const BASE = 'http://folio.test'

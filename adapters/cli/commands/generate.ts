@@ -1,5 +1,6 @@
 /** `folio generate`: a made-up network as NDJSON. */
 import type { Command } from 'commander'
+import { FolioError } from '../../../src/index.ts'
 import { type GenerateOptions, generateLines } from '../../generate/index.ts'
 import { exitOf, exits, UsageError } from '../exit.ts'
 import { type Io, pour } from '../io.ts'
@@ -32,7 +33,7 @@ async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
   } catch (error) {
     // A reader that has seen enough, as head has, is no failure.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return exits.ok
-    if (error instanceof RangeError) throw new UsageError(error.message)
+    if (error instanceof FolioError) throw new UsageError(`${error.fields['field']} must be ${error.fields['reason']}`)
     throw error
   }
 }
