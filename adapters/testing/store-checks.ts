@@ -9,7 +9,8 @@ import type { Law } from '../check/index.ts'
 import { forAll } from './property.ts'
 import { everything, filled, following, Model, numbered, order } from './store-model.ts'
 
-export type MakeLaw = (name: string, check: (store: Store) => Promise<void>, skip?: string) => Law
+/** `own` is the store that the subject gave, by which it knows what to open again. */
+export type MakeLaw = (name: string, check: (store: Store, own: Store) => Promise<void>, skip?: string) => Law
 
 /** Runs a property over a store that is emptied before each case. */
 export const property = <T>(store: Store, arbitrary: fc.Arbitrary<T>, check: (value: T) => Promise<void>): Promise<void> =>

@@ -9,6 +9,7 @@
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
 import { type Declined, decline, type Law } from '../check/index.ts'
+import { checked } from './store-answers.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
 import { besideLaws, closeLaws, leakLaw, reopenLaw } from './store-life.ts'
@@ -43,8 +44,9 @@ export function storeConformance(subject: StoreSubject): Law[] {
   const law: MakeLaw = (name, check, skip) => {
     const run = async (): Promise<void> => {
       const store = await subject.open()
+      const seen = checked(store)
       try {
-        await check(store)
+        await check(seen, store)
       } finally {
         await store.close()
       }
@@ -56,8 +58,8 @@ export function storeConformance(subject: StoreSubject): Law[] {
       for (const [name, value] of Object.entries(subject.capabilities ?? {}))
         same(store.capabilities[name as keyof Capabilities], value, `capability ${name}`)
       const answers = [store.get(bytes(1)), store.getMany([bytes(1)])]
-      if (store.capabilities.sync) same(answers.map(isPromise), [false, false], 'answers are promises')
       await Promise.all(answers)
+      if (store.capabilities.sync) same(answers.map(isPromise), [false, false], 'answers are promises')
     }),
     ...[orderLaws, scanLaws, valueLaws, batchLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),

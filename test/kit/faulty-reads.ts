@@ -1,8 +1,10 @@
 /** Stores that each break a law of reading: order, ranges, chunks. */
-import { compare } from '../../src/bytes.ts'
-import type { Chunk } from '../../src/store.ts'
-import { cutAt, dump, everything, type FaultyStore, later, scanBy, size, spoiltScan, trimmed } from './faulty-store.ts'
+import { compare, hex } from '../../src/bytes.ts'
+import type { Chunk, Entry } from '../../src/store.ts'
+import { cutAt, dump, everything, type FaultyStore, later, scanBy, size, spoiltGet, spoiltScan, trimmed } from './faulty-store.ts'
 
+/** An entry as no store may give it. */
+const texts = ([key, value]: Entry): Entry => [hex(key), hex(value)] as never
 const asText = (key: Uint8Array): string => new TextDecoder().decode(key)
 const byText = (a: Uint8Array, b: Uint8Array): number => (asText(a) < asText(b) ? -1 : asText(a) > asText(b) ? 1 : 0)
 const untilZero = (key: Uint8Array): Uint8Array => (key.includes(0) ? key.subarray(0, key.indexOf(0)) : key)
@@ -15,6 +17,8 @@ const words = (key: Uint8Array): Uint8Array => {
 
 export const storesThatMisread: readonly FaultyStore[] = [
   ['capabilities', 'promises where it said at once', (store) => ({ get: async (key) => store.get(key) })],
+  ['capabilities', 'gives null where nothing is', spoiltGet((value) => value ?? (null as never))],
+  ['keys come in the order', 'gives bytes as text', spoiltScan(({ entries, more }) => ({ entries: entries.map(texts), more }))],
   [
     'keys come in the order',
     'compares bytes as signed',

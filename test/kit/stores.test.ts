@@ -16,6 +16,33 @@ test.for([...storesThatMisread, ...storesThatMiswrite])('"%s…" rejects a store
   await rejects(storeConformance({ open }), start)
 })
 
+test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
+  ['text', () => ({ get: () => 'x' }), 'get: expected a Uint8Array, or undefined where nothing is; got a string'],
+  ['an array of numbers', () => ({ getMany: () => [[1]] }), 'getMany: expected a Uint8Array, or undefined where nothing is; got an array'],
+  ['one value for many', () => ({ getMany: () => undefined }), 'getMany: expected an array with an answer a key; got undefined'],
+  ['null, late', () => ({ get: async () => null }), 'get: expected a Uint8Array, or undefined where nothing is; got null'],
+  ['entries alone', () => ({ scan: () => [] }), 'scan: expected { entries: [], more: true or false }; got an array'],
+  [
+    'entries that are no pairs',
+    () => ({ scan: () => ({ entries: [new Map()], more: false }) }),
+    'scan: expected entries that are arrays of key and value; got an object of class Map',
+  ],
+  [
+    'values of another kind',
+    () => ({ scan: () => ({ entries: [[new Uint8Array(1), new ArrayBuffer(1)]], more: false }) }),
+    'scan: expected keys and values that are Uint8Arrays; got an object of class ArrayBuffer',
+  ],
+  ['no capabilities', () => ({ capabilities: undefined }), 'expected a store that says its capabilities, got an object of class Object'],
+  ['no scan', () => ({ scan: undefined }), 'expected a store, got an object of class Object without scan'],
+])('laws say plainly that a store gives %s', async ([, change, said]) => {
+  const open = (): Store => ({ ...memory(), ...(change(memory()) as Partial<Store>) })
+  const messages: string[] = []
+  for (const { run, skip } of storeConformance({ open }))
+    if (skip === undefined) await run().catch(({ message }: Error) => messages.push(message.split('\n')[0]!))
+  expect(messages).toContain(said)
+  expect(messages.filter((message) => /is not|Cannot read|argument must/.test(message))).toEqual([])
+})
+
 describe('stores over a disk', () => {
   for (const law of storeConformance(rightSubject())) test(`a right one: ${law.name}`, law.run)
 

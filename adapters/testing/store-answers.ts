@@ -1,0 +1,51 @@
+/** A store as the laws see it: an answer of another kind than the contract names is said to be so, before anything is made of it. */
+import { isPromise, type MaybePromise, type Store } from '../../src/store.ts'
+
+/** @throws Error for what is no store */
+export function checked(store: Store): Store {
+  for (const name of ['get', 'getMany', 'scan', 'write', 'close'] as const)
+    if (typeof store?.[name] !== 'function') throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${name}` : ''}`)
+  if (typeof store.capabilities !== 'object') throw new Error(`expected a store that says its capabilities, got ${kindOf(store)}`)
+  return {
+    capabilities: store.capabilities,
+    get: (key) => once(store.get(key), (value) => checkValue('get', value)),
+    getMany: (keys) =>
+      once(store.getMany(keys), (values) => {
+        if (!Array.isArray(values)) wrong('getMany', 'an array with an answer a key', values)
+        for (const value of values) checkValue('getMany', value)
+      }),
+    scan: (range, options) =>
+      once(store.scan(range, options), (chunk) => {
+        if (!Array.isArray(chunk?.entries) || typeof chunk.more !== 'boolean') wrong('scan', '{ entries: [], more: true or false }', chunk)
+        for (const entry of chunk.entries) {
+          if (!Array.isArray(entry)) wrong('scan', 'entries that are arrays of key and value', entry)
+          for (const bytes of [entry[0], entry[1]])
+            if (!(bytes instanceof Uint8Array)) wrong('scan', 'keys and values that are Uint8Arrays', bytes)
+        }
+      }),
+    write: (batch, options) => store.write(batch, options),
+    close: () => store.close(),
+    ...(store.watch && { watch: (ring) => store.watch!(ring) }),
+  }
+}
+
+/** The answer, looked at when it is there. */
+function once<T>(answer: MaybePromise<T>, look: (answer: T) => void): MaybePromise<T> {
+  if (isPromise(answer)) return answer.then((value) => once(value, look))
+  look(answer)
+  return answer
+}
+
+function checkValue(call: string, value: unknown): void {
+  if (value !== undefined && !(value instanceof Uint8Array)) wrong(call, 'a Uint8Array, or undefined where nothing is', value)
+}
+
+function wrong(call: string, expected: string, came: unknown): never {
+  throw new Error(`${call}: expected ${expected}; got ${kindOf(came)}`)
+}
+
+const kindOf = (value: unknown): string => {
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value !== 'object' || value === null) return value === undefined || value === null ? String(value) : `a ${typeof value}`
+  return `an object of class ${Object.getPrototypeOf(value)?.constructor?.name ?? 'none'}`
+}
