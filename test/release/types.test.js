@@ -1,0 +1,56 @@
+/** The types as they are shipped, in a consumer's compiler: after `npm run build`, `node --test test/release/*.test.js`. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const here = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const { exports } = JSON.parse(readFileSync(here('package.json'), 'utf8'))
+const ways = Object.keys(exports).filter((way) => !way.endsWith('.json'))
+const examples = readdirSync(here('examples')).filter((name) => name.endsWith('.ts'))
+
+/** Imports of every way in, as a file that is nowhere: the package is found by its own name. */
+const EVERY = here('examples/every.ts')
+const every = ways.map((way, n) => `import * as way${n} from 'ledger-folio${way.slice(1)}'\nvoid way${n}\n`).join('')
+
+/** What the compiler says of the examples and of every import, and the files of this repository that it read. */
+function compile(options) {
+  const settings = {
+    target: ts.ScriptTarget.ES2023,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    types: ['node'],
+    ...options,
+  }
+  const host = ts.createCompilerHost(settings)
+  const { fileExists, getSourceFile } = host
+  host.fileExists = (path) => path === EVERY || fileExists(path)
+  host.getSourceFile = (path, target, ...rest) =>
+    path === EVERY ? ts.createSourceFile(path, every, target) : getSourceFile(path, target, ...rest)
+  const program = ts.createProgram([EVERY, ...examples.map((name) => here(`examples/${name}`))], settings, host)
+  // Not the files of others, which take most of the time.
+  const own = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(here('')) && !fileName.includes('/node_modules/'))
+  const found = [...program.getOptionsDiagnostics(), ...own.flatMap((file) => program.getSemanticDiagnostics(file))]
+  const said = found.map(({ messageText, file }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`)
+  return { said, own: own.map(({ fileName }) => fileName) }
+}
+
+describe('the examples and an import of every way compile against what is built', () => {
+  const { ESNext, NodeNext } = ts.ModuleKind
+  const resolution = ts.ModuleResolutionKind
+  for (const [name, options] of [
+    ['by the rules of Node', { module: NodeNext, moduleResolution: resolution.NodeNext }],
+    ['by those of bundlers', { module: ESNext, moduleResolution: resolution.Bundler }],
+  ])
+    test(name, () => {
+      const { said, own } = compile(options)
+      assert.deepEqual(said, [])
+      assert.ok(own.some((path) => path.endsWith('/dist/index.d.ts')))
+      assert.deepEqual(
+        own.filter((path) => !/\/(dist|examples)\//.test(path)),
+        [],
+      )
+    })
+})
