@@ -22,11 +22,13 @@ export type { LevelOptions } from './open.ts'
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
  * @throws `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
- *   `mustExist`, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
+ *   `mustExist`, `STORE_MISUSE` for what is neither, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
+  if (typeof location?.open !== 'function')
+    throw new FolioError('STORE_MISUSE', { found: typeof location, expected: 'the path of a directory, or an abstract-level database' })
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)

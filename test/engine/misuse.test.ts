@@ -14,6 +14,11 @@ test.each([['./data'], [undefined], [{}]])('%o is no store', async (what) => {
   expect(error.message).toContain('level(directory)')
 })
 
+test.each([[undefined], [null], [7], [{}]])('%o is no place for a LevelDB', async (location) => {
+  const error = await errorOf(() => openLedger(level(location as never)))
+  expect([error.code, error.fields['expected']]).toEqual(['STORE_MISUSE', 'the path of a directory, or an abstract-level database'])
+})
+
 test.each([
   ['options', null as never],
   ['network', { network: '' }],
