@@ -121,7 +121,8 @@ class NodeRequest implements CoreRequest {
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
   const { port, host = '127.0.0.1' } = options
   // Node listens on a port of its choice where none is given.
-  if (!Number.isInteger(port)) throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number; 0 picks a free one' })
+  if (!(Number.isInteger(port) && port >= 0 && port < 65536))
+    throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number from 0 to 65535; 0 picks a free one' })
   const set = settle(options)
   const core = createCore(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued)

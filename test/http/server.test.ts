@@ -349,7 +349,7 @@ describe('options', () => {
     await expect(serve(ledger, { port: 0, keepAliveMs: 1 })).rejects.toThrow(badOption('keepAliveMs'))
     await expect(serve(ledger, { port: 0, baseUrl: 'nowhere' })).rejects.toThrow(badOption('baseUrl'))
     await expect(serve(ledger, { port: 0, profile: 'x' as never })).rejects.toThrow(badOption('profile'))
-    for (const port of [undefined, Number.NaN, '8000'])
+    for (const port of [undefined, Number.NaN, '8000', -1, 65_536])
       await expect(serve(ledger, { port: port as never })).rejects.toThrow(badOption('port'))
     await expect(serve(ledger, { port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
     for (const shell of [listener, createHandler, createCore]) {
