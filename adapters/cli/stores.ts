@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, Option } from 'commander'
-import { type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Candidate } from '../compare/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
@@ -95,7 +95,15 @@ async function loaded(path: string): Promise<(directory: string) => Store | Prom
     throw new UsageError(`${path} cannot be loaded: ${error.message}`)
   })
   if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
-  return module.default
+  return async (directory) => {
+    try {
+      return await module.default(directory)
+    } catch (error) {
+      throw error instanceof FolioError
+        ? error
+        : new UsageError(`${path} gives no store: ${error instanceof Error ? error.message : error}`)
+    }
+  }
 }
 
 async function bytesIn(directory: string): Promise<number> {

@@ -4,7 +4,7 @@
  * **Invariant:** a store whose answers differ from those of the first one is an error, not a row.
  */
 import { FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { type Draw, draw, sampleOf, type Work, works } from './works.ts'
+import { type Draw, draw, Incomparable, sampleOf, type Work, works } from './works.ts'
 
 export { Incomparable } from './works.ts'
 
@@ -53,7 +53,7 @@ const REQUESTS = { 10: 60, 200: 12 } as const
 
 /**
  * @param closes at least one ledger with a transaction in it
- * @throws Incomparable where there is none
+ * @throws Incomparable where there is none, or a store forgets what was written
  */
 export async function compareStores(
   candidates: readonly Candidate[],
@@ -102,12 +102,15 @@ async function reopen(sides: readonly Side[]): Promise<Row[]> {
   const took: number[] = []
   const sizes: (number | undefined)[] = []
   for (const side of sides) {
-    await side.ledger.close()
-    const bytes = await side.candidate.size()
+    const { candidate, ledger } = side
+    await ledger.close()
+    const bytes = await candidate.size()
     sizes.push(bytes === undefined ? undefined : bytes / 1e6)
     const started = performance.now()
-    side.ledger = await openLedger(side.candidate.open(), { cacheBytes: 0 })
+    side.ledger = await openLedger(candidate.open(), { cacheBytes: 0 })
     took.push(performance.now() - started)
+    if (side.ledger.head?.last !== ledger.head?.last)
+      throw new Incomparable(`${candidate.name}, opened again, does not hold what was written`)
   }
   return [
     { work: 'disk', name: 'on disk', unit: 'MB', figures: sizes },

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Candidate, compareStores } from '../../adapters/compare/index.ts'
 import { generate, generateLines } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import type { LedgerClose, Store } from '../../src/index.ts'
+import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { directory, folio, start } from './support.ts'
 
 test('gives a figure a store for every row', async () => {
@@ -89,6 +89,17 @@ test('refuses a module that gives no store', async () => {
   expect(await bench('./nowhere.js')).toMatchObject({ code: 2, err: expect.stringMatching(/^folio: \.\/nowhere\.js cannot be loaded: /) })
   const path = moduleOf('export default 7')
   expect(await bench(path)).toMatchObject({ code: 2, err: `folio: ${path} has no function as its default export\n` })
+  const broken = moduleOf('export default class {}')
+  expect(await bench(broken)).toMatchObject({ code: 2, err: expect.stringContaining(`folio: ${broken} gives no store: Class constructor`) })
+})
+
+test('refuses a store that forgets what was written', async () => {
+  const forgetful = moduleOf(`import { memory } from ${JSON.stringify(adapter)}\nexport default () => memory()`)
+  expect(await folio(['bench', '--store', `mine=${forgetful}`, '--ledgers', '2'])).toEqual({
+    code: 1,
+    out: '',
+    err: 'folio: cannot be compared: mine, opened again, does not hold what was written\n',
+  })
 })
 
 test('refuses a store that it does not know', async () => {
@@ -107,8 +118,9 @@ test('a store that answers otherwise is an error, not a figure', async () => {
   })
   const whole = candidate('whole', () => memory(disk))
   const other = memoryDisk()
+  await (await openLedger(memory(other))).ingest(generate({ ledgers: 12, seed: 6 }))
   let opened = 0
   // The second time it is opened it is another store.
-  const lost = candidate('lost', () => memory(opened++ === 0 ? other : memoryDisk()))
-  await expect(compareStores([whole, lost], closes, { rounds: 1 })).rejects.toMatchObject({ code: 'CORRUPT' })
+  const mixed = candidate('mixed', () => memory(opened++ === 0 ? memoryDisk() : other))
+  await expect(compareStores([whole, mixed], closes, { rounds: 1 })).rejects.toMatchObject({ code: 'CORRUPT' })
 })
