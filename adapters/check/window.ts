@@ -26,14 +26,17 @@ export const maxLimit = (listing: PagedListing<any>): number => listing.maxLimit
 export const asked = (listing: PagedListing<any>, cursor: string, order: Order, limit: number): string =>
   listing.ask?.(cursor, order, limit) ?? `page(${JSON.stringify(cursor)}, ${JSON.stringify(order)}, ${limit})`
 
-/** Asks for a page, which must hold no more than it may. */
+/** Asks for a page, which must be one, and hold no more than it may. */
 export async function ask<R>(listing: PagedListing<R>, cursor: string, order: Order, limit: number): Promise<PagedPage<R>> {
   const page = await listing.page(cursor, order, limit)
   const fault = (what: string): never => {
     throw new Fault(`${asked(listing, cursor, order, limit)}: ${what}`)
   }
+  if (!Array.isArray(page?.records)) fault('expected a page { records: [], next, prev }')
   if (page.records.length > limit) fault(`${page.records.length} records where at most ${limit} were asked for`)
   if (page.faults?.length) fault(page.faults.join('; '))
+  for (const cursor of [page.next, page.prev, ...page.records.map((record) => listing.token(record))])
+    if (typeof cursor !== 'string') fault(`next, prev and the tokens of records must be text; one is of type ${typeof cursor}`)
   return page
 }
 

@@ -14,6 +14,19 @@ test.for(faultyPages)('"%s…" rejects an API that %s', async ([start, , Listing
   await rejects(pagingLaws({ open: () => new Listing() }), start)
 })
 
+test.each<[page: unknown, said: string]>([
+  [[], 'expected a page { records: [], next, prev }'],
+  [undefined, 'expected a page { records: [], next, prev }'],
+  [{ records: [] }, 'next, prev and the tokens of records must be text; one is of type undefined'],
+  [{ records: [7n], next: '', prev: '' }, 'next, prev and the tokens of records must be text; one is of type bigint'],
+])('laws say plainly that %o is no page', async (page, said) => {
+  const open = () => ({ page: () => page as never, token: (record: unknown) => record as string })
+  const told: string[] = []
+  for (const { run } of pagingLaws({ open })) await run().catch(({ message }: Error) => told.push(message))
+  expect(told.length).toBeGreaterThan(5)
+  for (const message of told) expect(message).toContain(said)
+})
+
 test('every law of paging rejects some API', () => {
   const laws = pagingLaws({ open: () => new Pages() })
   const proven = faultyPages.map(([start]) => start)
