@@ -7,7 +7,7 @@ import { low, MAX_INDEX } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
 import { type Encoded, type Place, utc } from '../resources/encode.ts'
-import { type Counts, encodeLedger } from '../resources/ledger.ts'
+import { type Counts, encodeLedger, type LedgerInput } from '../resources/ledger.ts'
 import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
@@ -42,8 +42,8 @@ export interface EncodedClose {
 
 /** A close checked and encoded as far as that went; what stopped it is thrown when its turn comes. */
 export interface Prepared {
-  /** Undefined where the close breaks its schema. */
-  readonly close?: LedgerClose
+  /** As it was given then. Undefined where the close breaks its schema. */
+  readonly ledger?: LedgerInput
   /** Undefined where some record cannot be stored. */
   readonly encoded?: EncodedClose
   readonly error?: unknown
@@ -56,10 +56,11 @@ export function prepareClose(close: unknown): Prepared {
   } catch (error) {
     return { error }
   }
+  const ledger = { ...close.ledger }
   try {
-    return { close, encoded: encodeClose(close) }
+    return { ledger, encoded: encodeClose(close) }
   } catch (error) {
-    return { close, error }
+    return { ledger, error }
   }
 }
 

@@ -175,18 +175,18 @@ export class LedgerWriter {
     let refused: unknown
     for (const prepared of closes) {
       try {
-        if (!prepared.close) throw prepared.error
-        const { close } = prepared
-        const { sequence } = close.ledger
+        const { ledger } = prepared
+        if (!ledger) throw prepared.error
+        const { sequence } = ledger
         const held = drafted.get(sequence) ?? (await this.reader().run((read) => hashOf(read, sequence)))
-        const appended = follows(draft.head, close.ledger, held)
+        const appended = follows(draft.head, ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
           await draft.add(prepared.encoded, this.store, (id) => this.cachedEdge(id))
           drafted.set(sequence, draft.head.hash)
           digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(prepared.encoded)))])
         }
-        results.push({ sequence, hash: close.ledger.hash.toLowerCase(), appended })
+        results.push({ sequence, hash: ledger.hash.toLowerCase(), appended })
       } catch (error) {
         refused = error
         break

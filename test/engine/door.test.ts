@@ -92,6 +92,18 @@ describe('an ingest', () => {
   })
 })
 
+test('a close that is changed after it was given is stored as it was given', async () => {
+  const reused = { ledger: { ...closes[0]!.ledger }, transactions: closes[0]!.transactions! }
+  function* source() {
+    for (const { ledger, transactions } of closes)
+      yield Object.assign(reused, { ledger: Object.assign(reused.ledger, ledger), transactions })
+  }
+  const ledger = await ledgerOf([])
+  expect(await ledger.ingest(source(), { batch: 3 })).toMatchObject({ appended: 4, last: 8 })
+  const given = closes.map(({ ledger, transactions }) => ({ ledger, transactions }) as LedgerClose)
+  expect(await ledger.digest()).toBe(await (await ledgerOf(given)).digest())
+})
+
 describe('a range of ledgers', () => {
   test('comes out as lines and closes, and has a digest', async () => {
     const ledger = await ledgerOf(closes)
