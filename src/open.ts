@@ -20,16 +20,6 @@ function checkBounds(options: LedgerOptions): void {
   if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')
 }
 
-/** Nothing where the store is empty. What another process that opens the same one writes meanwhile counts. */
-async function formatOf(store: Store, head: Uint8Array | undefined): Promise<Uint8Array | undefined> {
-  const format = await store.get(FORMAT)
-  if (format || (await store.scan(everything, { limit: 1 })).entries.length === 0) return format
-  const late = await store.get(FORMAT)
-  if (late) return late
-  if (head) throw corrupt(FORMAT, 'the format of the store is missing')
-  throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
-}
-
 /**
  * Opens a ledger over a store, creating it where the store is empty.
  * @throws BAD_REQUEST for an option out of bounds, STORE_MISUSE for what is no store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and what opening the store throws
@@ -42,7 +32,12 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     checkBounds(options)
     const catalogue = fingerprint(logs, indexes)
     const head = await opened.get(HEAD)
-    const format = await formatOf(opened, head)
+    const isEmpty = !head && (await opened.scan(everything, { limit: 1 })).entries.length === 0
+    // Read last: where others open the same store, it is what they write first.
+    const format = await opened.get(FORMAT)
+    if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')
+    if (!format && !isEmpty)
+      throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
     const { network } = options
     const found = format && checkFormat(format, catalogue)
     if (network !== undefined && found !== undefined && found !== network)

@@ -254,3 +254,17 @@ describe('where processes share a store', () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, faults: [] })
   })
 })
+  test('an empty store is opened by several at a time', async () => {
+    for (let at = 1; ; at++) {
+      const disk = memoryDisk()
+      let answers = 0
+      const store = slow(shared(memory(disk)), async () => {
+        if (++answers === at) await (await on(disk)).append(close(10))
+      })
+      const reader = await openLedger(store, { pollMs: 2 ** 30 })
+      if (answers < at) break
+      await reader.refresh()
+      expect(reader.head?.last, `at answer ${at}`).toBe(10)
+    }
+  })
+
