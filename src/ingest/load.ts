@@ -23,19 +23,19 @@ export interface Loaded {
 }
 
 /**
- * Takes up what an earlier process left. While another one may be writing: all of it under one head, which stands still when that is done.
+ * Takes up what an earlier process left. While another one may be writing: all of it under one head, which is not taken back meanwhile.
  * @param head as it was read before
  */
 export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Loaded> {
   if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, mark)
   for (;;) {
     const state = await stateOf(store)
-    const stands = async (): Promise<boolean> => isSame(await stateOf(store), state)
     try {
       const loaded = await loadUnder(state, store, cache, mark)
-      if (await stands()) return loaded
+      // What others append meanwhile, the first look takes on.
+      if ((await stateOf(store)).era === state.era) return loaded
     } catch (error) {
-      if (await stands()) throw error
+      if (isSame(await stateOf(store), state)) throw error
     }
     cache.clear()
   }

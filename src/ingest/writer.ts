@@ -126,11 +126,12 @@ export class LedgerWriter {
   private takeOn({ state, head, grown, kept, unfiled, tails }: Following): void {
     if (!kept) this.cache.clear()
     this.head = head
+    // History that goes on from what was known may have been taken back and appended again, and a read have come across that.
+    if (!grown || state.era !== this.state.era) this.removals += 2
     this.state = state
     this.backlog = { unfiled }
     this.tails = tails
     if (grown) return void this.told.committed()
-    this.removals += 2
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
     this.told.rolledBack(Math.max(0, head.oldest - 1))
   }

@@ -44,12 +44,11 @@ export function ask<T>(history: History, ground: Ground, read: (reader: Reader) 
   const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, reader, () => still(answer)) : still(answer))
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
-    // Values of both sides do not fit each other, and are taken for damage.
-    if (error.code === 'CORRUPT' && (history.removals !== removals || isRemoving(removals))) return history.idle().then(again)
+    // Values of both sides do not fit each other: what they say may seem not to be there, or damaged.
+    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.idle().then(again)
     if (!shared) throw error
-    // What another process takes back while it is read may seem not to be there, or damaged.
     return confirmed(history, reader, () => {
-      if (history.head === reader.head) throw error
+      if (history.removals === removals) throw error
       return again()
     })
   }

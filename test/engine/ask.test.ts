@@ -77,6 +77,20 @@ describe('over a store of its own', () => {
     expect(await codeOf(() => ask(writer({ late: true }), own, corrupt))).toBe('CORRUPT')
   })
 
+  test('what was not there while history was taken back is looked for again', async () => {
+    const one = writer({ late: true })
+    const moved = () => {
+      one.removals += 2
+      return missing()
+    }
+    const answer = ask(
+      one,
+      own,
+      attempts(moved, () => 8),
+    )
+    expect([await answer, one.notes]).toEqual([8, ['read', 'idle', 'read']])
+  })
+
   test('what looks like damage while something is removed is read again when that is done', async () => {
     const begun = writer({ removals: 1, idle: (it) => it.removals++ })
     expect(
@@ -165,12 +179,14 @@ describe('over a store that others write to', () => {
     expect(back.notes).toEqual(['read', 'stands?', 'refresh', 'read', 'stands?', 'confirm'])
   })
 
-  test('what is not there, or damaged, may be so only under another head', async () => {
+  test('what is not there, or damaged, may be so only where history was taken back', async () => {
     for (const failure of [missing, corrupt]) {
       expect(await codeOf(() => ask(writer(), shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
       const same = writer({ stands: [false] })
       expect(await codeOf(() => ask(same, shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
-      const moved = writer({ stands: [false], refreshed: (it) => (it.head = {}) })
+      const grown = writer({ stands: [false], refreshed: (it) => (it.head = {}) })
+      expect(await codeOf(() => ask(grown, shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
+      const moved = writer({ stands: [false], refreshed: (it) => (it.removals += 2) })
       expect(
         await ask(
           moved,

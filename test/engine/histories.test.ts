@@ -182,6 +182,47 @@ describe('where processes share a store', () => {
   })
 
   /** Calls `between` after the first write of the second step. */
+  test('what was taken back and appended again since the last look is listed whole', async () => {
+    for (const at of [1, 2, 3]) {
+      const disk = memoryDisk()
+      const writer = await on(disk, { fileEvery: 20 })
+      await writer.ingest(chain(10, 29))
+      let left = Number.POSITIVE_INFINITY
+      const store = slow(shared(memory(disk)), async () => {
+        if (--left === 0) await writer.ingest(chain(13, 29))
+      })
+      const reader = await openLedger(store, { pollMs: 2 ** 30, cacheBytes: 0 })
+      await writer.rollback(12)
+      left = at
+      const { records } = await reader.page(catalogue.operationsOfAccount, { account: 'A' }, { limit: 200 })
+      expect(records, `at answer ${at}`).toHaveLength(60)
+    }
+  })
+
+  /** Over a store to which another process appends a ledger at each answer. */
+  const growing = () => {
+    const told = { ahead: chain(12, 71, { count: 1 }) }
+    const disk = memoryDisk()
+    const writer = on(disk)
+    const store = slow(shared(memory(disk)), async () => {
+      const next = told.ahead.shift()
+      if (next) await (await writer).append(next)
+    })
+    const begun = async (): Promise<void> => void (await (await writer).ingest(chain(10, 11)))
+    return { told, store, begun }
+  }
+
+  test('a store opens, and says what is not there, while another appends to it without a pause', async () => {
+    const { told, store, begun } = growing()
+    await begun()
+    const reader = await openLedger(store, { pollMs: 2 ** 30 })
+    expect(told.ahead.length).toBeGreaterThan(30)
+    expect(await reader.get(catalogue.transaction, { hash: hash(7) })).toBeUndefined()
+    expect(told.ahead.length).toBeGreaterThan(0)
+    await reader.refresh()
+    expect(await ofA(reader)).toEqual(await ofA(await openLedger(store)))
+  })
+
   const inSteps = (disk: ReturnType<typeof memoryDisk>) => {
     const inner = shared(memory(disk))
     const told: { between?: (() => Promise<void>) | undefined } = {}
