@@ -187,12 +187,9 @@ export class Ledger {
   async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
     if (!this.head) return
     const { from, to } = checkRange(this.writer.head, range)
-    const check = this.bell.watch()
-    for (let sequence = from; sequence <= to; sequence++) {
-      const line = await this.ask((reader) => readLine(reader, sequence))
-      check(sequence === from ? 0 : sequence - 1)
-      yield line
-    }
+    const watched = this.bell.watch()
+    for (let sequence = from; sequence <= to; sequence++)
+      yield await this.ask(watched(sequence === from ? 0 : sequence - 1, (reader) => readLine(reader, sequence)))
   }
 
   /** As {@link lines}, parsed: every digit kept. @throws as {@link lines} */
@@ -208,11 +205,10 @@ export class Ledger {
   async digest(range: LedgerRange = {}): Promise<string> {
     const all = hasher()
     const { from, to } = this.head ? checkRange(this.writer.head, range) : { from: 1, to: 0 }
-    const check = this.bell.watch()
+    const watched = this.bell.watch()
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
-      const digests = await this.ask((reader) => readDigests(reader, first, last))
-      check(first === from ? 0 : first - 1)
+      const digests = await this.ask(watched(first === from ? 0 : first - 1, (reader) => readDigests(reader, first, last)))
       for (const digest of digests) all.update(digest)
     }
     return hex(all.digest())

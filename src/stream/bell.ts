@@ -53,13 +53,14 @@ export class Bell {
     return lowest
   }
 
-  /** To be told, after each read, how far was given before it. @throws ROLLED_BACK where history was taken back below that meanwhile */
-  watch(): (reached: number) => void {
+  /** Of reads one after the other, each told how far was given before it. @throws ROLLED_BACK where history was taken back below that since the last one */
+  watch(): <A, T>(reached: number, read: (from: A) => T) => (from: A) => T {
     let count = this.rollbackCount
-    return (reached) => {
+    return (reached, read) => (from) => {
       const last = this.lowestSince(count)
       if (last !== undefined && last < reached) throw new FolioError('ROLLED_BACK', { last, reached })
       count = this.rollbackCount
+      return read(from)
     }
   }
 

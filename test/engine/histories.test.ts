@@ -4,6 +4,7 @@ import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 import { plain } from '../../src/layout/finisher.ts'
+import { HEAD, INTENT } from '../../src/layout/keys.ts'
 import { shared } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
@@ -309,3 +310,44 @@ describe('where processes share a store', () => {
     }
   })
 
+  test('a store rolled back to nothing is whole', async () => {
+    const ledger = await on(memoryDisk())
+    await ledger.append(close(10))
+    await ledger.rollback(9)
+    expect(await ledger.verify()).toMatchObject({ ok: true, faults: [] })
+  })
+
+  test('lines are of one history, whenever another one is found', async () => {
+    const second = [close(10, { branch: 1, count: 1 }), close(11, { branch: 1, previous: hash(10, 1), count: 1 })]
+    for (let wait = 0; wait < 150; wait++) {
+      const disk = memoryDisk()
+      const writer = await on(disk)
+      await writer.ingest(chain(10, 11, { count: 1 }))
+      const inner = slow(shared(memory(disk)))
+      let asked = false
+      const store: Store = {
+        ...inner,
+        async getMany(keys) {
+          const answer = await inner.getMany(keys)
+          if (!asked || keys.length !== 2 || keys[0]![0] !== HEAD[0]) return answer
+          // The head is said to stand, and a look finds that it does not as that is heard.
+          asked = false
+          await writer.rollback(9)
+          await writer.ingest(second)
+          void reader.refresh()
+          for (let i = 0; i < wait; i++) await undefined
+          return answer
+        },
+      }
+      const reader = await openLedger(store, { pollMs: 2 ** 30 })
+      asked = true
+      const got: string[] = []
+      const code = await codeOf(async () => {
+        for await (const { ledger } of reader.closes()) got.push(ledger.hash)
+      })
+      if (code === 'no error')
+        expect([[hash(10), hash(11)], second.map(({ ledger }) => ledger.hash)], `waiting ${wait}`).toContainEqual(got)
+      else expect([code, got]).toEqual(['ROLLED_BACK', [hash(10)]])
+    }
+  })
+})
