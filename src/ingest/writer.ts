@@ -56,7 +56,7 @@ export class LedgerWriter {
   private state: State
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
-  /** Nothing is left unfinished by an earlier process. */
+  /** Nothing is left unfinished by an earlier process, or another one. */
   private settled = false
   private readonly mark: Mark
   private refreshing: Promise<boolean> | undefined
@@ -92,10 +92,10 @@ export class LedgerWriter {
   private async settle(): Promise<void> {
     if (this.settled) return
     const intent = await unfinished(this.store)
-    this.settled = true
     if (intent && 'prune' in intent) await this.pruneTo(intent.prune)
     else if (intent) await this.rollBackTo(intent.rollback)
   }
+    this.settled = true
 
   /**
    * Takes on a head that another process has written, where the store is shared. Calls share a look that has not begun; one that has may have seen
@@ -132,6 +132,7 @@ export class LedgerWriter {
     this.backlog = { unfiled }
     this.tails = tails
     if (grown) return void this.told.committed()
+    this.settled = false
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
     this.told.rolledBack(Math.max(0, head.oldest - 1))
   }
@@ -267,7 +268,8 @@ export class LedgerWriter {
    */
   private async takeSteps(intent: Intent, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
     this.checkSound()
-    if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true })
+    const expect = { key: HEAD, value: this.state.head }
+    if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
       const { writes, head, unfiled } = await this.reader().run(next)
       const backlog = { unfiled: unfiled.whole }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 import { plain } from '../../src/layout/finisher.ts'
 import { HEAD, INTENT } from '../../src/layout/keys.ts'
 import { shared } from '../dump.ts'
@@ -182,7 +182,6 @@ describe('where processes share a store', () => {
     expect(await ofA(follower)).toEqual(await ofA(writer))
   })
 
-  /** Calls `between` after the first write of the second step. */
   test('what was taken back and appended again since the last look is listed whole', async () => {
     for (const at of [1, 2, 3]) {
       const disk = memoryDisk()
@@ -224,6 +223,7 @@ describe('where processes share a store', () => {
     expect(await ofA(reader)).toEqual(await ofA(await openLedger(store)))
   })
 
+  /** Calls `between` after the first write of the second step. */
   const inSteps = (disk: ReturnType<typeof memoryDisk>) => {
     const inner = shared(memory(disk))
     const told: { between?: (() => Promise<void>) | undefined } = {}
@@ -270,6 +270,45 @@ describe('where processes share a store', () => {
     expect((await next.verify()).ok).toBe(true)
   })
 
+  test('so it is by one that has written before, and after it failed to', async () => {
+    const disk = memoryDisk()
+    const { store, told } = inSteps(disk)
+    const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
+    await writer.ingest(chain(10, 28))
+    let failing = false
+    const inner = shared(memory(disk))
+    const frail: Store = Object.assign(Object.create(inner), {
+      get: (key: Uint8Array) => (failing && key[0] !== 2 ? Promise.reject(new FolioError('STORE_FAILED')) : inner.get(key)),
+    })
+    const next = await openLedger(frail, { fileEvery: 20, pollMs: 2 ** 30, cacheBytes: 0 })
+    await next.append(close(29))
+    await writer.refresh()
+    told.between = () => Promise.reject(new Error('gone'))
+    await expect(writer.rollback(12)).rejects.toThrow('gone')
+    await next.refresh()
+    const { last } = next.head!
+    expect(last).toBeGreaterThan(12)
+    failing = true
+    for (let i = 0; i < 2; i++) expect(await codeOf(() => next.append(close(last + 1)))).toBe('STORE_FAILED')
+    failing = false
+    expect(await codeOf(() => next.append(close(last + 1)))).toBe('LEDGER_GAP')
+    expect([next.head!.last, await inner.get(INTENT)]).toEqual([12, undefined])
+  })
+
+  test('who has nothing to take back leaves alone what another is taking back', async () => {
+    const disk = memoryDisk()
+    const { store, told } = inSteps(disk)
+    const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
+    await writer.ingest(chain(10, 28))
+    const other = await on(disk, { fileEvery: 20 })
+    await other.append(close(29))
+    await writer.refresh()
+    told.between = () => Promise.reject(new Error('gone'))
+    await expect(writer.rollback(12)).rejects.toThrow('gone')
+    expect(await codeOf(() => other.rollback(29))).toBe('CONFLICT')
+    expect(await memory(disk).get(INTENT)).toBeDefined()
+  })
+
   test.each(['a rollback', 'pruning', 'another branch'])('%s at any answer of a store that is being opened: it opens', async (what) => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
@@ -289,13 +328,6 @@ describe('where processes share a store', () => {
     }
   })
 
-  test('a store rolled back to nothing is whole', async () => {
-    const ledger = await on(memoryDisk())
-    await ledger.append(close(10))
-    await ledger.rollback(9)
-    expect(await ledger.verify()).toMatchObject({ ok: true, faults: [] })
-  })
-})
   test('an empty store is opened by several at a time', async () => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
