@@ -5,7 +5,7 @@
 import { same } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
 import { Cache } from '../layout/cache.ts'
-import { decodeEra, decodeHead, type Era, emptyHead, type Head } from '../layout/head.ts'
+import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { blockKey, ERA, HEAD } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
@@ -29,6 +29,15 @@ export const stateOf = (store: Store): MaybePromise<State> =>
   after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
+
+/** Whether a store holds a head whose write failed; true also where it does not say. */
+export async function mayHold(store: Store, head: Head): Promise<boolean> {
+  try {
+    return same(await store.get(HEAD), encodeHead(head))
+  } catch {
+    return true
+  }
+}
 
 export interface Following {
   readonly state: State

@@ -17,7 +17,7 @@ import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
-import { type Following, isSame, lookFor, type State, stateOf, tailsOf } from './follow.ts'
+import { type Following, isSame, lookFor, mayHold, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf, loadFrom, unfinished } from './load.ts'
 import { Mark } from './mark.ts'
@@ -94,8 +94,8 @@ export class LedgerWriter {
     const intent = await unfinished(this.store)
     if (intent && 'prune' in intent) await this.pruneTo(intent.prune)
     else if (intent) await this.rollBackTo(intent.rollback)
-  }
     this.settled = true
+  }
 
   /**
    * Takes on a head that another process has written, where the store is shared. Calls share a look that has not begun; one that has may have seen
@@ -125,14 +125,14 @@ export class LedgerWriter {
   /** All of it in one turn. */
   private takeOn({ state, head, grown, kept, unfiled, tails }: Following): void {
     if (!kept) this.cache.clear()
-    this.head = head
     // History that goes on from what was known may have been taken back and appended again, and a read have come across that.
     if (!grown || state.era !== this.state.era) this.removals += 2
+    this.head = head
     this.state = state
     this.backlog = { unfiled }
     this.tails = tails
-    if (grown) return void this.told.committed()
     this.settled = false
+    if (grown) return void this.told.committed()
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
     this.told.rolledBack(Math.max(0, head.oldest - 1))
   }
@@ -272,12 +272,13 @@ export class LedgerWriter {
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
       const { writes, head, unfiled } = await this.reader().run(next)
-      const backlog = { unfiled: unfiled.whole }
-      const adopt = (): void => {
+      const { head: before, backlog: waited } = this
+      const move = (head: Head, backlog: Backlog): void => {
         this.head = head
         this.backlog = backlog
         this.cache.clear()
       }
+      const adopt = (): void => move(head, { unfiled: unfiled.whole })
       this.removals++
       adopt()
       try {
@@ -286,6 +287,10 @@ export class LedgerWriter {
         const era = this.state.era + 1
         const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
         await this.write([ending, ...begun, ...writes], head, true, adopt, era)
+      } catch (error) {
+        // What was not removed is history still.
+        if (!(await mayHold(this.store, head))) move(before, waited)
+        throw error
       } finally {
         this.removals++
       }

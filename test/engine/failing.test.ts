@@ -4,6 +4,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { ERA, INTENT } from '../../src/layout/keys.ts'
+import { shared } from '../dump.ts'
 import { codeOf } from './support.ts'
 
 const FIRST = 40
@@ -55,6 +56,13 @@ const said = async (ledger: Ledger): Promise<string[]> => [
   await codeOf(() => ledger.rollback(LAST - 1)),
   await codeOf(() => ledger.prune(FIRST + 1)),
 ]
+const codeOrIds = async (ledger: Ledger, account: string): Promise<unknown> => {
+  let ids: unknown
+  const code = await codeOf(async () => {
+    ids = (await ledger.page(catalogue.offersOfAccount, { account }, { limit: 200 })).records.map(({ id }) => id)
+  })
+  return ids ?? code
+}
 const poisoned = ['POISONED', 'POISONED', 'POISONED']
 
 describe('a rollback', () => {
@@ -70,8 +78,9 @@ describe('a rollback', () => {
       await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
       fails.writes = Number.POSITIVE_INFINITY
       const last = ledger.head!.last
-      expect(last).toBeLessThan(LAST)
-      await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last, reached: LAST } })
+      expect(ledger.head).toEqual((await openLedger(shared(memory(disk)))).head)
+      if (batches === 0) expect([last, ledger.waitingStreams]).toEqual([LAST, 1])
+      else await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last, reached: LAST } })
       expect(await said(ledger)).toEqual(poisoned)
       await expect(ledger.append(closes[0]!)).rejects.toMatchObject({ cause: gone })
       await ledger.close()
@@ -83,6 +92,41 @@ describe('a rollback', () => {
       await again.close()
     },
   )
+
+  test('whose write fails leaves the offers that the head has; one that was carried out all the same has been', async () => {
+    for (const [written, readable] of [
+      [false, true],
+      [true, true],
+      [true, false],
+    ]) {
+      const disk = memoryDisk()
+      const { store, fails } = frail(disk)
+      const ledger = await openLedger(
+        {
+          ...store,
+          async write(batch, options) {
+            if (fails.writes > 0) return store.write(batch, options)
+            if (written) await memory(disk).write(batch, options)
+            if (!readable) fails.reads = 0
+            throw gone
+          },
+        },
+        { cacheBytes: 0 },
+      )
+      await ledger.ingest(closes)
+      fails.writes = 0
+      await expect(ledger.rollback(FIRST)).rejects.toBe(gone)
+      fails.reads = Number.POSITIVE_INFINITY
+      const truth = await openLedger(memory(disk))
+      expect([ledger.head, truth.head!.last]).toEqual([truth.head, written ? FIRST : LAST])
+      const sellers = new Set(closes.flatMap(({ offers }) => offers?.changed ?? []).map(({ seller }) => seller))
+      expect(sellers.size).toBeGreaterThan(1)
+      for (const account of sellers) {
+        const [given, held] = await Promise.all([ledger, truth].map((one) => codeOrIds(one, account)))
+        expect(given).toEqual(held)
+      }
+    }
+  })
 
   test('that cannot be read for leaves everything as it was', async () => {
     const { ledger, fails } = await holding()
