@@ -306,7 +306,8 @@ export class Ledger {
 
   /**
    * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end.
-   * Pull at your own pace, nothing is queued. Ends quietly by `break`, `return()`, its signal, or when the ledger is closed.
+   * Pull at your own pace, nothing is queued. What was read at one time is delivered to its end, and of a rollback meanwhile the next read tells.
+   * Ends quietly by `break`, `return()`, its signal, or when the ledger is closed.
    * @throws as {@link read}; ROLLED_BACK where history was taken back below what was delivered
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
