@@ -3,6 +3,7 @@
  * hand to go on from there.
  */
 import { same } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { Cache } from '../layout/cache.ts'
 import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
@@ -29,6 +30,16 @@ export const stateOf = (store: Store): MaybePromise<State> =>
   after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
+
+/** A read to write by. Under a head that does not stand any more, not all may be there. @throws CONFLICT where that is so */
+export async function readToWrite<T>(store: Store, state: State, reader: Reader, read: (reader: Reader) => T): Promise<T> {
+  try {
+    return await reader.run(read)
+  } catch (error) {
+    if (!store.capabilities.shared || isSame(await stateOf(store), state)) throw error
+    throw new FolioError('CONFLICT', {}, error)
+  }
+}
 
 /** Whether a store holds a head whose write failed; true also where it does not say. */
 export async function mayHold(store: Store, head: Head): Promise<boolean> {

@@ -17,7 +17,7 @@ import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
-import { type Following, isSame, lookFor, mayHold, type State, stateOf, tailsOf } from './follow.ts'
+import { type Following, isSame, lookFor, mayHold, readToWrite, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf, loadFrom, unfinished } from './load.ts'
 import { Mark } from './mark.ts'
@@ -167,9 +167,9 @@ export class LedgerWriter {
   ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
     await this.settle()
-    const { head, fileEvery } = this
+    const { head, fileEvery, store, state } = this
     if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
-      this.backlog = await this.reader().run((read) => takeUp(read, fileEvery))
+      this.backlog = await readToWrite(store, state, this.reader(), (read) => takeUp(read, fileEvery))
     const draft = new Draft(head, this.tails, this.backlog, fileEvery)
     const drafted = new Map<number, string>()
     const digests: Write[] = []
@@ -180,11 +180,11 @@ export class LedgerWriter {
         const { ledger } = prepared
         if (!ledger) throw prepared.error
         const { sequence } = ledger
-        const held = drafted.get(sequence) ?? (await this.reader().run((read) => hashOf(read, sequence)))
+        const held = drafted.get(sequence) ?? (await readToWrite(store, state, this.reader(), (read) => hashOf(read, sequence)))
         const appended = follows(draft.head, ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
-          await draft.add(prepared.encoded, this.store, (id) => this.cachedEdge(id))
+          await draft.add(prepared.encoded, store, (id) => this.cachedEdge(id))
           drafted.set(sequence, draft.head.hash)
           digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(prepared.encoded)))])
         }
@@ -271,7 +271,7 @@ export class LedgerWriter {
     const expect = { key: HEAD, value: this.state.head }
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
-      const { writes, head, unfiled } = await this.reader().run(next)
+      const { writes, head, unfiled } = await readToWrite(this.store, this.state, this.reader(), next)
       const { head: before, backlog: waited } = this
       const move = (head: Head, backlog: Backlog): void => {
         this.head = head

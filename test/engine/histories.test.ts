@@ -328,6 +328,19 @@ describe('where processes share a store', () => {
     }
   })
 
+  test('who writes by a head that another has taken back is told of that one, not of damage, and may look and go on', async () => {
+    const disk = memoryDisk()
+    const options = { fileEvery: 20, cacheBytes: 0 }
+    const [writer, other] = [await on(disk, options), await on(disk, options)]
+    await writer.ingest(chain(10, 29))
+    await other.refresh()
+    await writer.rollback(12)
+    expect(await codeOf(() => other.rollback(15))).toBe('CONFLICT')
+    expect(await codeOf(() => other.prune(25))).toBe('CONFLICT')
+    expect(await codeOf(() => other.append(close(28)))).toBe('CONFLICT')
+    expect([await other.refresh(), await other.rollback(11), (await other.verify()).ok]).toEqual([true, 1, true])
+  })
+
   test('an empty store is opened by several at a time', async () => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
