@@ -364,7 +364,7 @@ describe('where processes share a store', () => {
 
   test('lines are of one history, whenever another one is found', async () => {
     const second = [close(10, { branch: 1, count: 1 }), close(11, { branch: 1, previous: hash(10, 1), count: 1 })]
-    for (let wait = 0; wait < 150; wait++) {
+    for (let wait = 25; wait < 65; wait++) {
       const disk = memoryDisk()
       const writer = await on(disk)
       await writer.ingest(chain(10, 11, { count: 1 }))
