@@ -337,7 +337,8 @@ export class Ledger {
   /** The paging token that `now` stands for in a listing. */
   now(query: List<any>): MaybePromise<string> {
     checkQuery(query, 'list')
-    return this.ask((reader) => headToken(reader, query.of))
+    const { head } = this.writer
+    return this.ask((reader) => headToken(reader, query.of, head))
   }
 
   /** Streams that have caught up and wait for the next ledger. */

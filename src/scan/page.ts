@@ -56,12 +56,17 @@ export function checkOptions(options: PageOptions, resource: Resource<any>): Ask
   return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }
 }
 
-/** The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either. */
-export function headToken(reader: Reader, resource: Resource<any>): string {
-  if (resource === offers) return reader.head.topOffer
+/**
+ * The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either.
+ * @param asked the head that it was asked under: a read that is run again may be under one further on
+ */
+export function headToken(reader: Reader, resource: Resource<any>, asked = reader.head): string {
+  const { last, topOffer, counts } = asked.last < reader.head.last ? asked : reader.head
+  if (resource === offers) return topOffer
   const { from, to } = everything(reader, resource)
-  if (from >= to) return idText(reader.head.last, 0)
-  const { block, at } = reader.at(resource, to - 1)
+  const end = Math.min(to, counts[resource.tag]!)
+  if (from >= end) return idText(last, 0)
+  const { block, at } = reader.at(resource, end - 1)
   return block.token(at)
 }
 

@@ -341,6 +341,18 @@ describe('where processes share a store', () => {
     expect([await other.refresh(), await other.rollback(11), (await other.verify()).ok]).toEqual([true, 1, true])
   })
 
+  test('now is what it was when it was asked for, though history has gone on by another way', async () => {
+    const disk = memoryDisk()
+    const writer = await on(disk)
+    await writer.ingest(chain(10, 12, { offers: [7] }))
+    const reader = await on(disk)
+    await writer.append(close(13))
+    await writer.rollback(12)
+    await writer.append(close(13, { branch: 1, previous: hash(12), offers: [8] }))
+    const [ledger, offer] = await Promise.all([reader.now(catalogue.ledgers), reader.now(catalogue.offersOfAccount)])
+    expect([ledger, offer, reader.head?.last]).toEqual([String(12n << 32n), '7', 13])
+  })
+
   test('an empty store is opened by several at a time', async () => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
