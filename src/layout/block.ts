@@ -1,7 +1,8 @@
 /** Blocks: what becomes of them in memory: who keeps them, their other face. Their picture is in `shape.ts`. */
-import { crc32, Region, SLACK } from '../bytes.ts'
+import { crc32, i32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finisher, Finishing } from './finisher.ts'
+import { MARKED } from './row.ts'
 import { Texts } from './texts.ts'
 import { typedRecord } from './typed.ts'
 
@@ -25,8 +26,6 @@ export class Block<R = any> extends Texts<R> {
   /** The block that this one is the other face of; and the other face of this one, once it was asked for. */
   private front: Block<R> | undefined
   private back: Block<R> | undefined
-  /** Of records that were gathered from other blocks: the marks that they have there. */
-  marks: Int32Array | undefined
   /** Typed records given so far, before any is kept. */
   reads = 0
 
@@ -53,9 +52,16 @@ export class Block<R = any> extends Texts<R> {
     return this.checksum
   }
 
+  /** True where its records were gathered from several blocks. */
+  get isGathered(): boolean {
+    return (this.flags & MARKED) !== 0
+  }
+
   /** A number that goes with the text of a record: where it is another, the text may be another. */
   mark(at: number): number {
-    return this.marks === undefined ? this.sum ^ Math.imul(at + 1, 0x9e3779b1) : this.marks[at]!
+    if (!this.isGathered) return this.sum ^ Math.imul(at + 1, 0x9e3779b1)
+    const mark = i32(this.bytes, this.to - 4 * (this.count - at))
+    return this.face === 0 ? mark : ~mark
   }
 
   /** Says who keeps it, and as what. */

@@ -13,10 +13,11 @@ import type { Region } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Block } from './block.ts'
-import { finishedBlock, type Layout, layOut, writeFinished } from './finished.ts'
+import { finishedBlock, type Kind, type Layout, layOut, writeFinished } from './finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing, plain } from './finisher.ts'
 import { Gathering } from './gathering.ts'
 import { Hashes } from './hashes.ts'
+import { Runs, runOf, runTag } from './runs.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 import { Whereabouts } from './whereabouts.ts'
 
@@ -48,9 +49,15 @@ const HOT_AT = { least: 16, most: 64 }
 const GROWTH = 5
 /** What a block weighs that lies in a slab. */
 const VIEW_BYTES = 500
+/** The part of the room for objects that is for runs, so that they push out neither each other nor much else. */
+const RUNS_SHARE = 1 / 4
 /** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
 const BRIEF = 2 ** 18
+/** After so many look-ups without that, it is tried again whether there is room. */
+const CALM = 2 ** 20
 const NEVER = Number.NEGATIVE_INFINITY
+
+const kindOf = (block: Block): Kind => (block.isGathered ? 'run' : 'block')
 
 export class Cache implements Finishing {
   readonly maxBytes: number
@@ -71,6 +78,7 @@ export class Cache implements Finishing {
   private young = new Map<string, Weighed>()
   private old = new Map<string, Weighed>()
   private youngBytes = 0
+  private readonly runs: Runs
   private hotAt = HOT_AT.least
   /** At which look-up the room for objects was full; the first time pushes nothing out. */
   private turnedAt = NEVER
@@ -82,6 +90,7 @@ export class Cache implements Finishing {
     )
     this.hashes = new Hashes(maxBytes / HASHES)
     this.room = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
+    this.runs = new Runs(this.room * RUNS_SHARE, this.where)
   }
 
   get<T extends Weighed>(id: string): T | undefined {
@@ -132,6 +141,36 @@ export class Cache implements Finishing {
     this.grew(object.weight)
   }
 
+  /** A run of blocks of a log, with all of its records, in the order that is asked for; undefined where they were not gathered. */
+  run<R>({ tag }: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
+    const entry = this.where.entry(runTag(tag, reverse), number)
+    if (entry === NOWHERE) return undefined
+    const run = this.where.object(entry)
+    if (!this.where.isYoung(entry)) this.renew(entry, run)
+    return this.counted(run)
+  }
+
+  /** Gathers a run where that is worth it, and there is room. It takes the place of its blocks. */
+  gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
+    const blocks = this.isCalm ? this.runs.due(resource, number, this.finisher, 2 * this.gatheredAt) : []
+    if (blocks.length === 0) return
+    if (!this.runs.hasRoom(blocks)) {
+      for (const id of this.runs.unused(this.hits + this.misses)) this.removeObject(id)
+      return
+    }
+    const run = runOf(blocks, reverse, this.finisher)
+    const id = blockId(runTag(resource.tag, reverse), number)
+    this.gathering.gather(run.count)
+    this.putKept(id, run)
+    this.runs.add(id)
+    for (const member of this.runs.members(resource, number)) this.removeObject(member)
+  }
+
+  /** False while objects are pushed out by others soon. */
+  private get isCalm(): boolean {
+    return this.hotAt === HOT_AT.least || this.hits + this.misses - this.turnedAt >= CALM
+  }
+
   /** Reads ahead what records of a log are found by. */
   readAhead({ tag, shift }: Resource<any>, ordinals: readonly number[]): void {
     const found = this.where.entries(tag, shift, ordinals)
@@ -174,7 +213,7 @@ export class Cache implements Finishing {
     // What was read before a commit may be older than what is kept by now.
     const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
     if (!fits) return this.holdsObject(id, block) ? this.finishObject(id, block, finisher) : undefined
-    const layout = layOut(block.records, finisher)
+    const layout = layOut(block.records, finisher, kindOf(block))
     if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)
     // Who has it finished anew starts again, so that two who share a block do not take turns at that.
     const asked = block.finisher === 0 ? block.asked : 0
@@ -191,7 +230,7 @@ export class Cache implements Finishing {
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
     if (block.asked < FINISHED_ANEW_AT * block.count) return undefined
-    return this.keepFinished(id, block, layOut(block.records, finisher))
+    return this.keepFinished(id, block, layOut(block.records, finisher, kindOf(block)))
   }
 
   /** As an object. */
@@ -228,7 +267,11 @@ export class Cache implements Finishing {
   private putKept(id: number, block: Block): void {
     if (!canBeFound(id)) return
     this.removeObject(id)
-    block.grew = (bytes) => this.grew(bytes)
+    block.grew = (bytes) => {
+      this.runs.count(block, bytes)
+      this.grew(bytes)
+    }
+    this.runs.count(block, block.weight)
     this.where.add(id, block.keptBy(this, id))
     this.grew(block.weight)
   }
@@ -236,7 +279,9 @@ export class Cache implements Finishing {
   private removeObject(id: number): void {
     const entry = this.where.entryOf(id)
     if (entry >= NOWHERE) return
-    if (this.where.isYoung(entry)) this.youngBytes -= this.where.object(entry).weight
+    const object = this.where.object(entry)
+    if (this.where.isYoung(entry)) this.youngBytes -= object.weight
+    this.runs.count(object, -object.weight)
     this.where.remove(entry)
   }
 
@@ -262,6 +307,7 @@ export class Cache implements Finishing {
     this.young.clear()
     this.old.clear()
     this.youngBytes = 0
+    this.runs.clear()
     this.turnedAt = NEVER
   }
 
@@ -284,7 +330,7 @@ export class Cache implements Finishing {
     this.turnedAt = lookUps
     this.old = this.young
     this.young = new Map()
-    this.where.turn()
+    this.where.turn((object) => this.runs.count(object, -object.weight))
     this.youngBytes = 0
   }
 }

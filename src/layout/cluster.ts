@@ -82,14 +82,12 @@ export class Cluster implements Finishing {
       this.weight += bytes
       grew(bytes)
     }
-    const marks = Int32Array.from(records, ({ block, at }) => block.mark(at))
-    this.block = this.finished(records, finisher, marks)
+    this.block = this.finished(records, finisher)
   }
 
-  private finished(records: readonly Place[], finisher: Finisher, marks: Int32Array): Block {
-    const block = finishedBlock(layOut(records, finisher, 1), 0)
-    this.grew(CLUSTER_BYTES + marks.byteLength + block.weight - this.weight)
-    block.marks = marks
+  private finished(records: readonly Place[], finisher: Finisher): Block {
+    const block = finishedBlock(layOut(records, finisher, 'cluster'), 0)
+    this.grew(CLUSTER_BYTES + block.weight - this.weight)
     block.grew = this.grew
     return block.keptBy(this, 0)
   }
@@ -97,7 +95,7 @@ export class Cluster implements Finishing {
   /** For somebody else than it was gathered for. */
   finish(_: number, block: Block, finisher: Finisher): Block | undefined {
     if (block !== this.block || block.asked < FINISHED_ANEW_AT * block.count) return undefined
-    this.block = this.finished(block.records, finisher, block.marks!)
+    this.block = this.finished(block.records, finisher)
     return this.block
   }
 }

@@ -6,7 +6,7 @@
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'
 import type { Finished, Finisher } from './finisher.ts'
-import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, TWO_FACED, WIDE } from './row.ts'
+import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, MARKED, TWO_FACED, WIDE } from './row.ts'
 
 /** A string of side columns, where it lies. */
 interface Side {
@@ -15,8 +15,12 @@ interface Side {
   readonly length: number
 }
 
+/** What records are laid out as: all of a block; neighbours of a posting list, with the face that they show; or neighbours of a log. */
+export type Kind = 'block' | 'cluster' | 'run'
+
 /** What is to be written, and how long it will be. */
 export interface Layout {
+  readonly kind: Kind
   readonly records: readonly Place[]
   /** The records that the texts are of: as they are shown, then with their other face, if both are kept. */
   readonly shown: readonly Place[]
@@ -33,13 +37,11 @@ export interface Layout {
 
 const turned = ({ block, at }: Place): Place => ({ block: block.turned(), at })
 
-/**
- * Has records finished.
- * @param faces how many of their faces are kept; all, unless told otherwise
- */
-export function layOut(records: readonly Place[], finisher: Finisher, faces = records[0]!.block.faces): Layout {
-  const columns = records[0]!.block.resource.sides.length
-  const shown = faces === 2 ? records.concat(records.map(turned)) : records
+/** Has records finished. */
+export function layOut(records: readonly Place[], finisher: Finisher, kind: Kind = 'block'): Layout {
+  const { faces, resource } = records[0]!.block
+  const columns = resource.sides.length
+  const shown = faces === 2 && kind !== 'cluster' ? records.concat(records.map(turned)) : records
   const texts = finisher.finish(shown)
   const cuts = shown.map(({ block, at }) => block.cuts(at))
   let numbers = cuts.reduce((sum, { length }) => sum + COLUMNS + length, 0)
@@ -56,9 +58,10 @@ export function layOut(records: readonly Place[], finisher: Finisher, faces = re
     }
   }
   for (const { length } of sides) bytes += length
+  if (kind !== 'block') bytes += 4 * records.length
   numbers += refs.length + sides.length
   const width = bytes + 2 * numbers > 65535 ? 4 : 2
-  return { records, shown, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
+  return { kind, records, shown, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
 }
 
 /** The number of a string: of the one that the record before has in this column, where they are equal. */
@@ -78,7 +81,7 @@ function isAt({ bytes: own, start: from, length: held }: Side, bytes: Uint8Array
 }
 
 /** Writes a block into `out` from `start` on, and returns where it ends: not behind its {@link Layout.bytes}. */
-export function writeFinished(out: Region, start: number, { records, shown, texts, cuts, sides, refs, width }: Layout): number {
+export function writeFinished(out: Region, start: number, { kind, records, shown, texts, cuts, sides, refs, width }: Layout): number {
   const { bytes, view } = out
   const { resource } = records[0]!.block
   const { by, length, leads, ends } = texts
@@ -86,7 +89,11 @@ export function writeFinished(out: Region, start: number, { records, shown, text
   view.setUint16(start + 2, 0, true)
   view.setUint16(start + 4, sides.length, true)
   bytes[start + 6] =
-    FINISHED | (resource.indexed ? INDEXED : 0) | (shown.length > records.length ? TWO_FACED : 0) | (width === 4 ? WIDE : 0)
+    FINISHED |
+    (kind === 'block' ? 0 : MARKED) |
+    (resource.indexed ? INDEXED : 0) |
+    (shown.length > records.length ? TWO_FACED : 0) |
+    (width === 4 ? WIDE : 0)
   bytes[start + 7] = resource.sides.length
   view.setUint32(start + FIXED, by, true)
   let to = start + FINISHED_FIXED
@@ -125,7 +132,9 @@ export function writeFinished(out: Region, start: number, { records, shown, text
   for (const holes of cuts) for (const hole of holes) number(hole)
   view.setUint32(start + FIXED + 4, to - start, true)
   bytes.set(texts.bytes.subarray(0, length), to)
-  return to + length
+  to += length
+  if (kind !== 'block') for (const { block, at } of records) u32(block.mark(at))
+  return to
 }
 
 /**

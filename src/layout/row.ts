@@ -25,6 +25,8 @@ export const TWO_FACED = 4
 export const WIDE = 8
 /** Never stored: bodies are texts, finished for whoever sends them. */
 export const FINISHED = 16
+/** And of those, only in what was gathered from several blocks: with the marks that its records have there. */
+export const MARKED = 32
 
 export const MAX_LITERAL = 199
 export const STRING = 200

@@ -20,6 +20,7 @@
  *     frame, length, end, lead, cut: side by side a text, those of the first face of all records, then those of the other
  *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
  *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
+ *     mark:4×count (only with flag 32, in what was gathered from several blocks)
  *
  * `frame` is the number that it has in this process (plus 2000 where its record faces the lesser of two ways), `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
  * ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.

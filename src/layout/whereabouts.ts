@@ -114,12 +114,17 @@ export class Whereabouts {
     this.free.push(slot)
   }
 
-  /** Takes away what is old, and makes what is young old. */
-  turn(): void {
+  /**
+   * Takes away what is old, and makes what is young old.
+   * @param left is told of what is taken away
+   */
+  turn(left: (object: Block<any>) => void = () => {}): void {
     const { ages } = this
     for (let slot = 0; slot < this.objects.length; slot++) {
-      if (ages[slot] === OLD) this.empty(slot)
-      else if (ages[slot] === YOUNG) ages[slot] = OLD
+      if (ages[slot] === OLD) {
+        left(this.objects[slot]!)
+        this.empty(slot)
+      } else if (ages[slot] === YOUNG) ages[slot] = OLD
     }
   }
 

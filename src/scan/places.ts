@@ -4,6 +4,7 @@
  */
 import type { Place } from '../layout/block.ts'
 import { CLUSTER, type Held } from '../layout/cluster.ts'
+import { RUN } from '../layout/runs.ts'
 import type { Facing, Resource } from '../query.ts'
 import type { Posting, Taken } from './list.ts'
 import { everything } from './locate.ts'
@@ -21,12 +22,53 @@ function faced(places: Place[], facing: Facing): Place[] {
   return places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))
 }
 
+/** The places of records: of neighbours in their log, from runs of blocks where those were gathered. */
+function found<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
+  const { length } = ordinals
+  if (length < 2 || Math.abs(ordinals[length - 1]! - ordinals[0]!) !== length - 1) return reader.places(resource, ordinals)
+  const size = RUN << resource.shift
+  const reverse = ordinals[1]! < ordinals[0]!
+  let places: Place<R>[] = []
+  /** Those from here on, up to the one at hand, are in no run. */
+  let from = 0
+  for (let i = 0; i < length; ) {
+    const number = Math.floor(ordinals[i]! / size)
+    const inside = ordinals[i]! - number * size
+    let at = reverse ? size - 1 - inside : inside
+    const end = Math.min(length, i + size - at)
+    const run = reader.runOfLog(resource, number, reverse)
+    if (run === undefined) {
+      i = end
+      continue
+    }
+    if (from < i) places = places.concat(inBlocks(reader, resource, ordinals.slice(from, i), reverse))
+    reader.served(run, end - i)
+    for (; i < end; i++, at++) places.push({ block: run, at })
+    from = end
+  }
+  if (from === 0) return inBlocks(reader, resource, ordinals, reverse)
+  return from < length ? places.concat(inBlocks(reader, resource, ordinals.slice(from), reverse)) : places
+}
+
+/** The places of neighbours that are in no run; gathers what is worth it. */
+function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[], reverse: boolean): Place<R>[] {
+  const places = reader.places(resource, ordinals)
+  const size = 1 << resource.shift
+  let before = -1
+  for (let i = 0; i < places.length; i += size) {
+    const number = Math.floor(ordinals[i]! / (RUN * size))
+    if (number !== before && places[i]!.block.isHot) reader.gatherRun(resource, number, reverse)
+    before = number
+  }
+  return places
+}
+
 /** The places of records that were taken from a list, in their order. */
 export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing): Place[] {
   const { ordinals, run: list } = taken
   const { length } = ordinals
   const rank = length < MANY ? undefined : (taken.rank ?? list?.rank(ordinals[0]!))
-  if (list === undefined || rank === undefined) return faced(reader.places(resource, ordinals), facing)
+  if (list === undefined || rank === undefined) return faced(found(reader, resource, ordinals), facing)
   const step = reverse ? -1 : 1
   const places: Place[] = []
   /** Which of them are in no cluster. */
@@ -45,7 +87,7 @@ export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, 
     }
     const missed = missing.length - before
     if (home && missed >= MANY && home.miss(missed)) due.push([home, number])
-    if (missed < end - from) reader.served(cluster!, end - from - missed)
+    if (missed < end - from) reader.served(cluster!.block, end - from - missed)
   }
   if (missing.length === 0) return places
   const others = faced(reader.places(resource, missing.length === length ? ordinals : missing.map((i) => ordinals[i]!)), facing)

@@ -8,7 +8,7 @@ import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
 import { Block, type Place } from '../layout/block.ts'
 import type { Cache, Weighed } from '../layout/cache.ts'
-import { type Cluster, Held } from '../layout/cluster.ts'
+import { Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
 import type { Found } from '../layout/hashes.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
@@ -191,8 +191,7 @@ export class Reader {
 
   /** True where the blocks of all these records are cached. */
   hasAll(resource: Resource<any>, ordinals: readonly number[]): boolean {
-    const size = 1 << resource.shift
-    return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / size))))
+    return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / 2 ** resource.shift))))
   }
 
   /** False where history has moved since the read began: what it holds may be of another one than the cache. */
@@ -200,8 +199,17 @@ export class Reader {
     return this.cache.edition === this.edition
   }
 
-  /** Notes that so many records were served from a cluster. */
-  served({ block }: Cluster, records: number): void {
+  /** Neighbouring blocks of a log that were gathered. */
+  runOfLog<R>(resource: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
+    return this.cache.run(resource, number, reverse)
+  }
+
+  gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
+    if (this.isCurrent) this.cache.gatherRun(resource, number, reverse)
+  }
+
+  /** Notes that so many records were served from what was gathered. */
+  served(block: Block, records: number): void {
     block.asked += records
     this.cache.gathering.serve(records)
     this.stats.blocks++

@@ -202,6 +202,6 @@ test('texts as they are stored are one behind the other, of both faces or of one
   const { faces } = finishedBlock(both, 0)
   expect(text(bytes, 0, length)).toBe('"a":1"a":3"b":2"b":4')
   expect({ faces, leads, ends, length, by }).toEqual({ faces: 2, leads: [0, 0, 0, 0], ends: [5, 10, 15, 20], length: 20, by: plain.id })
-  const block = finishedBlock(layOut(two.records, plain, 1), 0)
+  const block = finishedBlock(layOut(two.records, plain, 'cluster'), 0)
   expect([sent(block, 0), sent(block, 1), block.faces]).toEqual(['"a":1', '"a":3', 1])
 })

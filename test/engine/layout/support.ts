@@ -81,7 +81,8 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const once = finished(stored)
   const twice = finished(once, SECOND)
   expect([stored.finisher, once.finisher, twice.finisher]).toEqual([0, FIRST.id, SECOND.id])
-  for (const block of [stored, once, finishedBlock(layOut(stored.records, FIRST), KEY), twice]) {
+  const run = finishedBlock(layOut(stored.records, FIRST, 'run'), KEY)
+  for (const block of [stored, once, finishedBlock(layOut(stored.records, FIRST), KEY), twice, run]) {
     expect(block.count).toBe(rows.length)
     for (const [at, { hi, lo, index, sides, texts, exact }] of rows.entries()) {
       expect([block.hi(at), block.lo(at), block.index(at), block.isExact(at)]).toEqual([hi, lo, of.indexed ? index : 0, exact])
@@ -90,6 +91,7 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
         const shown = face === 0 ? block : block.turned()
         const json = putTogether(apart)
         expect(textOf(shown, at) === json).toBe(true)
+        if (block === run) expect(shown.mark(at)).toBe((face === 0 ? stored : stored.turned()).mark(at))
         if (block.finisher !== 0) expect(sent(shown, at) === (block.finisher === FIRST.id ? `é: ${json};` : `${json};`)).toBe(true)
         if (texts.length === 2 && sides.length > 0) {
           const [own, counterpart] = face === 0 ? [sides[0]!, sides.at(-1)!] : [sides.at(-1)!, sides[0]!]

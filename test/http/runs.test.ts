@@ -1,0 +1,128 @@
+/**
+ * Pages of a log that are asked for over and over: their blocks are gathered into runs, and bytes and entity tags stay what they were when the records
+ * came from blocks.
+ */
+import { describe, expect, it } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
+import { RUN } from '../../src/layout/runs.ts'
+import { ledgerOf, written } from '../engine/support.ts'
+import { asker } from './support.ts'
+
+const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactionsPerLedger: 4, tradeShare: 0.5 }) as Iterable<LedgerClose>)]
+const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
+const lists = ['transactions', 'operations', 'effects', 'trades', 'ledgers'] as const
+/** So often that every block is hot and every run is gathered, for this base URL. */
+const OFTEN = 60
+
+const pages = ['limit=200', 'limit=200&order=desc', 'limit=23', 'limit=23&order=desc']
+const targetsOf = (list: string): string[] => pages.map((page) => `/${list}?${page}`)
+
+const costOf = async (ledger: Ledger, list: (typeof lists)[number], options: PageOptions): Promise<number> =>
+  (await ledger.explain(catalogue[list] as List<any>, {}, options)).cost.blocks
+
+describe('a log that is asked for over and over', () => {
+  it.each(lists)('is found by a look-up a run, in either order: %s', async (list) => {
+    const ledger = await ledgerOf(closes)
+    const ask = asker(ledger)
+    const query = catalogue[list] as List<any>
+    const { shift } = query.of
+    const all: any[] = []
+    for await (const record of ledger.records(query, {})) all.push(record)
+    const runs = Math.floor(all.length / (RUN << shift))
+    for (const order of ['asc', 'desc'] as const) {
+      // What follows the last whole run is found in blocks.
+      const cursor = order === 'asc' ? '' : String(all[runs * (RUN << shift)]?.paging_token ?? '')
+      const limit = Math.min(200, runs * (RUN << shift))
+      const before = await costOf(ledger, list, { cursor, limit, order })
+      for (let time = 0; time < OFTEN; time++)
+        for (
+          let next = `/${list}?limit=200&order=${order}`, body: any;
+          next;
+          next = body._embedded.records.length ? body._links.next.href : ''
+        )
+          body = (await ask(next.replace(/^http:..[^/]*/, ''))).body
+      const after = await costOf(ledger, list, { cursor, limit, order })
+      // The cursor costs some look-ups too, always the same.
+      expect([runs > 0, before - after], `${list} ${order}`).toEqual([
+        true,
+        Math.ceil(limit / (1 << shift)) - Math.ceil(limit / (RUN << shift)),
+      ])
+      expect((await ledger.explain(query, {}, { cursor, limit, order })).cost.gets).toBe(0)
+    }
+  })
+
+  it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
+    const ledger = await ledgerOf(closes)
+    const plain = await ledgerOf(closes, { cacheBytes: 0 })
+    const asks = [{}, { profile: 'extended' }] as const
+    const [served, wanted] = [asks.map((options) => asker(ledger, options)), asks.map((options) => asker(plain, options))]
+    for (const target of lists.flatMap(targetsOf)) {
+      const tags = new Map<string, string | undefined>()
+      // The base URL that is asked for most has its texts finished: each is for a while.
+      for (const [host, times] of [
+        ['one.test', 40],
+        ['two.test', 110],
+        ['one.test', 6],
+      ] as const)
+        for (const [nth, ask] of served.entries()) {
+          const { text } = await wanted[nth]!(target, { host })
+          for (let time = 0; time < times; time++) {
+            const answer = await ask(target, { host })
+            expect(answer.text === text, target).toBe(true)
+            const who = `${nth} ${host}`
+            if (!tags.has(who)) tags.set(who, answer.headers['etag'])
+            expect(answer.headers['etag'], target).toBe(tags.get(who))
+          }
+        }
+      expect(new Set(tags.values()).size).toBe(4)
+    }
+  })
+
+  it.each<LedgerOptions>([{}, { cacheBytes: 2 << 20 }, { cacheBytes: 300_000 }])(
+    'is served as one that was never asked for before, where it grows, is taken back and pruned, with %o',
+    async (options) => {
+      const ledger = await openLedger(memory(), { fileEvery: 400, ...options })
+      const ask = asker(ledger)
+      const same = async (): Promise<void> => {
+        const plain = await openLedger(memory(), { cacheBytes: 0, fileEvery: 1 })
+        await plain.ingest(closes.slice(0, ledger.head!.last - FIRST + 1))
+        if (ledger.head!.oldest > FIRST) await plain.prune(ledger.head!.oldest)
+        const wanted = asker(plain)
+        for (const target of lists.flatMap(targetsOf)) {
+          const { text } = await wanted(target)
+          for (let time = 0; time < OFTEN; time++) expect((await ask(target)).text === text, target).toBe(true)
+        }
+        for (const list of lists) {
+          const [ours, theirs] = [ledger, plain].map((one) => one.page(catalogue[list] as List<any>, {}, { limit: 200, order: 'desc' }))
+          const [left, right] = [(await ours!).records as any[], (await theirs!).records as any[]]
+          expect(left.map((record) => written(record))).toEqual(right.map((record) => written(record)))
+        }
+      }
+      await ledger.ingest(closes.slice(0, 70))
+      await same()
+      await ledger.ingest(closes.slice(70, 110))
+      await same()
+      await ledger.rollback(FIRST + 50)
+      await same()
+      await ledger.ingest(closes.slice(51))
+      await same()
+      await ledger.prune(FIRST + 60)
+      await same()
+    },
+  )
+
+  it('is gathered for the base URL that is asked for most', async () => {
+    const ledger = await ledgerOf(closes)
+    const ask = asker(ledger)
+    const page: PageOptions = { limit: 128 }
+    const [before, runs] = [8, 1]
+    expect(await costOf(ledger, 'operations', page)).toBe(before)
+    for (const host of ['one.test', 'two.test']) {
+      const { text } = await ask('/operations?limit=128', { host })
+      for (let time = 0; time < 4 * OFTEN; time++) expect((await ask('/operations?limit=128', { host })).text === text).toBe(true)
+      expect(await costOf(ledger, 'operations', page)).toBe(runs)
+    }
+  })
+})
