@@ -20,6 +20,8 @@ export class Block<R = any> extends Texts<R> {
   isHot = false
   /** How many records of it were asked for of late, as far as the cache counts. */
   asked = 0
+  /** How many that were when it was last looked into whether its run is worth gathering. */
+  triedAt = 0
   /** Where it is kept, and as what. */
   private home: Finishing | undefined
   private homeId = 0

@@ -4,7 +4,7 @@
  *
  * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
  * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
- * records hang on it.
+ * records hang on it; and where its neighbours are that too, they are laid side by side (`runs.ts`).
  * Objects have two generations: when the young one is full, it becomes the old one, and what of the old one is still used moves over. Blocks are
  * found by their numbers (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.

@@ -57,7 +57,12 @@ function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly n
   let before = -1
   for (let i = 0; i < places.length; i += size) {
     const number = Math.floor(ordinals[i]! / (RUN * size))
-    if (number !== before && places[i]!.block.isHot) reader.gatherRun(resource, number, reverse)
+    const { block } = places[i]!
+    // Where that is in vain, which takes a look at each block of the run, it is tried again after twice as many askings.
+    if (number !== before && block.isHot && block.asked >= 2 * block.triedAt) {
+      block.triedAt = block.asked
+      reader.gatherRun(resource, number, reverse)
+    }
     before = number
   }
   return places

@@ -34,7 +34,7 @@ export interface ReadStats {
   scans: number
   /** Value bytes that the store gave. */
   bytes: number
-  /** Blocks that the read looked into, from the store or the cache; neighbours of a list that were gathered are one. */
+  /** Blocks that the read looked into, from the store or the cache; neighbours that were gathered are one. */
   blocks: number
   /** Values found in the cache. */
   hits: number
