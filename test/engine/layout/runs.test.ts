@@ -85,6 +85,7 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
   expect(gathered(partly)).toBeUndefined()
   const mixed = cacheWith(RUN)
   mixed.block(coins, 3, SIZE, 0)!.finishedBy(bob)
+  mixed.block(coins, 3, SIZE, 16 * SIZE)
   // Who had texts finished last is who they are gathered for.
   expect([gathered(mixed), mixed.block(coins, 3, SIZE, 0)!.finisher]).toEqual([undefined, bob.id])
   const seldom = cacheWith(RUN)
