@@ -204,8 +204,9 @@ export class Reader {
     return this.cache.run(resource, number, reverse)
   }
 
+  /** Whatever this read has seen: runs are made of what the cache holds by now. */
   gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
-    if (this.isCurrent) this.cache.gatherRun(resource, number, reverse)
+    this.cache.gatherRun(resource, number, reverse)
   }
 
   /** Notes that so many records were served from what was gathered. */

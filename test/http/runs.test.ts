@@ -7,7 +7,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
 import { RUN } from '../../src/layout/runs.ts'
-import { ledgerOf, written } from '../engine/support.ts'
+import { assetOf, ledgerOf, written } from '../engine/support.ts'
 import { asker } from './support.ts'
 
 const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactionsPerLedger: 4, tradeShare: 0.5 }) as Iterable<LedgerClose>)]
@@ -112,6 +112,53 @@ describe('a log that is asked for over and over', () => {
       await same()
     },
   )
+
+  it('gives the same records wherever a page begins and ends, and to lists whose records lie all over it', async () => {
+    const [ledger, plain] = [await ledgerOf(closes), await ledgerOf(closes, { cacheBytes: 0 })]
+    const ask = asker(ledger)
+    const shown = async (one: Ledger, query: List<any>, values: object, page: PageOptions): Promise<string[]> =>
+      (await one.read(query, values as never, page)).records.map(({ block, at }) => `${block.token(at)} ${block.json(at)}`)
+    const same = async (query: List<any>, values: object, page: PageOptions): Promise<void> =>
+      expect(await shown(ledger, query, values, page), `${query.path} ${JSON.stringify(page)}`).toEqual(
+        await shown(plain, query, values, page),
+      )
+    for (const list of lists) {
+      const query = catalogue[list] as List<any>
+      for (const order of ['asc', 'desc'])
+        for (let time = 0; time < OFTEN; time++)
+          for (
+            let next = `/${list}?limit=200&order=${order}`, body: any;
+            next;
+            next = body._embedded.records.length ? body._links.next.href : ''
+          )
+            body = (await ask(next.replace(/^http:..[^/]*/, ''))).body
+      const tokens: string[] = []
+      for await (const record of plain.records(query, {})) tokens.push((record as any).paging_token)
+      const size = RUN << query.of.shift
+      const around = tokens.flatMap((cursor, at) => ((at + 3) % size < 6 ? [cursor] : []))
+      expect(around.length).toBeGreaterThan(6)
+      for (const cursor of around)
+        for (const limit of [2, 3, size - 1, size + 1].map((limit) => Math.min(200, limit)))
+          for (const order of ['asc', 'desc'] as const) await same(query, {}, { cursor, limit, order })
+    }
+    const { records } = await plain.page(catalogue.effects, {}, { limit: 40 })
+    for (const account of new Set(records.map((record) => record.account)))
+      for (const query of [
+        catalogue.transactionsOfAccount,
+        catalogue.operationsOfAccount,
+        catalogue.effectsOfAccount,
+        catalogue.tradesOfAccount,
+      ])
+        for (const limit of [2, 10, 15, 200])
+          for (const order of ['asc', 'desc'] as const) await same(query as List<any>, { account }, { limit, order })
+    for (const pair of (await plain.page(catalogue.trades, {}, { limit: 10 })).records as any[])
+      for (const [base, counter] of [
+        ['base', 'counter'],
+        ['counter', 'base'],
+      ] as const)
+        for (const limit of [2, 10, 200])
+          await same(catalogue.trades as List<any>, { base: assetOf(pair, base), counter: assetOf(pair, counter) }, { limit })
+  })
 
   it('is gathered for the base URL that is asked for most', async () => {
     const ledger = await ledgerOf(closes)
