@@ -253,7 +253,8 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    return typedPage(await this.read(query, values, options))
+    const checked = checkValues(query, 'list', values as never)
+    return typedPage(await this.ask((reader) => readPage(reader, query, checked, options, true), query.of))
   }
 
   /** One typed record, or undefined where nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */

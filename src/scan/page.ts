@@ -70,8 +70,19 @@ export function headToken(reader: Reader, resource: Resource<any>, asked = reade
   return block.token(at)
 }
 
-/** @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED */
-export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): RawPage {
+/** Which part of a list is wanted. */
+interface Wanted {
+  readonly at: Cursor | undefined
+  readonly limit: number
+  readonly reverse: boolean
+  readonly typed: boolean
+}
+
+/**
+ * @param typed for typed records, which are kept with the block that they are in: they are looked for there alone
+ * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
+ */
+export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions, typed = false): RawPage {
   const asked = checkOptions(options, query.of)
   const { limit } = asked
   let { cursor, at } = asked
@@ -80,7 +91,8 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
     at = parseCursor(cursor, query.of.indexed)
   }
   const reverse = asked.order === 'desc'
-  const records = query.of === offers ? bookPage(reader, values, at, limit, reverse) : logPage(reader, query, values, at, limit, reverse)
+  const wanted = { at, limit, reverse, typed }
+  const records = query.of === offers ? bookPage(reader, values, wanted) : logPage(reader, query, values, wanted)
   const [first, last] = [records[0], records.at(-1)]
   const ended = records.length === limit ? 'limit' : 'end'
   return {
@@ -105,12 +117,12 @@ export function newestLedger({ records }: RawPage): number {
   return newest
 }
 
-function logPage(reader: Reader, query: List<any>, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
+function logPage(reader: Reader, query: List<any>, values: Values, { at, limit, reverse, typed }: Wanted): Place[] {
   const resolved = resolve(reader, query, values)
   const cut = at === undefined ? resolved.span : cutAt(reader, query.of, resolved, at, reverse)
   const taken = resolved.list.take(cut, limit, reverse)
   if (taken.ordinals.length === 0) resolved.check()
-  return placesOf(reader, query.of, taken, reverse, resolved.facing)
+  return placesOf(reader, query.of, taken, reverse, resolved.facing, !typed)
 }
 
 function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
@@ -126,7 +138,7 @@ function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolve
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 
-function bookPage(reader: Reader, values: Values, at: Cursor | undefined, limit: number, reverse: boolean): Place[] {
+function bookPage(reader: Reader, values: Values, { at, limit, reverse }: Wanted): Place[] {
   const id = at && idOf(at.hi, at.lo)
   const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
   return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))

@@ -68,12 +68,16 @@ function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly n
   return places
 }
 
-/** The places of records that were taken from a list, in their order. */
-export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing): Place[] {
+/**
+ * The places of records that were taken from a list, in their order.
+ * @param runs whether they may be in runs of blocks
+ */
+export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing, runs = true): Place[] {
   const { ordinals, run: list } = taken
   const { length } = ordinals
   const rank = length < MANY ? undefined : (taken.rank ?? list?.rank(ordinals[0]!))
-  if (list === undefined || rank === undefined) return faced(found(reader, resource, ordinals), facing)
+  if (list === undefined || rank === undefined)
+    return faced(runs ? found(reader, resource, ordinals) : reader.places(resource, ordinals), facing)
   const step = reverse ? -1 : 1
   const places: Place[] = []
   /** Which of them are in no cluster. */
