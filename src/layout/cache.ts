@@ -152,10 +152,12 @@ export class Cache implements Finishing {
 
   /** Gathers a run where that is worth it, and there is room. It takes the place of its blocks. */
   gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
-    const blocks = this.isCalm ? this.runs.due(resource, number, this.finisher, 2 * this.gatheredAt) : []
+    const lookUps = this.hits + this.misses
+    if (!this.isCalm || this.runs.isFull(lookUps)) return
+    const blocks = this.runs.due(resource, number, this.finisher, 2 * this.gatheredAt)
     if (blocks.length === 0) return
     if (!this.runs.hasRoom(blocks)) {
-      for (const id of this.runs.unused(this.hits + this.misses)) this.removeObject(id)
+      for (const id of this.runs.unused(lookUps)) this.removeObject(id)
       return
     }
     const run = runOf(blocks, reverse, this.finisher)
@@ -194,8 +196,7 @@ export class Cache implements Finishing {
 
   /** Objects that lie in a slab go with it: it would live as long as they do. */
   private left(id: number, region: Region): void {
-    const entry = this.where.entryOf(id)
-    if (entry < NOWHERE && this.where.object(entry).region === region) this.removeObject(id)
+    if (this.where.objectOf(id)?.region === region) this.removeObject(id)
   }
 
   private at<R>(resource: Resource<R>, number: number, id: number, address: number): Block<R> {
@@ -224,8 +225,7 @@ export class Cache implements Finishing {
 
   /** True where a block is kept as an object, and was not replaced by another value, or forgotten, since it was read. */
   private holdsObject(id: number, { sum }: Block): boolean {
-    const entry = this.where.entryOf(id)
-    return entry < NOWHERE && this.where.object(entry).sum === sum
+    return this.where.objectOf(id)?.sum === sum
   }
 
   private finishObject(id: number, block: Block, finisher: Finisher): Block | undefined {
@@ -267,11 +267,7 @@ export class Cache implements Finishing {
   private putKept(id: number, block: Block): void {
     if (!canBeFound(id)) return
     this.removeObject(id)
-    block.grew = (bytes) => {
-      this.runs.count(block, bytes)
-      this.grew(bytes)
-    }
-    this.runs.count(block, block.weight)
+    block.grew = (bytes) => this.grew(bytes)
     this.where.add(id, block.keptBy(this, id))
     this.grew(block.weight)
   }
@@ -279,9 +275,7 @@ export class Cache implements Finishing {
   private removeObject(id: number): void {
     const entry = this.where.entryOf(id)
     if (entry >= NOWHERE) return
-    const object = this.where.object(entry)
-    if (this.where.isYoung(entry)) this.youngBytes -= object.weight
-    this.runs.count(object, -object.weight)
+    if (this.where.isYoung(entry)) this.youngBytes -= this.where.object(entry).weight
     this.where.remove(entry)
   }
 
@@ -330,7 +324,7 @@ export class Cache implements Finishing {
     this.turnedAt = lookUps
     this.old = this.young
     this.young = new Map()
-    this.where.turn((object) => this.runs.count(object, -object.weight))
+    this.where.turn()
     this.youngBytes = 0
   }
 }

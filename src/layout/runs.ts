@@ -12,7 +12,7 @@ import type { Whereabouts } from './whereabouts.ts'
 
 /** Blocks of a run, each 10 to 20 KB when they are finished. */
 export const RUN = 8
-/** Runs that were not asked for are looked for after so many look-ups, where there is no room for others. */
+/** Where there is no room for another, none is gathered for so many look-ups, and those not asked for in that time make room. */
 const PATIENCE = 2 ** 18
 
 /** Runs are kept as blocks are, those of each log and order as if they were of another log. */
@@ -37,12 +37,13 @@ export function runOf<R>(blocks: readonly Block<R>[], reverse: boolean, finisher
 
 /** Which runs there are, and which blocks are worth to become one. */
 export class Runs {
-  /** What runs may weigh together, and what they do. */
+  /** What runs may weigh together. */
   private readonly maxBytes: number
-  private bytes = 0
   private readonly where: Whereabouts
+  /** Of those that were gathered; some may have been forgotten since. */
   private readonly ids = new Set<number>()
-  private lookedAt = 0
+  /** The look-up before which there is no room. */
+  private fullUntil = 0
 
   constructor(maxBytes: number, where: Whereabouts) {
     this.maxBytes = maxBytes
@@ -53,8 +54,7 @@ export class Runs {
   due<R>({ tag, shift }: Resource<R>, number: number, finisher: Finisher, often: number): Block<R>[] {
     const blocks: Block<R>[] = []
     for (let nth = 0; nth < RUN; nth++) {
-      const entry = this.where.entryOf(member(tag, number, nth))
-      const block = entry < NOWHERE ? this.where.object(entry) : undefined
+      const block = this.where.objectOf(member(tag, number, nth))
       if (block === undefined || block.count < 1 << shift || block.finisher !== finisher.id || block.asked < often * block.count) return []
       blocks.push(block)
     }
@@ -63,10 +63,18 @@ export class Runs {
 
   /** What those blocks of a run are found by that lie in slabs too, so that they need not be objects. */
   members({ tag }: Resource<any>, number: number): number[] {
-    return Array.from({ length: RUN }, (_, nth) => member(tag, number, nth)).filter((id) => {
-      const entry = this.where.entryOf(id)
-      return entry < NOWHERE && this.where.addressBeside(entry) !== NOWHERE
-    })
+    return Array.from({ length: RUN }, (_, nth) => member(tag, number, nth)).filter((id) => this.where.find(id) !== NOWHERE)
+  }
+
+  /** What they weigh, with what hangs on them. */
+  get bytes(): number {
+    let bytes = 0
+    for (const id of this.ids) bytes += this.where.objectOf(id)?.weight ?? 0
+    return bytes
+  }
+
+  isFull(lookUps: number): boolean {
+    return lookUps < this.fullUntil
   }
 
   hasRoom(blocks: readonly Block[]): boolean {
@@ -77,18 +85,11 @@ export class Runs {
     this.ids.add(id)
   }
 
-  /** Counts bytes of what may be a run, which came or went. */
-  count({ isGathered }: Block, bytes: number): void {
-    if (isGathered) this.bytes += bytes
-  }
-
-  /** Those that were not asked for since the last time, if that is a while ago. */
+  /** Says that there is no room, and gives those that were not asked for since the last time that was said. */
   unused(lookUps: number): number[] {
-    if (lookUps < this.lookedAt + PATIENCE) return []
-    this.lookedAt = lookUps
+    this.fullUntil = lookUps + PATIENCE
     return [...this.ids].filter((id) => {
-      const entry = this.where.entryOf(id)
-      const run = entry < NOWHERE ? this.where.object(entry) : undefined
+      const run = this.where.objectOf(id)
       if (run && run.asked > 0) run.asked = 0
       else this.ids.delete(id)
       return run !== undefined && !this.ids.has(id)
@@ -97,6 +98,6 @@ export class Runs {
 
   clear(): void {
     this.ids.clear()
-    this.bytes = 0
+    this.fullUntil = 0
   }
 }

@@ -74,6 +74,12 @@ export class Whereabouts {
     return this.objects[turnedOver(entry)]!
   }
 
+  /** The object that a block is, where it is one. */
+  objectOf(id: number): Block<any> | undefined {
+    const entry = this.table.get(id)
+    return entry < NOWHERE ? this.object(entry) : undefined
+  }
+
   /** The address of the bytes of an object, or {@link NOWHERE}. */
   addressBeside(entry: number): number {
     return this.addresses[turnedOver(entry)]!
@@ -114,17 +120,12 @@ export class Whereabouts {
     this.free.push(slot)
   }
 
-  /**
-   * Takes away what is old, and makes what is young old.
-   * @param left is told of what is taken away
-   */
-  turn(left: (object: Block<any>) => void = () => {}): void {
+  /** Takes away what is old, and makes what is young old. */
+  turn(): void {
     const { ages } = this
     for (let slot = 0; slot < this.objects.length; slot++) {
-      if (ages[slot] === OLD) {
-        left(this.objects[slot]!)
-        this.empty(slot)
-      } else if (ages[slot] === YOUNG) ages[slot] = OLD
+      if (ages[slot] === OLD) this.empty(slot)
+      else if (ages[slot] === YOUNG) ages[slot] = OLD
     }
   }
 

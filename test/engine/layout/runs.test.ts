@@ -1,6 +1,6 @@
 /** Runs: when neighbouring blocks become one, that it holds what they held, and that it gives way where it is of no use. */
 import { expect, test } from 'vitest'
-import { blockId } from '../../../src/layout/addresses.ts'
+import { blockId, NOWHERE } from '../../../src/layout/addresses.ts'
 import type { Block } from '../../../src/layout/block.ts'
 import { Cache } from '../../../src/layout/cache.ts'
 import { RUN, runTag } from '../../../src/layout/runs.ts'
@@ -66,7 +66,7 @@ test('its blocks lie in the slabs still, and are no objects any more', () => {
   // Blocks that are objects alone stay.
   const alone = cacheWith(RUN)
   const own = alone.block(coins, 2, SIZE, 0)!
-  Object.assign((alone as any).where, { addressBeside: () => -1 })
+  Object.assign((alone as any).where, { find: () => NOWHERE })
   expect([gathered(alone)?.count, alone.block(coins, 2, SIZE, 0) === own]).toEqual([RUN * SIZE, true])
 })
 
@@ -126,17 +126,20 @@ test('where there is no room for another, those that nobody asks for any more gi
   // Those that were gathered meanwhile have had no time to be asked for.
   expect([gathered(cache, 2), runs.bytes]).toEqual([undefined, bytes + cache.run(coins, 1, false)!.weight])
   cache.run(coins, 0, false)!.asked++
+  // None gives way, and none is looked at, within that time.
+  expect([gathered(cache, 2), cache.run(coins, 0, false)!.asked, cache.run(coins, 1, false)?.asked]).toEqual([undefined, 1, 0])
   later()
   expect([gathered(cache, 2), runs.bytes]).toEqual([undefined, bytes])
-  // The other one was not asked for; and where that was found out just now, it is not looked for again.
-  expect([cache.run(coins, 1, false), cache.run(coins, 0, false)?.asked, gathered(cache, 2)?.count]).toEqual([undefined, 0, RUN * SIZE])
+  expect([cache.run(coins, 1, false), cache.run(coins, 0, false)?.asked, gathered(cache, 2)]).toEqual([undefined, 0, undefined])
+  later()
+  expect([gathered(cache, 2)?.count, cache.run(coins, 0, false)?.count]).toEqual([RUN * SIZE, RUN * SIZE])
   cacheWith(RUN, 16, cache, 3 * RUN)
-  cache.run(coins, 2, false)!.asked = 0
-  runs.lookedAt = cache.hits + cache.misses
-  expect([gathered(cache, 3), cache.run(coins, 2, false)?.count]).toEqual([undefined, RUN * SIZE])
+  expect([gathered(cache, 3), runs.isFull(cache.hits)]).toEqual([undefined, true])
+  cache.clear()
+  expect(runs.isFull(cache.hits)).toBe(false)
 })
 
-test('what runs weigh is counted, with what hangs on them, and what goes with them', () => {
+test('what runs weigh is summed up, with what hangs on them, and what goes with them', () => {
   const cache = cacheWith(2 * RUN)
   const { runs } = cache as any
   const run = gathered(cache)!
