@@ -1,10 +1,10 @@
 /** Lists that are asked for over and over: bytes and entity tags stay what they were when their records came from blocks. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { catalogue, type Ledger, type LedgerClose } from '../../src/index.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { ledgerOf } from '../engine/support.ts'
-import { asker } from './support.ts'
+import { expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 
@@ -34,27 +34,10 @@ describe.each([0, 8])('gathered after %i times', (gatheredAt) => {
   it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
     const ledger = await ledgerOf(closes, { fileEvery: 500 })
     const plain = await ledgerOf(closes, { cacheBytes: 0 })
-    const asks = [{}, { profile: 'extended' }] as const
-    const [served, wanted] = [asks.map((options) => asker(ledger, options)), asks.map((options) => asker(plain, options))]
-    for (const target of await targetsOf(ledger)) {
-      const tags = new Map<string, string | undefined>()
-      // The base URL that is asked for most has its texts finished: each is for a while.
-      for (const [host, times] of [
-        ['one.test', 12],
-        ['two.test', 60],
-        ['one.test', 6],
-      ] as const)
-        for (const [nth, ask] of served.entries()) {
-          const { text } = await wanted[nth]!(target, { host })
-          for (let time = 0; time < times; time++) {
-            const answer = await ask(target, { host })
-            expect(answer.text === text, target).toBe(true)
-            const who = `${nth} ${host}`
-            if (!tags.has(who)) tags.set(who, answer.headers['etag'])
-            expect(answer.headers['etag'], target).toBe(tags.get(who))
-          }
-        }
-      expect(new Set(tags.values()).size).toBe(4)
-    }
+    await expectTheSame(ledger, plain, await targetsOf(ledger), [
+      ['one.test', 12],
+      ['two.test', 60],
+      ['one.test', 6],
+    ])
   })
 })

@@ -8,7 +8,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
 import { RUN } from '../../src/layout/runs.ts'
 import { assetOf, ledgerOf, written } from '../engine/support.ts'
-import { asker } from './support.ts'
+import { type Ask, asker, expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactionsPerLedger: 4, tradeShare: 0.5 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
@@ -18,6 +18,13 @@ const OFTEN = 60
 
 const pages = ['limit=200', 'limit=200&order=desc', 'limit=23', 'limit=23&order=desc']
 const targetsOf = (list: string): string[] => pages.map((page) => `/${list}?${page}`)
+
+/** Reads all of a list so often, by its links. */
+async function walk(ask: Ask, list: string, order: string): Promise<void> {
+  for (let time = 0; time < OFTEN; time++)
+    for (let next = `/${list}?limit=200&order=${order}`, body: any; next; next = body._embedded.records.length ? body._links.next.href : '')
+      body = (await ask(next.replace(/^http:..[^/]*/, ''))).body
+}
 
 const costOf = async (ledger: Ledger, list: (typeof lists)[number], options: PageOptions): Promise<number> =>
   (await ledger.explain(catalogue[list] as List<any>, {}, options)).cost.blocks
@@ -36,13 +43,7 @@ describe('a log that is asked for over and over', () => {
       const cursor = order === 'asc' ? '' : String(all[runs * (RUN << shift)]?.paging_token ?? '')
       const limit = Math.min(200, runs * (RUN << shift))
       const before = await costOf(ledger, list, { cursor, limit, order })
-      for (let time = 0; time < OFTEN; time++)
-        for (
-          let next = `/${list}?limit=200&order=${order}`, body: any;
-          next;
-          next = body._embedded.records.length ? body._links.next.href : ''
-        )
-          body = (await ask(next.replace(/^http:..[^/]*/, ''))).body
+      await walk(ask, list, order)
       const after = await costOf(ledger, list, { cursor, limit, order })
       // The cursor costs some look-ups too, always the same.
       expect([runs > 0, before - after], `${list} ${order}`).toEqual([
@@ -56,28 +57,11 @@ describe('a log that is asked for over and over', () => {
   it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
     const ledger = await ledgerOf(closes)
     const plain = await ledgerOf(closes, { cacheBytes: 0 })
-    const asks = [{}, { profile: 'extended' }] as const
-    const [served, wanted] = [asks.map((options) => asker(ledger, options)), asks.map((options) => asker(plain, options))]
-    for (const target of lists.flatMap(targetsOf)) {
-      const tags = new Map<string, string | undefined>()
-      // The base URL that is asked for most has its texts finished: each is for a while.
-      for (const [host, times] of [
-        ['one.test', 40],
-        ['two.test', 110],
-        ['one.test', 6],
-      ] as const)
-        for (const [nth, ask] of served.entries()) {
-          const { text } = await wanted[nth]!(target, { host })
-          for (let time = 0; time < times; time++) {
-            const answer = await ask(target, { host })
-            expect(answer.text === text, target).toBe(true)
-            const who = `${nth} ${host}`
-            if (!tags.has(who)) tags.set(who, answer.headers['etag'])
-            expect(answer.headers['etag'], target).toBe(tags.get(who))
-          }
-        }
-      expect(new Set(tags.values()).size).toBe(4)
-    }
+    await expectTheSame(ledger, plain, lists.flatMap(targetsOf), [
+      ['one.test', 40],
+      ['two.test', 110],
+      ['one.test', 6],
+    ])
   })
 
   it.each<LedgerOptions>([{}, { cacheBytes: 2 << 20 }, { cacheBytes: 300_000 }])(
@@ -124,14 +108,7 @@ describe('a log that is asked for over and over', () => {
       )
     for (const list of lists) {
       const query = catalogue[list] as List<any>
-      for (const order of ['asc', 'desc'])
-        for (let time = 0; time < OFTEN; time++)
-          for (
-            let next = `/${list}?limit=200&order=${order}`, body: any;
-            next;
-            next = body._embedded.records.length ? body._links.next.href : ''
-          )
-            body = (await ask(next.replace(/^http:..[^/]*/, ''))).body
+      for (const order of ['asc', 'desc']) await walk(ask, list, order)
       const tokens: string[] = []
       for await (const record of plain.records(query, {})) tokens.push((record as any).paging_token)
       const size = RUN << query.of.shift
@@ -164,12 +141,11 @@ describe('a log that is asked for over and over', () => {
     const ledger = await ledgerOf(closes)
     const ask = asker(ledger)
     const page: PageOptions = { limit: 128 }
-    const [before, runs] = [8, 1]
-    expect(await costOf(ledger, 'operations', page)).toBe(before)
+    expect(await costOf(ledger, 'operations', page)).toBe(RUN)
     for (const host of ['one.test', 'two.test']) {
       const { text } = await ask('/operations?limit=128', { host })
       for (let time = 0; time < 4 * OFTEN; time++) expect((await ask('/operations?limit=128', { host })).text === text).toBe(true)
-      expect(await costOf(ledger, 'operations', page)).toBe(runs)
+      expect(await costOf(ledger, 'operations', page)).toBe(1)
     }
   })
 })

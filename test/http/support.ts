@@ -161,5 +161,34 @@ export function asker(ledger: Ledger, options: CoreOptions = {}): Ask {
   }
 }
 
+/**
+ * Looks whether each target has the same bytes as where nothing is kept, and the same entity tag, each time, to two base URLs and two profiles.
+ * The base URL that is asked for most has its texts finished: with these times, each is for a while.
+ */
+export async function expectTheSame(
+  ledger: Ledger,
+  plain: Ledger,
+  targets: readonly string[],
+  times: readonly [string, number][],
+): Promise<void> {
+  const asks = [{}, { profile: 'extended' }] as const
+  const [served, wanted] = [asks.map((options) => asker(ledger, options)), asks.map((options) => asker(plain, options))]
+  for (const target of targets) {
+    const tags = new Map<string, string | undefined>()
+    for (const [host, count] of times)
+      for (const [nth, ask] of served.entries()) {
+        const { text } = await wanted[nth]!(target, { host })
+        for (let time = 0; time < count; time++) {
+          const answer = await ask(target, { host })
+          expect(answer.text === text, target).toBe(true)
+          const who = `${nth} ${host}`
+          if (!tags.has(who)) tags.set(who, answer.headers['etag'])
+          expect(answer.headers['etag'], target).toBe(tags.get(who))
+        }
+      }
+    expect(new Set(tags.values()).size, target).toBe(asks.length * new Set(times.map(([host]) => host)).size)
+  }
+}
+
 export const recordsOf = (answer: Answer): any[] => answer.body._embedded.records
 export const tokensOf = (answer: Answer): string[] => recordsOf(answer).map((record) => record.paging_token)
