@@ -5,8 +5,7 @@
  * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
  * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
  * records hang on it; and where its neighbours are that too, they are laid side by side (`runs.ts`).
- * Objects have two generations: when the young one is full, it becomes the old one, and what of the old one is still used moves over. Blocks are
- * found by their numbers (`whereabouts.ts`), what belongs to posting lists by name.
+ * Of objects those stay that are asked for (`ring.ts`). Blocks are found by their numbers (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
 import type { Region } from '../bytes.ts'
@@ -17,13 +16,10 @@ import { finishedBlock, type Kind, type Layout, layOut, writeFinished } from './
 import { FINISHED_ANEW_AT, type Finisher, type Finishing, plain } from './finisher.ts'
 import { Gathering } from './gathering.ts'
 import { Hashes } from './hashes.ts'
-import { Runs, runOf, runTag } from './runs.ts'
+import { type Name, Ring, type Weighed } from './ring.ts'
+import { blocksOf, inSlabs, runOf, runTag } from './runs.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 import { Whereabouts } from './whereabouts.ts'
-
-export interface Weighed {
-  readonly weight: number
-}
 
 const MB = 2 ** 20
 
@@ -42,20 +38,14 @@ const MIN_SLABS = 7
 /** The part of a cache that is for hashes. */
 const HASHES = 64
 /** How often each of its records was asked for of late, taken together, when a block is finished, and when it becomes an object. What is finished in
- * memory of its own has to be worth as much as what is finished anew. */
+ * memory of its own has to be worth as much as what is finished anew; and what is not asked for several times as often as most (`slabs.ts` counts
+ * so that those come to 16 at the most) is served from the slabs as fast, and spares the collector an object. */
 const FINISHED_AT = 1 / 2
-const HOT_AT = { least: 16, most: 64 }
+const HOT_AT = 64
 /** A block whose texts are finished is hardly ever so many times as long as it was. */
 const GROWTH = 5
 /** What a block weighs that lies in a slab. */
 const VIEW_BYTES = 500
-/** The part of the room for objects that is for runs, so that they push out neither each other nor much else. */
-const RUNS_SHARE = 1 / 4
-/** Where objects are pushed out by others within so many look-ups, it takes more to become one. */
-const BRIEF = 2 ** 18
-/** After so many look-ups without that, it is tried again whether there is room. */
-const CALM = 2 ** 20
-const NEVER = Number.NEGATIVE_INFINITY
 
 const kindOf = (block: Block): Kind => (block.isGathered ? 'run' : 'block')
 
@@ -72,25 +62,22 @@ export class Cache implements Finishing {
   /** Whether clusters are worth their room. */
   readonly gathering = new Gathering()
   private readonly slabs: Slabs
-  private readonly where = new Whereabouts()
-  /** For objects. */
-  private readonly room: number
-  private young = new Map<string, Weighed>()
-  private old = new Map<string, Weighed>()
-  private youngBytes = 0
-  private readonly runs: Runs
-  private hotAt = HOT_AT.least
-  /** At which look-up the room for objects was full; the first time pushes nothing out. */
-  private turnedAt = NEVER
+  /** What is kept as objects; where blocks are, and in which slot each of the others is. */
+  private readonly ring: Ring
+  private readonly where: Whereabouts
+  private readonly named = new Map<string, number>()
+  /** When so many bytes of objects had been pushed out, it was last judged whether clusters are worth their room. */
+  private pushedOut = 0
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
+    this.ring = new Ring((name, slot) => this.leftRing(name, slot))
+    this.where = new Whereabouts(this.ring)
     this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0, this.where, (id, region) =>
-      this.left(id, region),
+      this.leftSlab(id, region),
     )
     this.hashes = new Hashes(maxBytes / HASHES)
-    this.room = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
-    this.runs = new Runs(this.room * RUNS_SHARE, this.where)
+    this.ring.maxBytes = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
   }
 
   get<T extends Weighed>(id: string): T | undefined {
@@ -105,13 +92,10 @@ export class Cache implements Finishing {
 
   /** The same, not counted: for what is looked up along with something that is, or is hardly ever there. */
   peek<T extends Weighed>(id: string): T | undefined {
-    const held = this.young.get(id)
-    if (held !== undefined) return held as T
-    const older = this.old.get(id)
-    if (older === undefined) return undefined
-    this.old.delete(id)
-    this.put(id, older)
-    return older as T
+    const slot = this.named.get(id)
+    if (slot === undefined) return undefined
+    this.ring.ask(slot)
+    return this.ring.values[slot] as T
   }
 
   /**
@@ -124,7 +108,7 @@ export class Cache implements Finishing {
     let address = entry
     if (entry < NOWHERE) {
       const held = this.where.object(entry)
-      if (!this.where.isYoung(entry)) this.renew(entry, held)
+      this.where.ask(entry)
       if (held.count >= needed) {
         held.asked += asked
         return this.counted(held)
@@ -136,41 +120,27 @@ export class Cache implements Finishing {
     return this.counted(block.count >= needed ? block : undefined)
   }
 
-  private renew(entry: number, object: Block): void {
-    this.where.makeYoung(entry)
-    this.grew(object.weight)
-  }
-
   /** A run of blocks of a log, with all of its records, in the order that is asked for; undefined where they were not gathered. */
   run<R>({ tag }: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
     const entry = this.where.entry(runTag(tag, reverse), number)
     if (entry === NOWHERE) return undefined
     const run = this.where.object(entry)
-    if (!this.where.isYoung(entry)) this.renew(entry, run)
+    this.where.ask(entry)
     return this.counted(run)
   }
 
-  /** Gathers a run where that is worth it, and there is room. It takes the place of its blocks. */
+  /** Gathers a run where that is worth it. It takes the place of its blocks, which have to earn theirs anew. */
   gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
-    const lookUps = this.hits + this.misses
-    if (!this.isCalm || this.runs.isFull(lookUps)) return
-    const blocks = this.runs.due(resource, number, this.finisher, 2 * this.gatheredAt)
+    const blocks = blocksOf(this.where, resource, number, this.finisher, 2 * this.gatheredAt)
     if (blocks.length === 0) return
-    if (!this.runs.hasRoom(blocks)) {
-      for (const id of this.runs.unused(lookUps)) this.removeObject(id)
-      return
-    }
     const run = runOf(blocks, reverse, this.finisher)
     const id = blockId(runTag(resource.tag, reverse), number)
     this.gathering.gather(run.count)
     this.putKept(id, run)
-    this.runs.add(id)
-    for (const member of this.runs.members(resource, number)) this.removeObject(member)
-  }
-
-  /** False while objects are pushed out by others soon. */
-  private get isCalm(): boolean {
-    return this.hotAt === HOT_AT.least || this.hits + this.misses - this.turnedAt >= CALM
+    for (const member of inSlabs(this.where, resource, number)) {
+      this.removeObject(member)
+      this.slabs.forgive(this.slabs.find(member))
+    }
   }
 
   /** Reads ahead what records of a log are found by. */
@@ -183,7 +153,7 @@ export class Cache implements Finishing {
   private fromSlabs<R>(resource: Resource<R>, number: number, id: number, address: number, wanted: number): Block<R> {
     const block = this.at(resource, number, id, address)
     block.asked = this.slabs.ask(address, wanted)
-    return block.asked < this.hotAt * block.count ? block : this.promote(id, block)
+    return block.asked < HOT_AT * block.count ? block : this.promote(id, block)
   }
 
   /** Makes an object of a block of the slabs. */
@@ -195,7 +165,7 @@ export class Cache implements Finishing {
   }
 
   /** Objects that lie in a slab go with it: it would live as long as they do. */
-  private left(id: number, region: Region): void {
+  private leftSlab(id: number, region: Region): void {
     if (this.where.objectOf(id)?.region === region) this.removeObject(id)
   }
 
@@ -267,42 +237,41 @@ export class Cache implements Finishing {
   private putKept(id: number, block: Block): void {
     if (!canBeFound(id)) return
     this.removeObject(id)
-    block.grew = (bytes) => this.grew(bytes)
     this.where.add(id, block.keptBy(this, id))
-    this.grew(block.weight)
   }
 
   private removeObject(id: number): void {
     const entry = this.where.entryOf(id)
-    if (entry >= NOWHERE) return
-    if (this.where.isYoung(entry)) this.youngBytes -= this.where.object(entry).weight
-    this.where.remove(entry)
+    if (entry < NOWHERE) this.where.remove(entry)
   }
 
   put(id: string, value: Weighed): void {
-    const before = this.young.get(id)
-    if (before !== undefined) this.youngBytes -= before.weight
-    else this.old.delete(id)
-    this.young.set(id, value)
-    this.youngBytes += value.weight
-    if (this.youngBytes * 2 > this.room) this.turn()
+    const before = this.named.get(id)
+    if (before !== undefined) this.ring.remove(before)
+    const slot = this.ring.add(id, value)
+    if (slot === undefined) this.named.delete(id)
+    else this.named.set(id, slot)
   }
 
-  /** Counts bytes that were attached to a value after it was put. */
-  grew(bytes: number): void {
-    this.youngBytes += bytes
-    if (this.youngBytes * 2 > this.room) this.turn()
+  private leftRing(name: Name, slot: number): void {
+    const { ring } = this
+    if (typeof name === 'string') this.named.delete(name)
+    else {
+      const address = this.where.left(name, slot)
+      // It has to earn its place anew.
+      if (address !== NOWHERE) this.slabs.forgive(address)
+    }
+    if (ring.pushedOut - this.pushedOut < ring.maxBytes / 2) return
+    this.pushedOut = ring.pushedOut
+    this.gathering.judge(this.hits + this.misses)
   }
 
   clear(): void {
     this.edition++
     this.slabs.clear()
     this.hashes.clear()
-    this.young.clear()
-    this.old.clear()
-    this.youngBytes = 0
-    this.runs.clear()
-    this.turnedAt = NEVER
+    this.ring.clear()
+    this.named.clear()
   }
 
   /** Who is to finish what is gathered. */
@@ -313,18 +282,5 @@ export class Cache implements Finishing {
   /** How often each record of a cluster has to be asked for before it is worth gathering. */
   get gatheredAt(): number {
     return this.gathering.atLeast(this.hits + this.misses)
-  }
-
-  private turn(): void {
-    const lookUps = this.hits + this.misses
-    // Clusters that push each other out say nothing of blocks.
-    const brief = lookUps - this.turnedAt < BRIEF && 2 * this.gathering.bytes < this.youngBytes
-    this.gathering.judge(lookUps, this.turnedAt === NEVER)
-    this.hotAt = brief ? Math.min(HOT_AT.most, this.hotAt * 2) : Math.max(HOT_AT.least, this.hotAt / 2)
-    this.turnedAt = lookUps
-    this.old = this.young
-    this.young = new Map()
-    this.where.turn()
-    this.youngBytes = 0
   }
 }

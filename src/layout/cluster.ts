@@ -6,9 +6,10 @@
  */
 import type { Facing } from '../query.ts'
 import type { Block, Place } from './block.ts'
-import type { Cache, Weighed } from './cache.ts'
+import type { Cache } from './cache.ts'
 import { finishedBlock, layOut } from './finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
+import type { Weighed } from './ring.ts'
 
 /** Entries of a list, the first of them a multiple of it. A divisor of those of a sealed page. */
 export const CLUSTER = 32
@@ -21,6 +22,7 @@ const keyOf = (number: number, facing: Facing): number => 3 * number + ways[faci
 export class Held<T> implements Weighed {
   readonly value: T
   weight: number
+  grew: ((bytes: number) => void) | undefined
   /** The last ledger of the head under which it was read: what another process may have changed since. */
   readonly asOf: number
   private readonly cache: Cache
@@ -63,8 +65,7 @@ export class Held<T> implements Weighed {
 
   private grow(bytes: number): void {
     this.weight += bytes
-    this.cache.gathering.bytes += bytes
-    this.cache.grew(bytes)
+    this.grew?.(bytes)
   }
 }
 

@@ -13,8 +13,6 @@ export class Gathering {
   /** Records of late: what is older counts less. */
   private gathered = 0
   private served = 0
-  /** What clusters have grown by since what was not used was pushed out. */
-  bytes = 0
 
   /** @param lookUps so far */
   atLeast(lookUps: number): number {
@@ -29,13 +27,8 @@ export class Gathering {
     this.served += records
   }
 
-  /**
-   * To be called when what was not used of late is pushed out.
-   * @param spare nothing is, for the first time
-   */
-  judge(lookUps: number, spare: boolean): void {
-    this.bytes = 0
-    if (spare) return
+  /** To be called when much was pushed out. */
+  judge(lookUps: number): void {
     const at = this.atLeast(lookUps)
     const pays = this.served >= GATHERED_AT.least * this.gathered
     this.at = pays ? Math.max(GATHERED_AT.least, at / 2) : Math.min(GATHERED_AT.most, 2 * at)

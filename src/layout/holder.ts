@@ -1,5 +1,5 @@
 /** A value of the cache that what was made of it may be attached to: they leave the cache together. */
-import type { Weighed } from './cache.ts'
+import type { Weighed } from './ring.ts'
 
 export class Holder implements Weighed {
   /** Bytes of its own, plus those of what is attached: what it weighs in the cache. */

@@ -148,6 +148,11 @@ export class Slabs {
     return asked
   }
 
+  /** Counts a value's askings from nothing. */
+  forgive(address: number): void {
+    this.region(address).view.setUint16(this.start(address) - HEADER + 8, 0, true)
+  }
+
   private tick(): void {
     if (++this.lookUps < Math.max(EPOCH.least, EPOCH.each * this.where.size)) return
     this.lookUps = 0

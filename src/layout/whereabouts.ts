@@ -1,16 +1,11 @@
 /**
- * Where blocks are that are at hand: as bytes in slabs, as an object, or as both. What the table of addresses holds for an object is its slot, below
- * {@link NOWHERE}, and the address of its bytes stands beside it; so an object is found by two reads and no comparison, as bytes are.
- * Objects have two generations: what was asked for since the last {@link Whereabouts.turn | turn}, and what was asked for since the one before.
+ * Where blocks are that are at hand: as bytes in slabs, as an object, or as both. What the table of addresses holds for an object is its slot in the ring
+ * of objects, below {@link NOWHERE}, and the address of its bytes stands beside it; so an object is found by two reads and no comparison, as bytes are.
  */
 import { MAX_LIMIT } from '../params.ts'
 import { Addresses, NOWHERE } from './addresses.ts'
 import type { Block } from './block.ts'
-
-const EMPTY = 0
-const OLD = 1
-const YOUNG = 2
-const LEAST_SLOTS = 64
+import { Ring } from './ring.ts'
 
 /** The slot of an entry, and the entry of a slot. */
 const turnedOver = (slot: number): number => NOWHERE - 1 - slot
@@ -20,14 +15,18 @@ const entries = new Int32Array(MAX_LIMIT)
 
 export class Whereabouts {
   private readonly table = new Addresses()
-  private objects: (Block<any> | undefined)[] = []
-  /** Of each slot: what its object is found by, where its bytes are, and its generation. */
-  private readonly ids: number[] = []
+  private readonly ring: Ring
+  private readonly values: readonly unknown[]
+  /** Of each slot that a block has: where its bytes are. */
   private readonly addresses: number[] = []
-  private ages = new Uint8Array(LEAST_SLOTS)
-  private free: number[] = []
   /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
   touched = 0
+
+  /** @param ring in which blocks go by their ids */
+  constructor(ring = new Ring()) {
+    this.ring = ring
+    this.values = ring.values
+  }
 
   /** How many blocks there are. */
   get size(): number {
@@ -71,7 +70,7 @@ export class Whereabouts {
 
   /** @param entry one below {@link NOWHERE} */
   object(entry: number): Block<any> {
-    return this.objects[turnedOver(entry)]!
+    return this.values[turnedOver(entry)] as Block<any>
   }
 
   /** The object that a block is, where it is one. */
@@ -85,72 +84,48 @@ export class Whereabouts {
     return this.addresses[turnedOver(entry)]!
   }
 
-  isYoung(entry: number): boolean {
-    return this.ages[turnedOver(entry)] === YOUNG
+  /** Says that an object was asked for. */
+  ask(entry: number): void {
+    this.ring.ask(turnedOver(entry))
   }
 
-  makeYoung(entry: number): void {
-    this.ages[turnedOver(entry)] = YOUNG
-  }
-
-  /** Keeps an object, young. */
+  /** Keeps an object, in place of none, where it is not too heavy. */
   add(id: number, object: Block<any>): void {
-    const address = this.table.get(id)
-    const slot = this.free.pop() ?? this.objects.length
-    if (slot === this.ages.length) this.ages = longer(this.ages)
-    this.objects[slot] = object
-    this.ids[slot] = id
-    this.addresses[slot] = address
-    this.ages[slot] = YOUNG
+    const slot = this.ring.add(id, object)
+    if (slot === undefined) return
+    this.addresses[slot] = this.table.get(id)
     this.table.set(id, turnedOver(slot))
   }
 
   /** Takes an object away; its bytes stay. */
   remove(entry: number): void {
-    this.empty(turnedOver(entry))
+    const slot = turnedOver(entry)
+    const id = this.ring.names[slot] as number
+    this.ring.remove(slot)
+    this.left(id, slot)
   }
 
-  private empty(slot: number): void {
-    const id = this.ids[slot]!
+  /** An object has left its slot; returns the address of its bytes, or {@link NOWHERE}. */
+  left(id: number, slot: number): number {
     const address = this.addresses[slot]!
     if (address === NOWHERE) this.table.delete(id)
     else this.table.set(id, address)
-    this.objects[slot] = undefined
-    this.ages[slot] = EMPTY
-    this.free.push(slot)
-  }
-
-  /** Takes away what is old, and makes what is young old. */
-  turn(): void {
-    const { ages } = this
-    for (let slot = 0; slot < this.objects.length; slot++) {
-      if (ages[slot] === OLD) this.empty(slot)
-      else if (ages[slot] === YOUNG) ages[slot] = OLD
-    }
+    return address
   }
 
   clear(): void {
     this.table.clear()
-    this.objects = []
-    this.ages.fill(EMPTY)
-    this.free = []
   }
 
   /** Reads ahead in objects: touches what a look-up of each record begins with, so that the waits for memory overlap. */
   readAhead(found: Int32Array, ordinals: readonly number[], within: number): void {
     const count = Math.min(ordinals.length, MAX_LIMIT)
-    const { objects } = this
+    const { values } = this
     let touched = 0
     for (let i = 0; i < count; i++) {
       const entry = found[i]!
-      if (entry < NOWHERE) touched ^= objects[turnedOver(entry)]!.touch(ordinals[i]! & within)
+      if (entry < NOWHERE) touched ^= (values[turnedOver(entry)] as Block).touch(ordinals[i]! & within)
     }
     this.touched = touched
   }
-}
-
-function longer(list: Uint8Array): Uint8Array<ArrayBuffer> {
-  const twice = new Uint8Array(2 * list.length)
-  twice.set(list)
-  return twice
 }

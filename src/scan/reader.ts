@@ -7,7 +7,7 @@ import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
 import { Block, type Place } from '../layout/block.ts'
-import type { Cache, Weighed } from '../layout/cache.ts'
+import type { Cache } from '../layout/cache.ts'
 import { Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
 import type { Found } from '../layout/hashes.ts'
@@ -47,7 +47,7 @@ const isScattered = (ordinals: readonly number[], size: number): boolean =>
 /** What a sealed page is cached as. Lists begin with a digit. */
 const pageId = (list: string, level: number, page: number): string => `/${level}/${page} ${list}`
 
-export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Weighed => new Held(cache, edge, edge.weight, asOf)
+export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Held<PostingEdge> => new Held(cache, edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
 
 export class Reader {
@@ -135,7 +135,7 @@ export class Reader {
     else if (this.cache.edition === this.edition) keep()
   }
 
-  private keep(id: string, value: Weighed): void {
+  private keep(id: string, value: Held<unknown>): void {
     this.whenSure(() => this.cache.put(id, value))
   }
 

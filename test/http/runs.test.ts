@@ -14,7 +14,7 @@ const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactions
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
 const lists = ['transactions', 'operations', 'effects', 'trades', 'ledgers'] as const
 /** So often that every block is hot and every run is gathered, for this base URL. */
-const OFTEN = 60
+const OFTEN = 70
 
 const pages = ['limit=200', 'limit=200&order=desc', 'limit=23', 'limit=23&order=desc']
 const targetsOf = (list: string): string[] => pages.map((page) => `/${list}?${page}`)

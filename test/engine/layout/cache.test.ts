@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
+import type { Ring } from '../../../src/layout/ring.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/layout/slabs.ts'
 import type { Whereabouts } from '../../../src/layout/whereabouts.ts'
 import { blockOf, finisher, resource, row, sent, sided, textOf } from './support.ts'
@@ -20,47 +21,39 @@ describe('the cache', () => {
     expect([cache.maxBytes, cache.hits, cache.misses, cache.edition]).toEqual([100, 2, 2, 0])
   })
 
-  test('keeps what fits into half of it, twice over', () => {
+  test('keeps what fits, and of what does not what was asked for', () => {
     const cache = new Cache(100)
     const [a, b, c] = [weighing(25), weighing(25), weighing(50)]
     cache.put('a', a)
     cache.put('b', b)
-    // Half is full to the byte: nothing has been moved yet, so that a third one moves all of it at once.
     cache.put('c', c)
-    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([a, b, c])
-    expect(cache.hits).toBe(3)
-    // What was used since the move stays over the next one, what was not is forgotten.
-    const second = new Cache(100)
-    second.put('a', weighing(30))
-    second.put('b', weighing(30))
-    second.get('a')
-    second.put('c', weighing(30))
-    second.put('d', weighing(15))
-    expect([second.get('a')?.weight, second.get('b')]).toEqual([30, undefined])
+    expect([cache.get('a'), cache.get('c'), cache.hits]).toEqual([a, c, 2])
+    cache.put('d', weighing(25))
+    expect([cache.get('a'), cache.get('b'), cache.get('c'), cache.hits, cache.misses]).toEqual([a, undefined, c, 4, 1])
+    cache.put('too heavy', weighing(101))
+    expect([cache.get('a'), cache.get('too heavy')]).toEqual([a, undefined])
   })
 
   test('forgets the oldest first', () => {
     const cache = new Cache(10)
     for (let n = 0; n < 20; n++) cache.put(`${n}`, weighing(2))
-    expect([cache.get('0'), cache.get('13'), cache.get('19')]).toEqual([undefined, undefined, weighing(2)])
+    expect([14, 15, 16, 17, 18, 19].map((n) => cache.get(`${n}`)?.weight)).toEqual([undefined, 2, 2, 2, 2, 2])
   })
 
   test('counts a value that is put again once', () => {
     const cache = new Cache(100)
     const first = weighing(20)
     cache.put('first', first)
-    for (let n = 0; n < 50; n++) cache.put('again', weighing(25))
-    const last = weighing(5)
-    cache.put('last', last)
-    // Nothing was moved: 50 bytes are held.
-    cache.put('x', weighing(0))
+    for (let n = 0; n < 50; n++) cache.put('again', weighing(80))
     expect(cache.get('first')).toBe(first)
-    cache.put('one more', weighing(1))
-    cache.put('and', weighing(51))
-    expect(cache.get('first')).toBeUndefined()
+    // Nothing is left of one that is too heavy now.
+    cache.put('again', weighing(200))
+    expect(cache.get('again')).toBeUndefined()
+    cache.put('other', weighing(80))
+    expect(cache.get('first')).toBe(first)
   })
 
-  test('gives the newer of two values, though the older one had grown old', () => {
+  test('gives the newer of two values', () => {
     const cache = new Cache(10)
     const [old, newer] = [weighing(6), weighing(1)]
     cache.put('a', old)
@@ -68,20 +61,18 @@ describe('the cache', () => {
     expect(cache.get('a')).toBe(newer)
   })
 
-  test('counts bytes that a value grows by', () => {
+  test('counts bytes that a value grows by, as long as it is the one that is kept', () => {
     const cache = new Cache(100)
-    cache.put('a', weighing(10))
-    cache.grew(40)
-    cache.put('b', weighing(0))
-    // 50 of 50: both young. One byte more makes both old, and another full half forgets them.
-    cache.grew(1)
-    cache.put('c', weighing(60))
-    expect([cache.get('a'), cache.get('b')]).toEqual([undefined, undefined])
-    const quiet = new Cache(100)
-    quiet.put('a', weighing(10))
-    quiet.grew(40)
-    quiet.put('b', weighing(60))
-    expect(quiet.get('a')?.weight).toBe(10)
+    const [a, held] = [new Holder(10), new Holder(10)]
+    cache.put('a', a)
+    cache.put('held', held)
+    a.grow(80)
+    expect([cache.get('a'), cache.get('held')]).toEqual([a, held])
+    cache.put('held', new Holder(0))
+    held.grow(100)
+    expect(cache.get('a')).toBe(a)
+    a.grow(11)
+    expect(cache.get('a')).toBeUndefined()
   })
 
   test('holds nothing once it is cleared, and says that what was read before may be old', () => {
@@ -93,7 +84,7 @@ describe('the cache', () => {
     expect([cache.get('old'), cache.get('young'), cache.edition]).toEqual([undefined, undefined, 1])
     // Its bytes are counted from nothing.
     cache.put('a', weighing(50))
-    cache.put('b', weighing(51))
+    cache.put('b', weighing(50))
     expect(cache.get('a')?.weight).toBe(50)
     cache.clear()
     expect(cache.edition).toBe(2)
@@ -133,38 +124,35 @@ describe('blocks in the cache', () => {
     expect([cache.block(coins, 5, 1, 1)?.count, cache.block(coins, 5, 3, 1)?.count]).toEqual([1, 3])
   })
 
-  test('are objects once each record was asked for sixteen times of late, and then stay so', () => {
+  test('are objects once each record was asked for 64 times of late, and then stay so', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    for (const asked of [3, 3, 41]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    for (const asked of [3, 3, 185]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
     const hot = cache.block(coins, 5, 3, 1)!
     expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
     // Where it lay before, so that it weighs next to nothing.
     expect([hot.region.bytes.length, hot.weight]).toEqual([SLAB_BYTES, 500])
     // What hangs on it weighs.
-    let weight = 0
-    cache.grew = (bytes) => {
-      weight += bytes
-    }
+    const { ring } = cache as unknown as { ring: Ring }
+    expect(ring.bytes).toBe(500)
     hot.grow(100)
-    expect(weight).toBe(100)
+    expect(ring.bytes).toBe(600)
   })
 
-  test('that are objects are forgotten as such when others fill their room twice, and found as they were before', () => {
+  test('that are objects are forgotten as such where others push them out, and have to be asked for as often again', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    const hot = cache.block(coins, 5, 3, 48)!
-    const fill = (name: string): void => cache.put(name, { weight: 2 * SLAB_BYTES })
-    fill('one')
+    const hot = cache.block(coins, 5, 3, 192)!
+    const fill = (name: string): void => cache.put(name, { weight: SLAB_BYTES / 2 })
     // Asked for in time, it stays.
-    expect(cache.block(coins, 5, 3, 1)).toBe(hot)
-    fill('two')
-    expect(cache.block(coins, 5, 3, 1)).toBe(hot)
-    fill('three')
-    fill('four')
-    Object.assign(cache, { hotAt: 1000 })
-    const again = cache.block(coins, 5, 3, 1)!
+    for (let n = 0; n < 10; n++) {
+      fill(`${n}`)
+      expect(cache.block(coins, 5, 3, 1)).toBe(hot)
+    }
+    for (let n = 10; n < 20; n++) fill(`${n}`)
+    const again = cache.block(coins, 5, 3, 191)!
     expect([again === hot, again.isHot, textOf(again, 2)]).toEqual([false, false, textOf(hot, 2)])
+    expect(cache.block(coins, 5, 3, 1)!.isHot).toBe(true)
   })
 
   test('that are objects alone and lack records are not at hand', () => {
@@ -197,26 +185,20 @@ describe('blocks in the cache', () => {
     expect([slabs.touched, asked]).toEqual([bytes, [1]])
   })
 
-  test('weigh what they hold, once, while they are young', () => {
+  test('weigh what they hold, once', () => {
     const cache = new Cache(10_000)
-    const young = (): number => (cache as unknown as { youngBytes: number }).youngBytes
+    const { ring } = cache as unknown as { ring: Ring }
     const held = blockOf(coins, rows(1))
     for (let n = 0; n < 5; n++) cache.putBlock(coins, 5, held)
-    expect(young()).toBe(held.weight)
-    cache.put('turn', { weight: 5000 })
-    expect(young()).toBe(0)
-    for (let n = 0; n < 5; n++) expect(cache.block(coins, 5, 1, 1)).toBe(held)
-    expect(young()).toBe(held.weight)
-    cache.put('turn again', { weight: 5000 })
-    // An old one weighs nothing that could be taken away.
+    expect([ring.bytes, cache.block(coins, 5, 1, 1)]).toEqual([held.weight, held])
     cache.putBlock(coins, 5, blockOf(coins, rows(2)))
-    expect([young(), cache.block(coins, 5, 2, 1)?.count]).toEqual([blockOf(coins, rows(2)).weight, 2])
+    expect([ring.bytes, cache.block(coins, 5, 2, 1)?.count]).toEqual([blockOf(coins, rows(2)).weight, 2])
   })
 
   test('that are objects go with the slab they lie in', () => {
     const cache = cacheOf(7)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    const hot = cache.block(coins, 5, 3, 48)!
+    const hot = cache.block(coins, 5, 3, 192)!
     const fill = (from: number, to: number): void => {
       for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(1, 100_000)))
     }
@@ -224,7 +206,7 @@ describe('blocks in the cache', () => {
     expect(cache.block(coins, 5, 3, 1)).toBe(hot)
     fill(160, 180)
     // It was asked for often enough to be written again, and to be an object again, in another slab.
-    const again = cache.block(coins, 5, 3, 30)!
+    const again = cache.block(coins, 5, 3, 100)!
     expect([again.isHot, again.region === hot.region, textOf(again, 2)]).toEqual([true, false, textOf(hot, 2)])
     fill(180, 900)
     expect([cache.has(id(5)), cache.block(coins, 5, 3, 1)]).toEqual([false, undefined])
@@ -234,38 +216,6 @@ describe('blocks in the cache', () => {
     cache.putBlock(coins, 6, own)
     fill(900, 1000)
     expect(cache.block(coins, 6, 3, 1)).toBe(own)
-  })
-
-  test('become objects less easily while those push each other out', () => {
-    const cache = cacheOf(7)
-    const asksFor = (number: number): number => {
-      cache.keep(coins, number, blockOf(coins, rows(1)))
-      for (let asks = 1; asks < 1000; asks++) if (cache.block(coins, number, 1, 1)?.isHot) return asks
-      throw new Error('never an object')
-    }
-    expect(asksFor(1)).toBe(16)
-    // The first to fill the room push nothing out.
-    cache.put('first', { weight: SLAB_BYTES })
-    expect(asksFor(20)).toBe(16)
-    const push = (): void => {
-      for (const half of ['one', 'other']) cache.put(half, { weight: SLAB_BYTES })
-    }
-    push()
-    const asked = [asksFor(2)]
-    for (let n = 3; n < 9; n++) {
-      push()
-      asked.push(asksFor(n))
-    }
-    expect(asked[0]).toBeGreaterThan(16)
-    expect(Math.max(...asked)).toBe(64)
-    // Left alone for long enough, they do again.
-    for (let n = 0; n < 6; n++) {
-      for (let looked = 0; looked < 2 ** 18; looked++) cache.get('nothing')
-      cache.put(`after a while ${n}`, { weight: 2 * SLAB_BYTES })
-    }
-    expect(asksFor(10)).toBe(16)
-    for (let n = 0; n < 3; n++) cache.put(`soon again ${n}`, { weight: 2 * SLAB_BYTES })
-    expect(asksFor(11)).toBeGreaterThan(16)
   })
 
   const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
@@ -294,7 +244,7 @@ describe('blocks in the cache', () => {
     // Who has it finished anew starts again.
     expect(anew.block(coins, 5, 4, 14)!.finishedBy(alice)).toBeUndefined()
     // One that is an object stays one.
-    const hot = anew.block(coins, 5, 4, 63)!
+    const hot = anew.block(coins, 5, 4, 255)!
     const back = hot.finishedBy(alice)!
     expect([hot.isHot, back.isHot, back.finisher, anew.block(coins, 5, 4, 1) === back]).toEqual([true, true, 1, true])
   })
@@ -326,7 +276,7 @@ describe('blocks in the cache', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
-    expect(cache.block(coins, 300, 4, 63)!.finishedBy(alice)).toBeUndefined()
+    expect(cache.block(coins, 300, 4, 255)!.finishedBy(alice)).toBeUndefined()
     const hot = cache.block(coins, 300, 4, 1)!
     const done = hot.finishedBy(alice)!
     // Then in memory of its own.

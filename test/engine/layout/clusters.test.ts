@@ -79,10 +79,10 @@ test('are kept apart by number and by the way that records face', () => {
 test('weigh what they hold, once', () => {
   const cache = new Cache(10_000_000)
   let grown = 0
-  cache.grew = (bytes) => {
+  const held = new Held(cache, 'edge', 10, 3)
+  held.grew = (bytes) => {
     grown += bytes
   }
-  const held = new Held(cache, 'edge', 10, 3)
   const given = records(cache)
   held.gather(0, undefined, [1, 2], given)
   const { block } = held.cluster(0, undefined)!

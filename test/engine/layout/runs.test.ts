@@ -1,9 +1,9 @@
 /** Runs: when neighbouring blocks become one, that it holds what they held, and that it gives way where it is of no use. */
 import { expect, test } from 'vitest'
-import { blockId, NOWHERE } from '../../../src/layout/addresses.ts'
+import { NOWHERE } from '../../../src/layout/addresses.ts'
 import type { Block } from '../../../src/layout/block.ts'
 import { Cache } from '../../../src/layout/cache.ts'
-import { RUN, runTag } from '../../../src/layout/runs.ts'
+import { RUN } from '../../../src/layout/runs.ts'
 import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
 
 const SIZE = 4
@@ -17,15 +17,15 @@ const rowsOf = (number: number, count = SIZE) =>
 const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
 
 /** A cache with so many blocks, finished, each record asked for so often. */
-function cacheWith(blocks: number, asked = 16, cache = new Cache(8 * 2 ** 20), from = 0): Cache {
-  for (let number = from; number < from + blocks; number++) {
+function cacheWith(blocks: number, asked = 64): Cache {
+  const cache = new Cache(8 * 2 ** 20)
+  for (let number = 0; number < blocks; number++) {
     cache.keep(coins, number, blockOf(coins, rowsOf(number)))
     cache.block(coins, number, SIZE, 2)!.finishedBy(alice)
     cache.block(coins, number, SIZE, SIZE * asked - 2)
   }
   return cache
 }
-const entryOf = (cache: Cache, tag: number, number: number): boolean => cache.has(blockId(tag, number))
 const gathered = (cache: Cache, number = 0, reverse = false): Block | undefined => {
   cache.gatherRun(coins, number, reverse)
   return cache.run(coins, number, reverse)
@@ -62,6 +62,8 @@ test('its blocks lie in the slabs still, and are no objects any more', () => {
   expect([hot.isHot, next.isHot, gathered(cache)?.count]).toEqual([true, true, RUN * SIZE])
   const again = cache.block(coins, 1, SIZE, 0)!
   expect([again === hot, again.finisher, sent(again, 2)]).toEqual([false, alice.id, sent(hot, 2)])
+  // They have to be asked for as often again.
+  expect([cache.block(coins, 1, SIZE, 64 * SIZE - 1)!.isHot, cache.block(coins, 1, SIZE, 1)!.isHot]).toEqual([false, true])
   expect(cache.block(coins, RUN, SIZE, 0)).toBe(next)
   // Blocks that are objects alone stay.
   const alone = cacheWith(RUN)
@@ -77,11 +79,11 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
       .block(coins, RUN, SIZE, 0)!
       .id(0),
   )
-  expect(gathered(cacheWith(RUN, 15))).toBeUndefined()
+  expect(gathered(cacheWith(RUN, 63))).toBeUndefined()
   const partly = cacheWith(RUN - 1)
   partly.keep(coins, RUN - 1, blockOf(coins, rowsOf(RUN - 1, SIZE - 1)))
   partly.block(coins, RUN - 1, SIZE - 1, 2)!.finishedBy(alice)
-  expect(partly.block(coins, RUN - 1, SIZE - 1, 100)!.isHot).toBe(true)
+  expect(partly.block(coins, RUN - 1, SIZE - 1, 64 * SIZE)!.isHot).toBe(true)
   expect(gathered(partly)).toBeUndefined()
   const mixed = cacheWith(RUN)
   mixed.block(coins, 3, SIZE, 0)!.finishedBy(bob)
@@ -90,9 +92,9 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
   expect([gathered(mixed), mixed.block(coins, 3, SIZE, 0)!.finisher]).toEqual([undefined, bob.id])
   const seldom = cacheWith(RUN)
   seldom.gathering.gather(1000)
-  seldom.gathering.judge(0, false)
+  for (let time = 0; time < 3; time++) seldom.gathering.judge(0)
   expect(gathered(seldom)).toBeUndefined()
-  for (let number = 0; number < RUN; number++) seldom.block(coins, number, SIZE, SIZE * 16)
+  for (let number = 0; number < RUN; number++) seldom.block(coins, number, SIZE, SIZE * 64)
   expect(gathered(seldom)?.count).toBe(RUN * SIZE)
 })
 
@@ -111,57 +113,20 @@ test('it is finished anew for somebody else, with the same marks', () => {
   ])
 })
 
-test('where there is no room for another, those that nobody asks for any more give way', () => {
-  const cache = cacheWith(3 * RUN)
-  const { runs } = cache as any
-  const bytes = gathered(cache)!.weight
-  expect(runs.bytes).toBe(bytes)
-  // With room for two of them.
-  runs.maxBytes = 2.5 * bytes
-  expect(gathered(cache, 1)?.count).toBe(RUN * SIZE)
-  const later = (): void => {
-    cache.hits += 2 ** 18
-  }
-  later()
-  // Those that were gathered meanwhile have had no time to be asked for.
-  expect([gathered(cache, 2), runs.bytes]).toEqual([undefined, bytes + cache.run(coins, 1, false)!.weight])
-  cache.run(coins, 0, false)!.asked++
-  // None gives way, and none is looked at, within that time.
-  expect([gathered(cache, 2), cache.run(coins, 0, false)!.asked, cache.run(coins, 1, false)?.asked]).toEqual([undefined, 1, 0])
-  later()
-  expect([gathered(cache, 2), runs.bytes]).toEqual([undefined, bytes])
-  expect([cache.run(coins, 1, false), cache.run(coins, 0, false)?.asked, gathered(cache, 2)]).toEqual([undefined, 0, undefined])
-  later()
-  expect([gathered(cache, 2)?.count, cache.run(coins, 0, false)?.count]).toEqual([RUN * SIZE, RUN * SIZE])
-  cacheWith(RUN, 16, cache, 3 * RUN)
-  expect([gathered(cache, 3), runs.isFull(cache.hits)]).toEqual([undefined, true])
-  cache.clear()
-  expect(runs.isFull(cache.hits)).toBe(false)
-})
-
-test('what runs weigh is summed up, with what hangs on them, and what goes with them', () => {
-  const cache = cacheWith(2 * RUN)
-  const { runs } = cache as any
-  const run = gathered(cache)!
-  run.grow(1000)
-  expect([runs.bytes, run.weight > 1000]).toEqual([run.weight, true])
-  const block = cache.block(coins, RUN, SIZE, 0)!
-  block.grow(1000)
-  expect(runs.bytes).toBe(run.weight)
-  // Two generations pass, and it goes.
-  for (let nth = 0; nth < 5; nth++) cache.put(`${nth}`, { weight: (cache as any).room / 2 })
-  expect([cache.run(coins, 0, false), runs.bytes]).toEqual([undefined, 0])
-  cacheWith(RUN, 100, cache)
-  Object.assign(cache, { hotAt: 16 })
-  expect(gathered(cache)?.count).toBe(RUN * SIZE)
-  cache.clear()
-  expect([runs.bytes, entryOf(cache, runTag(coins.tag, false), 0)]).toEqual([0, false])
-})
-
-test('none is gathered while objects are pushed out by others soon, until they were not for a while', () => {
+test('it weighs what it holds, with what hangs on it, and goes where others push it out', () => {
   const cache = cacheWith(RUN)
-  Object.assign(cache, { hotAt: 32, turnedAt: cache.hits + cache.misses })
-  expect(gathered(cache)).toBeUndefined()
-  cache.hits += 2 ** 20
-  expect(gathered(cache)?.count).toBe(RUN * SIZE)
+  const { ring } = cache as any
+  const run = gathered(cache)!
+  expect(ring.bytes).toBe(run.weight)
+  run.grow(1000)
+  expect(ring.bytes).toBe(run.weight)
+  const fill = (name: string): void => cache.put(name, { weight: ring.maxBytes / 4 })
+  for (let nth = 0; nth < 9; nth++) {
+    fill(`${nth}`)
+    expect(cache.run(coins, 0, false)).toBe(run)
+  }
+  for (let nth = 9; nth < 18; nth++) fill(`${nth}`)
+  expect(cache.run(coins, 0, false)).toBeUndefined()
+  cache.clear()
+  expect([ring.bytes, cache.run(coins, 0, false)]).toEqual([0, undefined])
 })

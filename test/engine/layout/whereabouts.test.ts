@@ -3,11 +3,20 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { blockId, NOWHERE } from '../../../src/layout/addresses.ts'
 import type { Block } from '../../../src/layout/block.ts'
+import { Ring } from '../../../src/layout/ring.ts'
 import { Whereabouts } from '../../../src/layout/whereabouts.ts'
 import { blockOf, row, sided } from './support.ts'
 
 const LOG = 3
-const object = (name: string): Block => ({ name }) as unknown as Block
+const object = (name: string): Block => ({ name, weight: 1 }) as unknown as Block
+
+/** Where blocks are of which so many may be objects. */
+function ringed(most: number, left: (id: number, address: number) => void = () => {}): { ring: Ring; where: Whereabouts } {
+  const ring = new Ring((id, slot) => left(id as number, where.left(id as number, slot)))
+  const where = new Whereabouts(ring)
+  ring.maxBytes = most
+  return { ring, where }
+}
 
 describe('where blocks are', () => {
   test('is known of bytes and of objects, each without the other', () => {
@@ -20,13 +29,7 @@ describe('where blocks are', () => {
     where.add(id, held)
     const entry = where.entry(LOG, 5)
     expect(entry).toBeLessThan(NOWHERE)
-    expect([where.object(entry), where.addressBeside(entry), where.find(id), where.isYoung(entry), where.size]).toEqual([
-      held,
-      0,
-      0,
-      true,
-      1,
-    ])
+    expect([where.object(entry), where.objectOf(id), where.addressBeside(entry), where.find(id), where.size]).toEqual([held, held, 0, 0, 1])
     // Bytes come and go beside it.
     where.set(id, 77)
     expect([where.entry(LOG, 5), where.find(id)]).toEqual([entry, 77])
@@ -49,34 +52,39 @@ describe('where blocks are', () => {
     expect([...where.entries(LOG, 4, [16, 2 ** 40]).subarray(0, 2)]).toEqual([1, NOWHERE])
   })
 
-  test('of objects is forgotten with the second turn after they were asked for', () => {
-    const where = new Whereabouts()
+  test('of objects is forgotten where others push them out, but for their bytes, and for what is asked for', () => {
+    const { where, ring } = ringed(200)
     const ids = Array.from({ length: 200 }, (_, n) => blockId(LOG, n))
     for (const id of ids) where.add(id, object(`${id}`))
     where.set(ids[7]!, 70)
-    where.turn()
-    expect(ids.map((id) => where.isYoung(where.entryOf(id))).some(Boolean)).toBe(false)
-    where.makeYoung(where.entryOf(ids[3]!))
-    expect(where.isYoung(where.entryOf(ids[3]!))).toBe(true)
-    where.turn()
+    where.ask(where.entryOf(ids[3]!))
+    const more = Array.from({ length: 199 }, (_, n) => blockId(LOG, 1000 + n))
+    for (const id of more) where.add(id, object(`${id}`))
     const left = ids.filter((id) => where.entryOf(id) < NOWHERE)
-    expect([left, where.find(ids[7]!), where.size]).toEqual([[ids[3]], 70, 2])
+    expect([left, where.find(ids[7]!), where.objectOf(ids[7]!), where.size]).toEqual([[ids[3]], 70, undefined, 201])
     // Slots are used again: what is added takes the place of what is gone.
-    for (const id of ids) if (where.entryOf(id) >= NOWHERE) where.add(id, object(`again ${id}`))
-    expect(Math.min(...ids.map((id) => where.entryOf(id)))).toBe(NOWHERE - 200)
+    expect(Math.min(...more.map((id) => where.entryOf(id)))).toBe(NOWHERE - 200)
+    // One that is too heavy is not kept, and its bytes are.
+    ring.maxBytes = 0
+    where.add(ids[7]!, object('heavy'))
+    expect(where.entryOf(ids[7]!)).toBe(70)
     where.clear()
+    ring.clear()
+    ring.maxBytes = 200
     expect([ids.map((id) => where.entryOf(id)).every((entry) => entry === NOWHERE), where.size]).toEqual([true, 0])
     where.add(ids[0]!, object('first'))
     expect([where.entryOf(ids[0]!), where.addressBeside(NOWHERE - 1)]).toEqual([NOWHERE - 1, NOWHERE])
   })
 
   test('is what a map of bytes and one of objects would say, for any history', () => {
-    const step = fc.tuple(fc.constantFrom('set', 'delete', 'add', 'add', 'remove', 'use', 'turn'), fc.nat(9), fc.nat(99))
+    const step = fc.tuple(fc.constantFrom('set', 'delete', 'add', 'add', 'remove', 'ask'), fc.nat(9), fc.nat(99))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-        const where = new Whereabouts()
         const bytes = new Map<number, number>()
-        const objects = new Map<number, { held: Block; young: boolean }>()
+        const objects = new Map<number, Block>()
+        const { where } = ringed(5, (id, address) => {
+          expect([objects.delete(id), address]).toEqual([true, bytes.get(id) ?? NOWHERE])
+        })
         for (const [what, number, value] of steps) {
           const id = blockId(LOG, number)
           const entry = where.entryOf(id)
@@ -88,50 +96,30 @@ describe('where blocks are', () => {
             bytes.delete(id)
           } else if (what === 'add') {
             if (entry < NOWHERE) where.remove(entry)
+            objects.delete(id)
             const held = object(`${value}`)
             where.add(id, held)
-            objects.set(id, { held, young: true })
-          } else if (what === 'turn') {
-            where.turn()
-            for (const [one, { held, young }] of objects) {
-              if (young) objects.set(one, { held, young: false })
-              else objects.delete(one)
-            }
+            objects.set(id, held)
           } else if (entry < NOWHERE) {
-            if (what === 'remove') {
+            if (what === 'ask') where.ask(entry)
+            else {
               where.remove(entry)
               objects.delete(id)
-            } else {
-              where.makeYoung(entry)
-              objects.get(id)!.young = true
             }
           }
           for (let n = 0; n < 10; n++) {
             const [one, found] = [blockId(LOG, n), where.entry(LOG, n)]
             const wanted = objects.get(one)
             expect(found < NOWHERE).toBe(wanted !== undefined)
-            expect(where.find(one)).toBe(bytes.get(one) ?? NOWHERE)
-            if (wanted) expect([where.object(found), where.isYoung(found)]).toEqual([wanted.held, wanted.young])
+            expect([where.find(one), where.objectOf(one)]).toEqual([bytes.get(one) ?? NOWHERE, wanted])
+            if (wanted) expect([where.object(found), where.addressBeside(found)]).toEqual([wanted, bytes.get(one) ?? NOWHERE])
             else expect(found).toBe(bytes.get(one) ?? NOWHERE)
           }
           expect(where.size).toBe(new Set([...bytes.keys(), ...objects.keys()]).size)
+          expect(objects.size).toBeLessThanOrEqual(5)
         }
       }),
     )
-  })
-
-  test('of an object that was taken away is nothing to a turn', () => {
-    const where = new Whereabouts()
-    const ids = [0, 1, 2].map((n) => blockId(LOG, n))
-    for (const id of ids) where.add(id, object(`${id}`))
-    where.remove(where.entryOf(ids[1]!))
-    where.turn()
-    where.turn()
-    const again = [3, 4, 5, 6].map((n) => blockId(LOG, n))
-    for (const id of again) where.add(id, object(`${id}`))
-    // Each in a slot of its own.
-    expect(new Set(again.map((id) => where.entryOf(id))).size).toBe(4)
-    expect(again.map((id) => where.object(where.entryOf(id)))).toEqual(again.map((id) => object(`${id}`)))
   })
 
   test('lets rows of objects be read ahead, and those alone, for as many records as a page has', () => {
@@ -141,7 +129,7 @@ describe('where blocks are', () => {
       asked.push(at)
       return 1 << at
     }
-    where.add(blockId(LOG, 1), { touch } as unknown as Block)
+    where.add(blockId(LOG, 1), { touch, weight: 1 } as unknown as Block)
     where.set(blockId(LOG, 2), 9)
     const touched = (ordinals: number[]): number => {
       where.readAhead(where.entries(LOG, 4, ordinals), ordinals, 15)
