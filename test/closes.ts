@@ -20,3 +20,27 @@ export const smallCloses = (firstLedger: number, ledgers: number, seed: number):
     ...{ envelopeBytes: 30, tradeShare: 0.4 },
   }) as Iterable<LedgerClose>),
 ]
+
+/**
+ * Ledgers of a branch of history, each with a transaction of one operation of each of the accounts that it is to have.
+ * @param salt branches with another one have other hashes
+ * @param mark of every operation, to tell apart what has the same hash
+ */
+export function branchOf(
+  [first, last]: readonly [number, number],
+  salt: number,
+  accountsOf: (sequence: number) => readonly string[],
+  previous = hashOf(first - 1, salt),
+  mark = `of ${salt}`,
+): LedgerClose[] {
+  return Array.from({ length: last - first + 1 }, (_, n): LedgerClose => {
+    const { ledger, transactions } = richClose(first + n, n === 0 ? previous : hashOf(first + n - 1, salt))
+    return {
+      ledger: { ...ledger, hash: hashOf(first + n, salt) },
+      transactions: accountsOf(first + n).map((account, at) => ({
+        ...transactions![0]!,
+        ...{ hash: hashOf(first + n, salt, at), account, operations: [{ type: 'inflation', mark }] },
+      })),
+    }
+  })
+}

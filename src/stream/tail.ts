@@ -57,7 +57,7 @@ export class Tail implements Waiting {
   /** Rollbacks that it knows of. */
   private rollbacks: number
   private taker: Taker | undefined
-  /** Where it waits, or stands if the crowd is at the same stage still. */
+  /** Where it waits, or stands if the crowd is at the same stage still, and history was not taken back. */
   private crowd: Crowd | undefined
   private stage = 0
   private starting = false
@@ -121,6 +121,8 @@ export class Tail implements Waiting {
   private sound(): boolean {
     const { bell } = this.crowds.source
     const last = bell.lowestSince(this.rollbacks)
+    // What a crowd passed by was perhaps of another history.
+    if (last !== undefined) this.crowd = undefined
     if (bell.isSilent) this.finish()?.end()
     else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
     else if (this.failure) this.fail(this.failure.error)
