@@ -15,7 +15,7 @@ function checkBounds(options: LedgerOptions): void {
   const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkObject(options, 'options')
   if (network !== undefined && (typeof network !== 'string' || network === ''))
     throw badRequest('network', 'the name of the network, or nothing')
-  if (!(cacheBytes >= 0)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')
+  if (!(cacheBytes >= 0 && cacheBytes < Number.POSITIVE_INFINITY)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')
   if (!(fileEvery >= 1)) throw badRequest('fileEvery', 'a number of records, 1 or more')
   if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')
 }

@@ -4,6 +4,7 @@ import { generate } from '../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../adapters/memory/index.ts'
 import { slow } from '../adapters/testing/slow-store.ts'
 import { catalogue, openLedger } from '../src/index.ts'
+import { branchOf } from './closes.ts'
 import { shared } from './dump.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
@@ -93,3 +94,29 @@ test('history that is taken back and appended again during a read ends in the sa
     }
   expect(met).toBeGreaterThan(5)
 })
+
+test.each(['from an earlier ledger on', 'with other records'])(
+  'the same ledgers taken back and ingested again elsewhere, %s',
+  async (how) => {
+    const disk = memoryDisk()
+    const open = () => openLedger(shared(memory(disk)), { pollMs: 100_000, fileEvery: 30 })
+    const all = branchOf([1, 60], 1, (sequence) => [sequence % 3 === 0 ? 'GX' : 'GY'])
+    const others = branchOf([1, 60], 1, () => ['GY', 'GX'], undefined, 'corrected')
+    const [held, again] = how === 'with other records' ? [all.slice(0, 58), others] : [all.slice(29, 58), all]
+    const writer = await open()
+    await writer.ingest(held)
+    const reader = await open()
+    const listed = async (account: string) => (await reader.page(catalogue.operationsOfAccount, { account }, { limit: 200 })).records
+    const before = await listed('GX')
+    await writer.rollback(0)
+    await writer.ingest(again.slice(0, 58))
+    await reader.refresh()
+    for (const account of ['GX', 'GY'])
+      expect(await listed(account)).toEqual((await writer.page(catalogue.operationsOfAccount, { account }, { limit: 200 })).records)
+    expect(await listed('GX')).not.toEqual(before)
+    // Nor does it write by what was.
+    for (const close of again.slice(58)) await reader.append(close)
+    const report = await (await open()).verify()
+    expect([report.faults, report.ok]).toEqual([[], true])
+  },
+)

@@ -91,12 +91,13 @@ async function whatFollows(
 ): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
-  // Cached lists are known to be old by a newer ledger that filed them. Pruning files without one; and what is appended again after a rollback may be
-  // filed otherwise than it was.
-  const kept = grown && (state.era === era || head.filed === before.filed) && head.oldest === before.oldest
+  // What was taken back and appended again may be other records under the same hashes, counted from another first ledger, and filed otherwise.
+  const unbroken = grown && state.era === era
+  // Cached lists are known to be old by a newer ledger that filed them; pruning files without one.
+  const kept = unbroken && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   // What waited before is not worked out again, but for what has been filed since.
-  const goesOn = grown && head.filed >= before.filed && head.filed < before.last
+  const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
   const unfiled = still.with(added)

@@ -208,11 +208,11 @@ export class LedgerWriter {
 
   private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {
     return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
+      this.backlog = draft.backlog()
+      this.tails = draft.tails
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
       for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, draft.head.last))
-      this.backlog = draft.backlog()
-      this.tails = draft.tails
       if (durable) this.mark.reached(draft.head)
       this.told.committed()
     })
@@ -308,12 +308,13 @@ export class LedgerWriter {
   private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
     try {
       await this.store.write(batch, { durable, expect: { key: HEAD, value: this.state.head } })
+      this.head = head
+      this.state = { head: encodeHead(head), era }
+      adopt()
     } catch (error) {
+      // What is stored is uncertain, or not all of it was taken on: nothing may be appended to that.
       this.failure = error
       throw error
     }
-    this.head = head
-    this.state = { head: encodeHead(head), era }
-    adopt()
   }
 }

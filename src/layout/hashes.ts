@@ -15,6 +15,8 @@ const WAYS = 4
 const SET = ENTRY * WAYS
 const SET_BYTES = 4 * SET
 const HALF = 2 ** 32
+/** 256 MiB, for 16 million transactions: it is allocated as a whole. */
+const MOST_SETS = 2 ** 22
 
 export interface Found {
   /** The tag of the log. */
@@ -30,7 +32,7 @@ export class Hashes {
   private turn = 0
 
   constructor(maxBytes: number) {
-    this.sets = maxBytes < SET_BYTES ? 0 : 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES))
+    this.sets = maxBytes < SET_BYTES ? 0 : Math.min(MOST_SETS, 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES)))
   }
 
   /** What the table takes. */

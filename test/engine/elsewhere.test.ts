@@ -141,7 +141,7 @@ describe('a look', () => {
         await writer.ingest(closes.slice(6, 9))
       },
       true,
-      true,
+      false,
     ],
     [
       'the newest ledger known given up, after more',

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { Cache } from '../../src/layout/cache.ts'
 import { ERA, INTENT } from '../../src/layout/keys.ts'
 import { shared } from '../dump.ts'
 import { codeOf } from './support.ts'
@@ -64,6 +65,29 @@ const codeOrIds = async (ledger: Ledger, account: string): Promise<unknown> => {
   return ids ?? code
 }
 const poisoned = ['POISONED', 'POISONED', 'POISONED']
+
+test('a ledger that was stored, and could not be taken on, poisons: nothing is appended to what was known before', async () => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk))
+  await ledger.ingest(closes.slice(0, 5))
+  const broken = vi.spyOn(Cache.prototype, 'putBlock').mockImplementationOnce(() => {
+    throw new RangeError('no memory')
+  })
+  await expect(ledger.append(closes[5]!)).rejects.toThrow('no memory')
+  broken.mockRestore()
+  expect([ledger.head?.last, await said(ledger)]).toEqual([FIRST + 5, poisoned])
+  await ledger.close()
+  const again = await openLedger(memory(disk))
+  await again.ingest(closes)
+  expect([again.head?.last, (await again.verify()).faults]).toEqual([LAST, []])
+})
+
+test('a cache may be larger than any memory', async () => {
+  const ledger = await openLedger(memory(), { cacheBytes: Number.MAX_SAFE_INTEGER })
+  await ledger.ingest(closes)
+  expect((await ledger.get(catalogue.transaction, { hash: (closes[0]!.transactions![0] as { hash: string }).hash }))?.ledger).toBe(FIRST)
+  expect((await ledger.verify()).faults).toEqual([])
+})
 
 describe('a rollback', () => {
   test.each([0, 1, 3])(

@@ -25,6 +25,7 @@ test.each([
   ['network', { network: 7 as never }],
   ['cacheBytes', { cacheBytes: -1 }],
   ['cacheBytes', { cacheBytes: '1g' as never }],
+  ['cacheBytes', { cacheBytes: Number.POSITIVE_INFINITY }],
   ['fileEvery', { fileEvery: 0 }],
   ['fileEvery', { fileEvery: Number.NaN }],
   ['pollMs', { pollMs: -5 }],
