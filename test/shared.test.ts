@@ -95,11 +95,16 @@ test('history that is taken back and appended again during a read ends in the sa
   expect(met).toBeGreaterThan(5)
 })
 
-test.each(['from an earlier ledger on', 'with other records'])(
-  'the same ledgers taken back and ingested again elsewhere, %s',
-  async (how) => {
+test.each([
+  ['from an earlier ledger on', 30],
+  ['from an earlier ledger on', 32_768],
+  ['with other records', 30],
+  ['with other records', 32_768],
+] as const)(
+  'the same ledgers taken back and ingested again elsewhere, %s, are read anew, filed every %i records',
+  async (how, fileEvery) => {
     const disk = memoryDisk()
-    const open = () => openLedger(shared(memory(disk)), { pollMs: 100_000, fileEvery: 30 })
+    const open = () => openLedger(shared(memory(disk)), { pollMs: 100_000, fileEvery })
     const all = branchOf([1, 60], 1, (sequence) => [sequence % 3 === 0 ? 'GX' : 'GY'])
     const others = branchOf([1, 60], 1, () => ['GY', 'GX'], undefined, 'corrected')
     const [held, again] = how === 'with other records' ? [all.slice(0, 58), others] : [all.slice(29, 58), all]
