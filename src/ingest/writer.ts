@@ -264,7 +264,8 @@ export class LedgerWriter {
 
   /**
    * Carries out a change in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an open can
-   * finish it. Readers move before the store does: what lies outside the new head is nothing to them, there or not.
+   * finish it. Readers move before the store does: what lies outside the new head is nothing to them, there or not. But where lists are filed, they
+   * move after it: until then nothing but memory has what waited.
    */
   private async takeSteps(intent: Intent, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
     this.checkSound()
@@ -280,7 +281,7 @@ export class LedgerWriter {
       }
       const adopt = (): void => move(head, { unfiled: unfiled.whole })
       this.removals++
-      adopt()
+      if (head.filed <= before.filed) adopt()
       try {
         const ending: Write = [INTENT, isDone(head) ? undefined : encodeIntent(intent)]
         // Where this process alone has the store open, nobody else reads, and no era is kept.
@@ -288,8 +289,11 @@ export class LedgerWriter {
         const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
         await this.write([ending, ...begun, ...writes], head, true, adopt, era)
       } catch (error) {
-        // What was not removed is history still.
-        if (!(await mayHold(this.store, head))) move(before, waited)
+        // What was not removed is history still: also for who found nothing there meanwhile.
+        if (!(await mayHold(this.store, head))) {
+          move(before, waited)
+          this.told.committed()
+        }
         throw error
       } finally {
         this.removals++

@@ -5,6 +5,7 @@ import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { ERA, INTENT } from '../../src/layout/keys.ts'
+import { branchOf } from '../closes.ts'
 import { shared } from '../dump.ts'
 import { codeOf } from './support.ts'
 
@@ -89,7 +90,30 @@ test('a cache may be larger than any memory', async () => {
   expect((await ledger.verify()).faults).toEqual([])
 })
 
+/** The same, whose writes take a while to be there, as those of a database do. */
+const late = (store: Store): Store => ({
+  ...store,
+  async write(batch, options) {
+    for (let turn = 0; turn < 5; turn++) await settle()
+    await store.write(batch, options)
+  },
+})
+
 describe('a rollback', () => {
+  test('that fails gives back what it took away, also to a stream that looked meanwhile', async () => {
+    const { store, fails } = frail(memoryDisk())
+    const ledger = await openLedger(late(store))
+    await ledger.ingest(branchOf([10, 30], 1, (sequence) => (sequence === 12 || sequence === 25 ? ['GX'] : ['GY'])))
+    const stream = ledger.stream(catalogue.operationsOfAccount, { account: 'GX' }, { cursor: String(13n << 32n) })
+    fails.writes = 0
+    const taken = codeOf(() => ledger.rollback(20))
+    await settle()
+    const next = stream.next()
+    expect([await taken, ledger.head?.last]).toEqual(['STORE_FAILED', 30])
+    expect((await next).value?.paging_token).toBe(String((25n << 32n) + 4097n))
+    await ledger.close()
+  })
+
   test.each([0, 1, 3])(
     'whose store fails after %i batches poisons, tells streams how far it came, and is finished by the next open',
     async (batches) => {

@@ -3,12 +3,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { FolioError, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
+import { catalogue, FolioError, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
 import { prepareClose } from '../../src/ingest/encode.ts'
 import { LedgerWriter } from '../../src/ingest/writer.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { decodeHead, type Head } from '../../src/layout/head.ts'
 import { HEAD } from '../../src/layout/keys.ts'
+import { branchOf } from '../closes.ts'
 import { dump } from '../dump.ts'
 import { agree, codeOf } from './support.ts'
 
@@ -211,4 +212,39 @@ describe('a filing', () => {
     expect(await other.verify()).toMatchObject({ ok: true, oldest: FIRST + 3, last: LAST })
     expect((await headOf(pruned)).filed).toBe((await headOf(disk)).filed)
   })
+})
+
+test('while what is to be pruned is filed, no list lacks anything', async () => {
+  const inner = memory()
+  /** Reads are answered at once, and writes take a while to be there, as with LevelDB. */
+  const store: Store = {
+    ...inner,
+    async write(batch, options) {
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await inner.write(batch, options)
+    },
+  }
+  const ledger = await openLedger(store)
+  await ledger.ingest(branchOf([1, 60], 1, (sequence) => [sequence % 2 ? 'GX' : 'GY']))
+  const listed = async (): Promise<number[]> =>
+    (await ledger.page(catalogue.operationsOfAccount, { account: 'GX' }, { limit: 200 })).records.map(({ paging_token }) =>
+      Number(BigInt(paging_token) >> 32n),
+    )
+  const seen = new Map<number, string>()
+  const pruned = ledger.prune(41)
+  let done = false
+  void pruned.finally(() => {
+    done = true
+  })
+  for (; !done; await new Promise((resolve) => setImmediate(resolve))) {
+    const { oldest } = ledger.head!
+    seen.set(oldest, `${seen.get(oldest) ?? ''} ${await listed()}`)
+  }
+  await pruned
+  for (const [oldest, lists] of seen) {
+    const wanted = Array.from({ length: 60 }, (_, n) => n + 1).filter((sequence) => sequence % 2 === 1 && sequence >= oldest)
+    expect([oldest, ...new Set(lists.trim().split(' '))]).toEqual([oldest, wanted.join()])
+  }
+  expect([...seen.keys()].sort((a, b) => a - b)).toEqual([1, 41])
+  await ledger.close()
 })
