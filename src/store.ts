@@ -78,7 +78,11 @@ export interface Store {
    * which are polled besides. */
   watch?(ring: () => void): () => void
   /** A few bytes beside the data that do not go back when the data does: how far history reached is noted there. */
-  readonly note?: { read(): MaybePromise<Uint8Array | undefined>; write(bytes: Uint8Array): MaybePromise<void> }
+  readonly note?: {
+    read(): MaybePromise<Uint8Array | undefined>
+    /** @param options where `durable`, it outlasts a loss of power once this resolves */
+    write(bytes: Uint8Array, options?: { readonly durable?: boolean }): MaybePromise<void>
+  }
   /** Gives back the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
   compact?(range: KeyRange): MaybePromise<void>
   close(): MaybePromise<void>

@@ -1,5 +1,6 @@
-/** A few bytes in a file beside LevelDB's own, which it leaves alone. They are put in place whole, and are not on disk before they need to be. */
+/** A few bytes in a file beside LevelDB's own, which it leaves alone. They are put in place whole, and are not synced unless that is asked for. */
 import type { Store } from '../../src/store.ts'
+import { failure } from './open.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
@@ -12,12 +13,26 @@ export function noteIn(directory: string): NonNullable<Store['note']> {
         return await fs().readFile(path)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw error
+        throw failure(error, directory)
       }
     },
-    async write(bytes) {
-      await fs().writeFile(`${path}.new`, bytes)
-      await fs().rename(`${path}.new`, path)
+    async write(bytes, { durable = false } = {}) {
+      try {
+        await fs().writeFile(`${path}.new`, bytes, { flush: durable })
+        await fs().rename(`${path}.new`, path)
+        if (durable) await syncNames(directory)
+      } catch (error) {
+        throw failure(error, directory)
+      }
     },
   }
+}
+
+/** So that a rename outlasts a loss of power. Not every system lets a directory be opened. */
+async function syncNames(directory: string): Promise<void> {
+  const handle = await fs()
+    .open(directory, 'r')
+    .catch(() => undefined)
+  await handle?.sync().catch(() => {})
+  await handle?.close()
 }

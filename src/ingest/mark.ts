@@ -45,7 +45,8 @@ export class Mark {
     this.waiting = undefined
     await this.writing
     const noted = await readMark(this.note)
-    if (noted && noted.last > last) await this.note.write(encodeMark({ last }))
+    // Before the rollback is: a higher one that came back with the power would be a false alarm.
+    if (noted && noted.last > last) await this.note.write(encodeMark({ last }), { durable: true })
   }
 
   /** Notes what waits. */

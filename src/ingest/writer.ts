@@ -9,7 +9,6 @@ import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
 import { decodeHead, emptyHead, encodeEra, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
-import type { PostingEdge } from '../layout/posting.ts'
 import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
@@ -184,7 +183,7 @@ export class LedgerWriter {
         const appended = follows(draft.head, ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
-          await draft.add(prepared.encoded, store, (id) => this.cachedEdge(id))
+          await draft.add(prepared.encoded, store, (id) => (store.capabilities.shared ? undefined : cachedEdge(this.cache, id)))
           drafted.set(sequence, draft.head.hash)
           digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(prepared.encoded)))])
         }
@@ -200,10 +199,6 @@ export class LedgerWriter {
       await written
     }
     return { results, refused }
-  }
-
-  private cachedEdge(id: string): PostingEdge | undefined {
-    return this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id)
   }
 
   private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {

@@ -68,11 +68,13 @@ export function utc(time: string, ledger: number, path: () => string): string {
   const millis = Date.parse(time)
   // `Date.parse` takes the 30th of February for the 2nd of March.
   const day = time.slice(0, 10)
-  if (Number.isNaN(millis) || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
+  const inUtc = Number.isNaN(millis) ? '' : new Date(millis).toISOString()
+  // Longer where the offset leads to a year that has not four digits.
+  if (inUtc.length !== '2019-06-01T12:00:00.000Z'.length || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
     throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
   if (time.endsWith('Z')) return time
   const fraction = /\.\d+/.exec(time)?.[0] ?? ''
-  return `${new Date(millis).toISOString().slice(0, 19)}${fraction}Z`
+  return `${inUtc.slice(0, 19)}${fraction}Z`
 }
 
 /** `{ N, D }` is stored as `{ n, d }`. */

@@ -1,0 +1,34 @@
+/** The note of how far history reached, in a directory where something is in its way. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { level } from '../../adapters/level/index.ts'
+import { FolioError, openLedger } from '../../src/index.ts'
+import { branchOf } from '../closes.ts'
+
+const data = join(mkdtempSync(join(tmpdir(), 'folio-note-')), 'data')
+afterAll(() => rmSync(join(data, '..'), { recursive: true, force: true }))
+
+test('fails with an error of ours, and takes nothing back; what can be written is read again', async () => {
+  const ledger = await openLedger(level(data))
+  await ledger.ingest(branchOf([1, 10], 1, () => ['GX']))
+  await ledger.close()
+  const again = await openLedger(level(data))
+  mkdirSync(join(data, 'HIGH-WATER.new'))
+  const failed = again.rollback(5)
+  await expect(failed).rejects.toBeInstanceOf(FolioError)
+  await expect(failed).rejects.toMatchObject({ code: 'STORE_FAILED', fields: { location: data } })
+  expect(again.head!.last).toBe(10)
+  rmSync(join(data, 'HIGH-WATER.new'), { recursive: true })
+  await again.rollback(5)
+  await again.close()
+  const lower = await openLedger(level(data))
+  expect(lower.head!.last).toBe(5)
+  await lower.close()
+  rmSync(join(data, 'HIGH-WATER'))
+  mkdirSync(join(data, 'HIGH-WATER'))
+  const unread = openLedger(level(data))
+  await expect(unread).rejects.toBeInstanceOf(FolioError)
+  await expect(unread).rejects.toMatchObject({ code: 'STORE_FAILED', fields: { location: data } })
+})
