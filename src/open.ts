@@ -10,6 +10,9 @@ import type { KeyRange, MaybePromise, Store } from './store.ts'
 
 const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
 
+/** What every store has. */
+const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
+
 /** @throws BAD_REQUEST */
 function checkBounds(options: LedgerOptions): void {
   const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkObject(options, 'options')
@@ -26,8 +29,13 @@ function checkBounds(options: LedgerOptions): void {
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store
-  if (typeof opened?.getMany !== 'function' || typeof opened.close !== 'function')
-    throw new FolioError('STORE_MISUSE', { found: typeof opened, expected: 'a store, such as level(directory) or memory() gives' })
+  const missing = methods.filter((name) => typeof opened?.[name] !== 'function')
+  if (missing.length > 0)
+    throw new FolioError('STORE_MISUSE', {
+      found: typeof opened,
+      missing: missing.join(', '),
+      expected: 'a store, such as level(directory) or memory() gives',
+    })
   try {
     checkBounds(options)
     const catalogue = fingerprint(logs, indexes)

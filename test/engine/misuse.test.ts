@@ -8,7 +8,7 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, openLedger, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from './support.ts'
 
-test.each([['./data'], [undefined], [{}]])('%o is no store', async (what) => {
+test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is no store', async (what) => {
   const error = await errorOf(() => openLedger(what as never))
   expect(error.code).toBe('STORE_MISUSE')
   expect(error.message).toContain('level(directory)')
@@ -83,7 +83,8 @@ describe('a call that no compiler has looked at', () => {
 
   test('ranges, closes and options of writes that are none', async () => {
     for (const method of ['lines', 'closes', 'digest']) expect(await refused(method, null)).toBe('BAD_REQUEST range')
-    for (const closes of [undefined, null, 7, richClose(8, '')]) expect(await refused('ingest', closes)).toBe('BAD_REQUEST closes')
+    for (const closes of [undefined, null, 7, './ledgers.ndjson', richClose(8, '')])
+      expect(await refused('ingest', closes)).toBe('BAD_REQUEST closes')
     expect(await refused('ingest', [], null)).toBe('BAD_REQUEST options')
     expect(await refused('append', richClose(sequence, ''), null)).toBe('BAD_REQUEST options')
     expect(await refused('verify', null)).toBe('BAD_REQUEST options')
