@@ -1,5 +1,5 @@
 /** The cache of decoded values, and what hangs on them: what is kept, what is forgotten, what is counted. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Cache } from '../../../src/layout/cache.ts'
 import { Holder } from '../../../src/layout/holder.ts'
 import type { Ring } from '../../../src/layout/ring.ts'
@@ -73,6 +73,21 @@ describe('the cache', () => {
     expect(cache.get('a')).toBe(a)
     a.grow(11)
     expect(cache.get('a')).toBeUndefined()
+  })
+
+  test('has it judged whether clusters pay each time half of its room was pushed out', () => {
+    const cache = new Cache(100)
+    const judged = vi.spyOn(cache.gathering, 'judge')
+    for (let n = 0; n < 10; n++) cache.put(`${n}`, weighing(10))
+    for (let n = 0; n < 7; n++) cache.get('none')
+    cache.get('9')
+    const calls: number[] = []
+    for (let n = 10; n < 30; n++) {
+      cache.put(`${n}`, weighing(10))
+      calls.push(judged.mock.calls.length)
+    }
+    expect(calls).toEqual([...Array(4).fill(0), ...Array(5).fill(1), ...Array(5).fill(2), ...Array(5).fill(3), 4])
+    expect(judged.mock.calls).toEqual(Array(4).fill([8]))
   })
 
   test('holds nothing once it is cleared, and says that what was read before may be old', () => {
