@@ -1,15 +1,16 @@
 /**
  * The core on node:http: a server of its own, or a listener to mount in another one.
  * **Invariants:** requests of a socket are answered in turn (`turns.ts`); what the parser refuses is answered with a problem too (`refuse.ts`);
- * every wait has an end, and everything a bound (`limits.ts`).
+ * a server that closes cuts no answer that its reader takes (`sockets.ts`); every wait has an end, and everything a bound (`limits.ts`).
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FolioError, type Ledger } from '../../src/index.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
 import { type Limits, settle } from './limits.ts'
 import { type CoreRequest, problemResponse } from './message.ts'
 import { refuse } from './refuse.ts'
+import { Sockets } from './sockets.ts'
 import { Turns } from './turns.ts'
 
 export interface ListenerOptions extends CoreOptions {
@@ -33,7 +34,10 @@ export interface ServeOptions extends CoreOptions, Limits {
 export interface HttpServer {
   readonly url: string
   readonly port: number
-  /** Takes no more connections, lets answers under way end, and cuts what is left after `drainMs`. The ledger stays open. */
+  /**
+   * Takes no more connections, lets answers under way end, and cuts what is left after `drainMs`. An answer that is given meanwhile is the last
+   * one of its connection. The ledger stays open.
+   */
   close(): Promise<void>
 }
 
@@ -146,6 +150,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   // A socket that takes no byte of an answer for so long is dead. Silent streams say hello before that.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
   refuse(server, turns, set.maxHeaderBytes)
+  const sockets = new Sockets(server, turns)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => resolve())
@@ -153,24 +158,13 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   let closing: Promise<void> | undefined
+  const shut = (): Promise<void> => {
+    core.endStreams()
+    return sockets.close(set.drainMs)
+  }
   return {
     url: `http://${name}:${address.port}`,
     port: address.port,
-    close: () => (closing ??= shut(server, core, set.drainMs)),
+    close: () => (closing ??= shut()),
   }
-}
-
-function shut(server: Server, core: Core, drainMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    core.endStreams()
-    const cut = setTimeout(() => server.closeAllConnections(), drainMs)
-    // A connection whose answer was under way is idle after it.
-    const idle = setInterval(() => server.closeIdleConnections(), 50)
-    server.close(() => {
-      clearTimeout(cut)
-      clearInterval(idle)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
 }

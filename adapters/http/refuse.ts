@@ -17,8 +17,9 @@ export function refuse(server: Server, turns: Turns, maxHeaderBytes: number): vo
   })
   server.on('checkExpectation', (request, response) => turns.take(request, response, expectation))
   server.on('connect', (_request, socket) => {
-    // Node has let go of the socket: its errors are nobody's any more.
+    // Node has let go of the socket: its errors and timeouts are nobody's any more, though answers to what came before may be unread.
     socket.on('error', () => socket.destroy())
+    socket.on('timeout', () => socket.destroy())
     turns.refuse(socket, 'method_not_allowed')
   })
 }

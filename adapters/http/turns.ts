@@ -5,6 +5,7 @@
  * not read costs one answer; what is refused before it became a request is answered in its turn as well, and ends the connection.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
@@ -29,6 +30,8 @@ interface Turn {
   full: boolean
   /** What to say at the end, and then close. */
   refusal: ProblemName | undefined
+  /** Bytes that had been read of the socket when its last request was taken. */
+  read: number
   /** To be called when the answer under way was sent. */
   release: (() => void) | undefined
   readonly waiting: Waiting[]
@@ -46,6 +49,8 @@ export class Turns {
   private readonly maxQueued: number
   /** In the order in which they became ready. */
   private ready: Ready[] = []
+  /** Every answer is the last one of its connection, unless requests wait behind it. */
+  private closing = false
 
   constructor(maxQueued: number) {
     this.maxQueued = maxQueued
@@ -54,7 +59,7 @@ export class Turns {
   private of(socket: Duplex): Turn {
     let turn = this.turns.get(socket)
     if (!turn) {
-      turn = { busy: false, streams: false, full: false, refusal: undefined, release: undefined, waiting: [] }
+      turn = { busy: false, streams: false, full: false, refusal: undefined, read: 0, release: undefined, waiting: [] }
       this.turns.set(socket, turn)
     }
     return turn
@@ -64,6 +69,7 @@ export class Turns {
   take(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     const turn = this.of(request.socket)
     if (turn.full) return
+    turn.read = request.socket.bytesRead
     const next = { request, response, answer }
     if (!turn.busy) {
       this.start(turn, next)
@@ -105,8 +111,20 @@ export class Turns {
     for (const { turn, response, answer } of ready) {
       if (response.destroyed || response.headersSent) continue
       turn.release = answer.release
-      write(response, answer, turn.full && turn.waiting.length === 0 && turn.refusal === undefined)
+      const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
+      write(response, answer, last)
     }
+  }
+
+  /** From now on the last answer of each connection says that it is that. */
+  close(): void {
+    this.closing = true
+  }
+
+  /** Nothing is under way on a socket: no answer, no end, and no request of which a part was read. */
+  isIdle(socket: Socket): boolean {
+    const { busy = false, read = 0 } = this.turns.get(socket) ?? {}
+    return !busy && !socket.writableEnded && socket.bytesRead === read
   }
 
   /** Ends a connection with a problem, after the answers to what came before it. */

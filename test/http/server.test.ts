@@ -236,21 +236,6 @@ describe('requests of several connections that arrive together', () => {
   })
 })
 
-describe('closing', () => {
-  it('takes bounded time, with a connection that is idle and one that never finishes its request', async () => {
-    const served = await serve(ledger, { port: 0, drainMs: 200 })
-    const idle = connect(served.port, '127.0.0.1')
-    const slow = connect(served.port, '127.0.0.1', () => slow.write('GET / HT'))
-    for (const socket of [idle, slow]) socket.on('error', () => {})
-    await fetch(`${served.url}/health`)
-    const start = Date.now()
-    await Promise.all([served.close(), served.close()])
-    expect(Date.now() - start).toBeLessThan(2_000)
-    await expect(fetch(`${served.url}/health`)).rejects.toThrow()
-    expect(ledger.closed).toBe(false)
-  })
-})
-
 describe('a listener', () => {
   it('mounts in a server of somebody else, below a path that links then begin with', async () => {
     const answer = listener(ledger)

@@ -1,0 +1,134 @@
+/** A server that closes: what is idle goes at once, what is under way is waited for, and nothing outlives `drainMs`. */
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HttpServer, type ServeOptions, serve } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { closes, hashOf } from './support.ts'
+
+/** Longer than a test may take: what is seen to end did not end by it. */
+const NEVER = 60_000
+/** Several looks of a server that closes. */
+const LOOKS = 250
+/** A page of 20 MB, more than the two sockets of a connection hold between them. */
+const PAGE = '/transactions?limit=200'
+
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await openLedger(memory())
+  const [first] = closes
+  const transaction = (i: number) => ({
+    hash: String(i).padStart(64, '0'),
+    account: 'GA',
+    account_sequence: i,
+    max_fee: 1,
+    fee_paid: 1,
+    envelope_xdr: 'A'.repeat(100_000),
+    result_xdr: 'AAAA',
+    result_meta_xdr: 'AAAA',
+    operations: [],
+  })
+  await ledger.append({
+    ledger: { ...first!.ledger, hash: hashOf('1') },
+    transactions: Array.from({ length: 200 }, (_, i) => transaction(i)),
+  } as LedgerClose)
+})
+afterAll(() => ledger.close())
+
+const start = (options: Partial<ServeOptions> = {}): Promise<HttpServer> =>
+  serve(ledger, { port: 0, drainMs: NEVER, log: () => {}, ...options })
+const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n\r\n`
+
+/** A connection that has sent something, and reads nothing until it is told to. */
+class Client {
+  readonly socket: Socket
+  private readonly chunks: Buffer[] = []
+  private readonly closed: Promise<unknown>
+
+  constructor({ port }: HttpServer, sent = '') {
+    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => this.socket.write(sent))
+    this.socket.pause()
+    this.socket.on('error', () => {}).on('end', () => this.socket.end())
+    this.closed = new Promise((resolve) => this.socket.once('close', resolve))
+    this.socket.on('data', (chunk) => this.chunks.push(chunk))
+    this.socket.pause()
+  }
+
+  /** Everything up to the end of the connection: of each answer its status, whether it is the last one, and whether its body is whole. */
+  async answers(): Promise<string[]> {
+    this.socket.resume()
+    await this.closed
+    let text = Buffer.concat(this.chunks).toString('latin1')
+    const answers: string[] = []
+    while (text !== '') {
+      const body = text.indexOf('\r\n\r\n') + 4
+      const head = text.slice(0, body).toLowerCase()
+      const length = Number(/content-length: (\d+)/.exec(head)![1])
+      const whole = text.length >= body + length ? 'whole' : 'cut'
+      answers.push([head.slice(9, 12), /connection: (\S+)/.exec(head)![1], whole].join(' '))
+      text = text.slice(body + length)
+    }
+    return answers
+  }
+}
+
+/** What was sent is read, and what it asked for is on its way. */
+async function underWay(server: HttpServer): Promise<void> {
+  await pause(100)
+  await (await fetch(`${server.url}/health`, { headers: { connection: 'close' } })).text()
+}
+
+describe('what is under way when a server closes', () => {
+  it('is read to its end: an answer, those to requests behind it, and the problem that ends a connection', async () => {
+    const server = await start()
+    const clients = ['', get('/ledgers'), get('/ledgers') + get('/health'), 'nonsense\r\n\r\n'].map(
+      (more) => new Client(server, get(PAGE) + more),
+    )
+    await underWay(server)
+    const closing = server.close()
+    await pause(LOOKS)
+    const answers = await Promise.all(clients.map((client) => client.answers()))
+    expect(answers).toEqual([
+      ['200 keep-alive whole'],
+      ['200 keep-alive whole', '200 close whole'],
+      ['200 keep-alive whole', '200 keep-alive whole', '200 close whole'],
+      ['200 keep-alive whole', '400 close whole'],
+    ])
+    await closing
+  })
+
+  it('is waited for where it is a request that has yet to arrive, whose answer then ends the connection', async () => {
+    const server = await start()
+    const [fresh, used] = [new Client(server, 'GET /hea'), new Client(server, `${get('/health')}`)]
+    await underWay(server)
+    used.socket.write('GET /ledgers HTTP/1.1\r\n')
+    await underWay(server)
+    const closing = server.close()
+    await pause(LOOKS)
+    fresh.socket.write('lth HTTP/1.1\r\nHost: x\r\n\r\n')
+    used.socket.write('Host: x\r\n\r\n')
+    expect(await fresh.answers()).toEqual(['200 close whole'])
+    expect(await used.answers()).toEqual(['200 keep-alive whole', '200 close whole'])
+    await closing
+  })
+
+  it('is cut after drainMs, where nobody reads or nothing more comes, also where a tunnel was asked for', async () => {
+    const server = await start({ drainMs: 100 })
+    const tunnel = 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n'
+    const clients = [get(PAGE), get(PAGE) + get(PAGE) + tunnel, 'GET / HT'].map((sent) => new Client(server, sent))
+    await underWay(server)
+    await Promise.all([server.close(), server.close()])
+    await expect(fetch(`${server.url}/health`)).rejects.toThrow()
+    expect(ledger.closed).toBe(false)
+    for (const { socket } of clients) socket.destroy()
+  })
+})
+
+it('a connection that is idle goes at once when a server closes, whether anything was asked over it or not', async () => {
+  const server = await start()
+  const [fresh, used] = [new Client(server), new Client(server, get('/health'))]
+  await underWay(server)
+  await server.close()
+  expect([await fresh.answers(), await used.answers()]).toEqual([[], ['200 keep-alive whole']])
+})
