@@ -25,7 +25,12 @@ export const limits = {
   maxHeaderBytes: { default: 32_768, least: 2048, most: 1 << 20, what: 'bytes of a request line and its header; beyond it 431, or 414' },
   headersMs: { default: 10_000, least: 100, most: 3_600_000, what: 'for a header to arrive; then 408' },
   requestMs: { default: 30_000, least: 100, most: 3_600_000, what: 'for a whole request to arrive; then 408' },
-  stallMs: { default: 30_000, least: 100, most: 3_600_000, what: 'for a client to take a byte of an answer; then it is cut off' },
+  stallMs: {
+    default: 30_000,
+    least: 100,
+    most: 3_600_000,
+    what: 'for a client to take some of an answer; then, or after twice that, it is cut off',
+  },
   keepAliveMs: {
     default: 65_000,
     least: 5_000,
@@ -39,7 +44,12 @@ export const limits = {
     most: 3_600_000,
     what: 'for the reader of an event stream to take some of what was sent; then it is cut off',
   },
-  drainMs: { default: 5_000, least: 0, most: 3_600_000, what: 'that closing waits for answers under way; then they are cut off' },
+  drainMs: {
+    default: 5_000,
+    least: 0,
+    most: 3_600_000,
+    what: 'that closing waits for answers and requests under way; then they are cut off',
+  },
 } as const satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof limits

@@ -129,7 +129,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
     throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number from 0 to 65535; 0 picks a free one' })
   const set = settle(options)
   const core = createCore(ledger, { ...options, ...set })
-  const turns = new Turns(set.maxQueued)
+  const turns = new Turns(set.maxQueued, set.stallMs)
   const server = createServer(
     {
       headersTimeout: Math.min(set.headersMs, set.requestMs),
@@ -147,7 +147,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   // A client may say that it will send no more, and still wait for its answers.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = set.maxConnections
-  // A socket that takes no byte of an answer for so long is dead. Silent streams say hello before that.
+  // Where nothing moves for so long, whatever was waited for is dead. Silent streams say hello before that; for answers there is `stall.ts`.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
   refuse(server, turns, set.maxHeaderBytes)
   const sockets = new Sockets(server, turns)

@@ -20,6 +20,10 @@ export function refuse(server: Server, turns: Turns, maxHeaderBytes: number): vo
     // Node has let go of the socket: its errors and timeouts are nobody's any more, though answers to what came before may be unread.
     socket.on('error', () => socket.destroy())
     socket.on('timeout', () => socket.destroy())
+    // What is sent into a tunnel that nobody has granted must not count as a sign of life.
+    socket.on('readable', () => {
+      if (socket.read() !== null && !socket.writableEnded) socket.destroy()
+    })
     turns.refuse(socket, 'method_not_allowed')
   })
 }

@@ -11,6 +11,7 @@ import { isPromise, type MaybePromise } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
 import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
+import { cutWhereStalled } from './stall.ts'
 
 /** Works out the answer to a request, when its turn has come. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
@@ -47,13 +48,16 @@ interface Ready {
 export class Turns {
   private readonly turns = new WeakMap<Duplex, Turn>()
   private readonly maxQueued: number
+  private readonly stallMs: number | undefined
   /** In the order in which they became ready. */
   private ready: Ready[] = []
   /** Every answer is the last one of its connection, unless requests wait behind it. */
   private closing = false
 
-  constructor(maxQueued: number) {
+  /** @param stallMs after which a reader that takes nothing of an answer is cut off; without it, that is up to whose server it is */
+  constructor(maxQueued: number, stallMs?: number) {
     this.maxQueued = maxQueued
+    this.stallMs = stallMs
   }
 
   private of(socket: Duplex): Turn {
@@ -113,6 +117,7 @@ export class Turns {
       turn.release = answer.release
       const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
       write(response, answer, last)
+      if (this.stallMs !== undefined) cutWhereStalled(response, this.stallMs)
     }
   }
 

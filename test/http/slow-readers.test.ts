@@ -1,9 +1,11 @@
 /** Answers that wait on sockets while others are written: the memory of a body is used again, but not before it was sent. */
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore, type HttpServer, serve } from '../../adapters/http/index.ts'
+import { Turns } from '../../adapters/http/turns.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, openLedger } from '../../src/index.ts'
 
@@ -83,4 +85,38 @@ test('an answer to a reader that goes away half-way harms no other', async () =>
     expect((await response.text()) === wanted.get(targets[1]!)).toBe(true)
   }
   expectAll(await late, targets[3]!)
+})
+
+test('nothing is read of a connection while its answer waits for the reader, who has so long to take some of it; then it is what it was', async () => {
+  const turns = new Turns(32, 5_000)
+  const asked: string[] = []
+  const after: unknown[] = []
+  let served: Socket | undefined
+  const state = (): unknown => [served!.timeout, served!.isPaused()]
+  const host = createServer((request, response) => {
+    served = request.socket
+    asked.push(request.url!)
+    const body = request.url === '/big' ? Buffer.alloc(20_000_000) : Buffer.from('x')
+    turns.take(request, response, () => ({ status: 200, headers: ['content-length', String(body.length)], parts: [body] }))
+    response.once('close', () => process.nextTick(() => after.push([request.url, state()])))
+  })
+  Object.assign(host, { timeout: 9_000, keepAliveTimeout: 3_000 })
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`
+  const socket = connect((host.address() as AddressInfo).port, '127.0.0.1', () => socket.write(get('/big') + get('/small')))
+  await new Promise((resolve) => socket.once('readable', resolve))
+  expect(state()).toEqual([5_000, true])
+  socket.write(get('/late', 'connection: close\r\n'))
+  await pause(50)
+  expect(asked).toEqual(['/big', '/small'])
+  socket.resume()
+  await new Promise((resolve) => socket.once('close', resolve))
+  expect(asked).toEqual(['/big', '/small', '/late'])
+  // Where nothing waited behind an answer, the time is that of an idle connection.
+  expect(after).toEqual([
+    ['/big', [9_000, false]],
+    ['/small', [4_000, false]],
+    ['/late', [9_000, false]],
+  ])
+  host.close()
 })
