@@ -78,12 +78,12 @@ class Pump implements FrameReader {
     if (taken) this.write(sink)
   }
 
-  /** With its connection: a client that asks again over it would reach a server that is closing. */
+  /** With its connection: a client that asks again over it would reach a server that is closing. A connection of HTTP/2 carries other answers. */
   end(cut: boolean): void {
     const { response } = this
     const { socket } = response
     if (response.destroyed) return
     if (cut) response.destroy()
-    else response.end(() => socket?.destroySoon())
+    else response.end(response instanceof ServerResponse ? () => socket?.destroySoon() : undefined)
   }
 }

@@ -1,9 +1,10 @@
 /** The two shells: on sockets, and on Request and Response. */
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { MemoryLevel } from 'memory-level'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore, createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
@@ -326,6 +327,38 @@ describe('a listener in an HTTP/2 server', () => {
     expect((await ask('/health'))[0]).toBe(200)
     client.destroy()
     await new Promise((resolve) => host.close(resolve))
+  })
+
+  it('ends an event stream without its connection, over which others go on', async () => {
+    const mine = await smallLedger()
+    const answer = listener(mine)
+    const others: (() => void)[] = []
+    const host = createHttp2((request, response) => {
+      if (request.url === '/other') others.push(() => response.end('whole'))
+      else answer(request as never, response as never)
+    })
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+    const client = connectHttp2(`http://127.0.0.1:${(host.address() as { port: number }).port}`)
+    const texts = new Map<string, string>()
+    const asked = (path: string, headers = {}) => {
+      const stream = client.request({ ':path': path, ...headers }).setEncoding('utf8')
+      texts.set(path, '')
+      stream.on('data', (chunk) => texts.set(path, texts.get(path) + chunk))
+      return stream
+    }
+    const [stream, other] = [asked('/ledgers', { accept: 'text/event-stream' }), asked('/other')]
+    await vi.waitFor(() => expect([texts.get('/ledgers')?.match(/"sequence":/g)?.length, others.length]).toEqual([3, 1]))
+    await mine.rollback(1)
+    await once(stream, 'end')
+    expect(texts.get('/ledgers')).toContain('event: error')
+    // A connection that is to end does so in a turn or two.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    others[0]!()
+    await once(other, 'close')
+    expect([texts.get('/other'), client.closed]).toEqual(['whole', false])
+    client.destroy()
+    await new Promise((resolve) => host.close(resolve))
+    await mine.close()
   })
 })
 
