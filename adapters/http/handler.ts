@@ -82,7 +82,7 @@ class HttpCore {
     this.baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl)
     this.trustProxy = options.trustProxy ?? false
     this.maxTargetBytes = set.maxTargetBytes
-    this.log = options.log ?? ((error, { id, method, target }) => console.error(`${id} ${method} ${target}`, error))
+    this.log = options.log ?? ((error, { id, method, target }) => console.error('%s %s %s', id, method, target, error))
     this.renderers = new Renderers(checkProfile(options.profile))
     this.streams = new Streams(ledger, set, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
   }

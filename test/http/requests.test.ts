@@ -1,10 +1,11 @@
 /** What a request may say, and how it is refused. */
-import { beforeAll, describe, expect, it } from 'vitest'
-import { problems } from '../../adapters/http/index.ts'
+import { format } from 'node:util'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { createCore, problems } from '../../adapters/http/index.ts'
 import { negotiate } from '../../adapters/http/negotiate.ts'
 import { problemOf } from '../../adapters/http/problem.ts'
 import { type ErrorCode, errorTable, FolioError, type Ledger } from '../../src/index.ts'
-import { type Ask, asker, badOption, hashOf, idOf, smallLedger, tokensOf } from './support.ts'
+import { type Ask, answerOf, asker, badOption, hashOf, idOf, smallLedger, tokensOf } from './support.ts'
 
 let ledger: Ledger
 let ask: Ask
@@ -316,6 +317,22 @@ describe('problems', () => {
       expect(text).not.toMatch(/secret|workings/)
       expect(logged.pop()![1]).toMatchObject({ id: body.extras.id, target })
     }
+  })
+
+  it('are logged whole, also where the target reads like a format', async () => {
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const broken = { ...ledger, head: undefined, read: () => Promise.reject(new Error('the cause')), readOne: () => {} }
+    const core = createCore(broken as unknown as Ledger)
+    for (const target of [
+      '/accounts/GA/payments',
+      '/accounts/%c3%a9/payments',
+      '/accounts/%d1%8f/payments',
+      '/accounts/%f0%9f%98%80/payments',
+    ]) {
+      const { body } = answerOf(await core({ method: 'GET', target, header: (name) => (name === 'host' ? 'x.test' : undefined) }))
+      expect(format(...said.mock.lastCall!)).toMatch(new RegExp(`^${body.extras.id} GET ${target} Error: the cause\n`))
+    }
+    said.mockRestore()
   })
 
   it('of a closed ledger say when to come back', async () => {
