@@ -2,21 +2,30 @@
 import type { Ledger } from '../../src/index.ts'
 import { concat } from './bytes.ts'
 import { type CoreOptions, createCore } from './handler.ts'
+import type { CoreRequest } from './message.ts'
+import { below, checkMount, elsewhere, type MountOptions } from './mount.ts'
 import type { Frames } from './stream.ts'
 
+export interface HandlerOptions extends CoreOptions, MountOptions {}
+
 /**
- * Answers requests with what the ledger holds. The target is the whole path of the request's URL: where the handler is mounted below another
- * path, strip that first and set `baseUrl`.
+ * Answers requests with what the ledger holds. Where they come below another path, give it as `mount`; where somebody takes that path off, put it
+ * into `baseUrl`, since links begin with it.
  * @example export default { fetch: createHandler(ledger) }
- * @throws TypeError for a baseUrl or profile that is none, RangeError for a limit out of bounds; the handler itself never rejects
+ * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; the handler itself never rejects
  */
-export function createHandler(ledger: Ledger, options: CoreOptions = {}): (request: Request) => Promise<Response> {
+export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
   const core = createCore(ledger, options)
+  const mount = checkMount(options.mount)
+  const answer = (request: CoreRequest) => {
+    const target = mount === undefined ? request.target : below(mount, request.target)
+    return target === undefined ? elsewhere() : core({ ...request, target, mount })
+  }
   return async (request) => {
     const { headers: given, method, url } = request
     const fragment = url.indexOf('#')
     const target = fragment < 0 ? url : url.slice(0, fragment)
-    const { status, headers, parts, release, frames } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
+    const { status, headers, parts, release, frames } = await answer({ method, target, header: (name) => given.get(name) ?? undefined })
     const sent = new Headers()
     for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
     if (frames) return new Response(bodyOf(frames), { status, headers: sent })

@@ -7,6 +7,7 @@ import { after, isPromise, type Ledger, type List, type MaybePromise, type One, 
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
+import { checkGiven } from './door.ts'
 import { checkProfile, type Profile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
@@ -54,8 +55,9 @@ export interface Core {
   endStreams(): void
 }
 
-/** @throws BAD_REQUEST for an option that is none, or out of bounds */
+/** @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
+  checkGiven(ledger, options)
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
 }

@@ -4,7 +4,7 @@
  */
 export { type AskedList, listOf } from './ask.ts'
 export type { Profile } from './extended.ts'
-export { createHandler } from './fetch.ts'
+export { createHandler, type HandlerOptions } from './fetch.ts'
 export { type Core, type CoreOptions, createCore } from './handler.ts'
 export { type LimitName, type Limits, limits } from './limits.ts'
 export { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'

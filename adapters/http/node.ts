@@ -6,21 +6,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FolioError, type Ledger } from '../../src/index.ts'
+import { checkGiven } from './door.ts'
 import { type Core, type CoreOptions, createCore } from './handler.ts'
 import { type Limits, settle } from './limits.ts'
-import { type CoreRequest, problemResponse } from './message.ts'
+import type { CoreRequest } from './message.ts'
+import { below, checkMount, elsewhere, isMount, type MountOptions } from './mount.ts'
 import { refuse } from './refuse.ts'
 import { Sockets } from './sockets.ts'
 import { Turns } from './turns.ts'
 
-export interface ListenerOptions extends CoreOptions {
+export interface ListenerOptions extends CoreOptions, MountOptions {
   /** Requests of a connection that wait for the answer before them; after so many it is closed. Default 32. */
   readonly maxQueued?: number
-  /**
-   * The path that requests come below, such as `/history`, where nobody takes it off: Fastify does not, Express does. Links begin with it, unless
-   * there is a `baseUrl`, which then has it; what lies elsewhere is not found.
-   */
-  readonly mount?: string
 }
 
 /** Where to listen, what answers look like, and the limits. */
@@ -47,17 +44,12 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount`
  * for its prefix). Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of
  * yours `Object.assign(server, { httpAllowHalfOpen: true })` does.
- * @throws BAD_REQUEST for an option that is none, or out of bounds
+ * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  const { mount } = options
-  if (mount !== undefined && (mount === '' || !isMount(mount)))
-    throw new FolioError('BAD_REQUEST', { field: 'mount', reason: 'a path that begins with a slash and ends in none' })
-  return inTurn(createCore(ledger, options), new Turns(settle(options).maxQueued), mount)
+  const core = createCore(ledger, options)
+  return inTurn(core, new Turns(settle(options).maxQueued), checkMount(options.mount))
 }
-
-/** A path to put before others: empty, or segments. */
-const isMount = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(path)
 
 function inTurn(core: Core, turns: Turns, mount?: string): Listener {
   const answer = (request: IncomingMessage) => {
@@ -67,18 +59,6 @@ function inTurn(core: Core, turns: Turns, mount?: string): Listener {
     return rest === undefined ? elsewhere() : core(new NodeRequest(request, rest, mount))
   }
   return (request, response) => turns.take(request, response, answer)
-}
-
-const elsewhere = () => problemResponse({ name: 'not_found', detail: 'There is nothing at this path.' })
-
-/** What a target asks for below a path, as a target; undefined where it lies elsewhere. */
-function below(mount: string, target: string): string | undefined {
-  const [origin] = /^https?:\/\/[^/?]*/i.exec(target) ?? ['']
-  const path = target.slice(origin.length)
-  if (!path.startsWith(mount)) return undefined
-  const rest = path.slice(mount.length)
-  if (rest === '' || rest[0] === '?') return `${origin}/${rest}`
-  return rest[0] === '/' ? origin + rest : undefined
 }
 
 /** What Express puts on a request below a mount path. */
@@ -120,13 +100,17 @@ class NodeRequest implements CoreRequest {
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
- * @throws BAD_REQUEST for an option that is none, or out of bounds; what Node says where it cannot listen, such as EADDRINUSE
+ * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; what Node says where it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
+  checkGiven(ledger, options)
   const { port, host = '127.0.0.1' } = options
   // Node listens on a port of its choice where none is given.
   if (!(Number.isInteger(port) && port >= 0 && port < 65536))
     throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number from 0 to 65535; 0 picks a free one' })
+  // Where the name is empty, it listens on every address.
+  if (typeof host !== 'string' || host === '')
+    throw new FolioError('BAD_REQUEST', { field: 'host', reason: 'a host name or address; 0.0.0.0 or :: for all of them' })
   const set = settle(options)
   const core = createCore(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued, set.stallMs)

@@ -255,34 +255,49 @@ describe('a listener', () => {
   })
 })
 
-describe('a listener told where it is mounted', () => {
-  const served = async <T>(mount: string, use: (port: number) => Promise<T>): Promise<T> => {
-    // What Fastify does with a prefix: nothing.
-    const host = createServer(listener(ledger, { mount }))
-    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-    try {
-      return await use((host.address() as { port: number }).port)
-    } finally {
-      host.closeAllConnections()
-      host.close()
-    }
-  }
+describe('a service told where it is mounted', () => {
+  type Fetch = (url: string) => Promise<Response>
+  // What Fastify does with a prefix, and Next with a route: nothing.
+  const shells: [string, (mount: string, use: (origin: string, get: Fetch) => Promise<void>) => Promise<void>][] = [
+    [
+      'a listener',
+      async (mount, use) => {
+        const host = createServer(listener(ledger, { mount }))
+        await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+        const origin = `127.0.0.1:${(host.address() as { port: number }).port}`
+        try {
+          await use(`http://${origin}`, fetch)
+          const whole = await raw(Number(origin.split(':')[1]), last(`http://x.test${mount}/ledgers/2`))
+          expect([statusOf(whole), bodyOf(whole)._links.self.href]).toEqual([200, `http://x.test${mount}/ledgers/2`])
+        } finally {
+          host.closeAllConnections()
+          host.close()
+        }
+      },
+    ],
+    [
+      'a handler',
+      (mount, use) => {
+        const handler = createHandler(ledger, { mount })
+        return use('https://x.test:8443', (url) => handler(new Request(url)))
+      },
+    ],
+  ]
 
-  it('serves what lies below that path, with links that lie there too', () =>
-    served('/api/history', async (port) => {
-      const base = `http://127.0.0.1:${port}/api/history`
+  it.each(shells)('serves what lies below that path, with links that lie there too: %s', (_, served) =>
+    served('/api/history', async (origin, get) => {
+      const base = `${origin}/api/history`
       for (let again = 0; again < 2; again++) {
-        const page: any = await (await fetch(`${base}/ledgers?limit=1`)).json()
+        const page: any = await (await get(`${base}/ledgers?limit=1`)).json()
         expect(page._links.self.href).toBe(`${base}/ledgers?cursor=&limit=1&order=asc`)
-        expect((await fetch(page._links.next.href)).status).toBe(200)
+        expect((await get(page._links.next.href)).status).toBe(200)
       }
-      for (const root of ['', '/', '?x=1']) expect([root, (await fetch(base + root)).status]).toEqual([root, 200])
-      const whole = await raw(port, last('http://x.test/api/history/ledgers/2'))
-      expect([statusOf(whole), bodyOf(whole)._links.self.href]).toEqual([200, 'http://x.test/api/history/ledgers/2'])
-    }))
+      for (const root of ['', '/', '?x=1']) expect([root, (await get(base + root)).status]).toEqual([root, 200])
+    }),
+  )
 
-  it('finds nothing elsewhere', () =>
-    served('/history', async (port) => {
+  it.each(shells)('finds nothing elsewhere: %s', (_, served) =>
+    served('/history', async (origin, get) => {
       for (const path of [
         '/ledgers',
         '/',
@@ -292,15 +307,17 @@ describe('a listener told where it is mounted', () => {
         '/history//ledgers',
         '/HISTORY/ledgers',
       ]) {
-        const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+        const answer = await get(origin + path)
         expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 404, 'application/problem+json; charset=utf-8'])
         await answer.text()
       }
-    }))
+    }),
+  )
 
   it('refuses what is no path', () => {
-    for (const mount of ['', '/', 'history', '/history/', '//history', '/a?b', '/a b', '/"'])
-      expect(() => listener(ledger, { mount }), mount).toThrow(badOption('mount'))
+    for (const shell of [listener, createHandler])
+      for (const mount of ['', '/', 'history', '/history/', '//history', '/a?b', '/a b', '/"', null, 1])
+        expect(() => shell(ledger, { mount: mount as string }), String(mount)).toThrow(badOption('mount'))
   })
 })
 
@@ -369,6 +386,7 @@ describe('options', () => {
     await expect(serve(ledger, { port: 0, profile: 'x' as never })).rejects.toThrow(badOption('profile'))
     for (const port of [undefined, Number.NaN, '8000', -1, 65_536])
       await expect(serve(ledger, { port: port as never })).rejects.toThrow(badOption('port'))
+    for (const host of ['', null, 0]) await expect(serve(ledger, { port: 0, host: host as never })).rejects.toThrow(badOption('host'))
     await expect(serve(ledger, { port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
     for (const shell of [listener, createHandler, createCore]) {
       for (const options of [{ maxStreams: -1 }, { maxTargetBytes: 0 }, { streamIdleMs: Number.NaN }, { streamStallMs: 1.5 }])
@@ -377,5 +395,27 @@ describe('options', () => {
         expect(() => shell(ledger, { profile: profile as never })).toThrow(badOption('profile'))
     }
     expect(() => listener(ledger, { maxQueued: 0 })).toThrow(badOption('maxQueued'))
+  })
+
+  it('that are no object are refused, and so is what is no ledger, saying what was found', async () => {
+    const refuse = (field: string, found: string): unknown =>
+      expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field, found }) })
+    for (const [options, found] of [[null, 'null'] as const, ['x', 'string'] as const]) {
+      for (const shell of [listener, createHandler, createCore])
+        expect(() => shell(ledger, options as never)).toThrow(refuse('options', found))
+      await expect(serve(ledger, options as never)).rejects.toThrow(refuse('options', found))
+    }
+    await expect((serve as any)(ledger)).rejects.toThrow(refuse('options', 'undefined'))
+    for (const [given, found] of [
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [{}, 'object'],
+      ['./data', 'string'],
+      [memory(), 'a store, which is to be opened with openLedger'],
+      [Promise.resolve(ledger), 'a promise, which is to be awaited'],
+    ] as [any, string][]) {
+      for (const shell of [listener, createHandler, createCore]) expect(() => shell(given)).toThrow(refuse('ledger', found))
+      await expect(serve(given, { port: 0 })).rejects.toThrow(refuse('ledger', found))
+    }
   })
 })
