@@ -29,8 +29,17 @@ function parseRange(text: string): Range | undefined {
 const matches = (range: string, type: string): boolean =>
   range === '*/*' || range === type || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
 
+/** Characters of a header that are looked at: several times what browsers send. */
+const MAX_READ = 1024
+
+/** The ranges of a header; of one that is too long, those that end within what is read. */
+function rangesOf(accept: string): (Range | undefined)[] {
+  const read = accept.length > MAX_READ ? accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_READ))) : accept
+  return read.split(',').map(parseRange)
+}
+
 function choose(accept: string, streams: boolean): Form | undefined {
-  const ranges = accept.split(',').map(parseRange)
+  const ranges = rangesOf(accept)
   let best: { form: Form; quality: number; specificity: number; place: number } | undefined
   for (const form of ['hal', 'json', 'stream'] as const) {
     if (form === 'stream' && !streams) continue

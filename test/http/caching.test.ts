@@ -110,7 +110,8 @@ describe('an entity tag', () => {
     }
   })
 
-  it('changes with a new ledger only where the page does', async () => {
+  // Elsewhere it may also change where the page does not: when the block that a record lies in has grown.
+  it('changes with a new ledger where the page does, and stays where nothing near it does', async () => {
     const two = await smallLedger(2)
     const ask = asker(two)
     const tagAt = async (target: string) => (await ask(target)).headers['etag']

@@ -1,7 +1,7 @@
 /** What a request may say, and how it is refused. */
 import { format } from 'node:util'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { createCore, problems } from '../../adapters/http/index.ts'
+import { createCore, type ProblemName, problemResponse, problems } from '../../adapters/http/index.ts'
 import { negotiate } from '../../adapters/http/negotiate.ts'
 import { problemOf } from '../../adapters/http/problem.ts'
 import { type ErrorCode, errorTable, FolioError, type Ledger } from '../../src/index.ts'
@@ -195,6 +195,14 @@ describe('the Accept header', () => {
     expect(negotiate(accept, true)).toBe(form)
   })
 
+  it('is read as far as any client needs, and no range in part', () => {
+    const many = 'text/html,'.repeat(200)
+    expect(negotiate(`application/json,${many}`, true)).toBe('json')
+    expect(negotiate(`${many}application/json`, true)).toBeUndefined()
+    expect(negotiate(`${'text/html,'.repeat(102)} */*;q=0`, true)).toBeUndefined()
+    expect(negotiate(`text/html;${'x'.repeat(2000)}`, true)).toBeUndefined()
+  })
+
   it('asks for a stream where none is: the next best, or 406', () => {
     expect(negotiate('text/event-stream', false)).toBeUndefined()
     expect(negotiate('text/event-stream, */*;q=0.1', false)).toBe('hal')
@@ -271,6 +279,13 @@ describe('problems', () => {
     for (const [name, { status, title }] of Object.entries(problems))
       expect((await ask(`/problems/${name}`)).body).toMatchObject({ type: `/problems/${name}`, status, title })
     expect((await ask('/problems/other')).status).toBe(404)
+  })
+
+  it('name the time to come back where they say that they do', () => {
+    for (const [name, { detail }] of Object.entries(problems)) {
+      const { headers } = answerOf(problemResponse({ name: name as ProblemName }))
+      expect([name, headers['retry-after']]).toEqual([name, detail.includes('Retry-After') ? '5' : undefined])
+    }
   })
 
   it('stand for every error of the library: what clients can mend by name, the rest as unavailable or internal', () => {
