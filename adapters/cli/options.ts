@@ -10,10 +10,10 @@ export const wholeNumber =
     return value
   }
 
-/** An absolute http URL without query, its trailing slash taken off. */
+/** An absolute http URL without user and query, its trailing slash taken off: what the service takes as its base URL. */
 function absoluteUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
     throw new InvalidArgumentError('It must be like https://example.org/path.')
   return text.replace(/\/+$/, '')
 }

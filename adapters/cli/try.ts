@@ -6,7 +6,7 @@ export async function urlsToTry(ledger: Ledger, url: string): Promise<string[]> 
   const [newest] = records
   const ofRecords = newest
     ? [
-        `${url}/accounts/${newest.account}/operations?limit=5`,
+        `${url}/accounts/${inQuotes(newest.account)}/operations?limit=5`,
         `${url}/transactions/${newest.hash}`,
         `${url}/trades?order=desc&limit=5`,
         `-N -H 'Accept: text/event-stream' '${url}/ledgers'`,
@@ -14,3 +14,6 @@ export async function urlsToTry(ledger: Ledger, url: string): Promise<string[]> 
     : []
   return [url, `${url}/ledgers?order=desc&limit=3`, ...ofRecords].map((text) => `curl ${text.startsWith('-') ? text : `'${text}'`}`)
 }
+
+/** A segment of a path that may stand between single quotes in a shell. */
+const inQuotes = (segment: string): string => encodeURIComponent(segment).replaceAll("'", '%27')
