@@ -113,7 +113,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
     throw new FolioError('BAD_REQUEST', { field: 'host', reason: 'a host name or address; 0.0.0.0 or :: for all of them' })
   const set = settle(options)
   const core = createCore(ledger, { ...options, ...set })
-  const turns = new Turns(set.maxQueued, set.stallMs)
+  const turns = new Turns(set.maxQueued, set)
   const server = createServer(
     {
       headersTimeout: Math.min(set.headersMs, set.requestMs),

@@ -31,6 +31,8 @@ interface Turn {
   full: boolean
   /** What to say at the end, and then close. */
   refusal: ProblemName | undefined
+  /** A request did not arrive in time, while nothing was read of the socket. */
+  late: boolean
   /** Bytes that had been read of the socket when its last request was taken. */
   read: number
   /** To be called when the answer under way was sent. */
@@ -45,25 +47,28 @@ interface Ready {
   readonly answer: CoreResponse
 }
 
+/** How long a client is waited for. */
+type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
+
 export class Turns {
   private readonly turns = new WeakMap<Duplex, Turn>()
   private readonly maxQueued: number
-  private readonly stallMs: number | undefined
+  private readonly waits: Waits | undefined
   /** In the order in which they became ready. */
   private ready: Ready[] = []
   /** Every answer is the last one of its connection, unless requests wait behind it. */
   private closing = false
 
-  /** @param stallMs after which a reader that takes nothing of an answer is cut off; without it, that is up to whose server it is */
-  constructor(maxQueued: number, stallMs?: number) {
+  /** @param waits for what a client takes and sends; without them, that is up to whose server it is */
+  constructor(maxQueued: number, waits?: Waits) {
     this.maxQueued = maxQueued
-    this.stallMs = stallMs
+    this.waits = waits
   }
 
   private of(socket: Duplex): Turn {
     let turn = this.turns.get(socket)
     if (!turn) {
-      turn = { busy: false, streams: false, full: false, refusal: undefined, read: 0, release: undefined, waiting: [] }
+      turn = { busy: false, streams: false, full: false, refusal: undefined, late: false, read: 0, release: undefined, waiting: [] }
       this.turns.set(socket, turn)
     }
     return turn
@@ -74,6 +79,7 @@ export class Turns {
     const turn = this.of(request.socket)
     if (turn.full) return
     turn.read = request.socket.bytesRead
+    turn.late = false
     const next = { request, response, answer }
     if (!turn.busy) {
       this.start(turn, next)
@@ -97,6 +103,7 @@ export class Turns {
       if (socket.destroyed) turn.waiting.length = 0
       else if (next) this.start(turn, next)
       else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
+      else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.waits?.headersMs).unref()
     })
     const ready = answer(request)
     if (isPromise(ready)) void ready.then((found) => this.send(turn, response, found))
@@ -117,7 +124,7 @@ export class Turns {
       turn.release = answer.release
       const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
       write(response, answer, last)
-      if (this.stallMs !== undefined) cutWhereStalled(response, this.stallMs)
+      if (this.waits) cutWhereStalled(response, this.waits.stallMs)
     }
   }
 
@@ -138,6 +145,9 @@ export class Turns {
     // Nothing that could be sent into a stream would be understood.
     if (turn.streams) return void socket.destroy()
     if (turn.full && turn.refusal === undefined && turn.busy) return
+    // What is missing of a request may wait unread behind the answer: it has its time from when that was taken.
+    turn.late = name === 'request_timeout' && turn.busy && socket.isPaused()
+    if (turn.late) return
     turn.full = true
     turn.refusal ??= name
     if (!turn.busy) answerRaw(socket, turn.refusal)

@@ -91,6 +91,20 @@ describe('a limit', () => {
     },
   )
 
+  it.each([
+    ['is answered where it has arrived by then', 'lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '200'],
+    ['is late then', '', '408'],
+  ])('on a header that waits unread behind an answer begins when that was taken: it %s', async (_, rest, status) => {
+    await withServer({ headersMs: 200 }, async (server) => {
+      const answer = answered(server, `${get('/transactions?limit=200').repeat(20)}GET /hea`, (socket) => {
+        socket.pause()
+        setTimeout(() => socket.write(rest), 700)
+        setTimeout(() => socket.resume(), 750)
+      })
+      expect(statuses(await answer)).toEqual([...Array(20).fill('200'), status])
+    })
+  })
+
   it('on who may ask is the loopback address, unless it is told otherwise', async () => {
     await withServer({}, async ({ url }) => expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/))
   })

@@ -88,7 +88,7 @@ test('an answer to a reader that goes away half-way harms no other', async () =>
 })
 
 test('nothing is read of a connection while its answer waits for the reader, who has so long to take some of it; then it is what it was', async () => {
-  const turns = new Turns(32, 5_000)
+  const turns = new Turns(32, { stallMs: 5_000, headersMs: 5_000 })
   const asked: string[] = []
   const after: unknown[] = []
   let served: Socket | undefined
