@@ -11,7 +11,7 @@ import { isPromise, type MaybePromise } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
 import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
-import { cutWhereStalled } from './stall.ts'
+import { Stalls } from './stall.ts'
 
 /** Works out the answer to a request, when its turn has come. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
@@ -53,7 +53,9 @@ type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
 export class Turns {
   private readonly turns = new WeakMap<Duplex, Turn>()
   private readonly maxQueued: number
-  private readonly waits: Waits | undefined
+  /** Where the server is ours. */
+  private readonly stalls: Stalls | undefined
+  private readonly headersMs: number | undefined
   /** In the order in which they became ready. */
   private ready: Ready[] = []
   /** Every answer is the last one of its connection, unless requests wait behind it. */
@@ -62,7 +64,8 @@ export class Turns {
   /** @param waits for what a client takes and sends; without them, that is up to whose server it is */
   constructor(maxQueued: number, waits?: Waits) {
     this.maxQueued = maxQueued
-    this.waits = waits
+    this.stalls = waits && new Stalls(waits.stallMs)
+    this.headersMs = waits?.headersMs
   }
 
   private of(socket: Duplex): Turn {
@@ -96,6 +99,7 @@ export class Turns {
     response.on('close', () => {
       // A socket that was torn down may have taken a part of an answer: its memory is left to the collector.
       if (!socket.destroyed) turn.release?.()
+      this.stalls?.over(response)
       turn.busy = false
       turn.streams = false
       turn.release = undefined
@@ -103,7 +107,7 @@ export class Turns {
       if (socket.destroyed) turn.waiting.length = 0
       else if (next) this.start(turn, next)
       else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
-      else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.waits?.headersMs).unref()
+      else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
     })
     const ready = answer(request)
     if (isPromise(ready)) void ready.then((found) => this.send(turn, response, found))
@@ -124,7 +128,7 @@ export class Turns {
       turn.release = answer.release
       const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
       write(response, answer, last)
-      if (this.waits) cutWhereStalled(response, this.waits.stallMs)
+      this.stalls?.sent(response)
     }
   }
 

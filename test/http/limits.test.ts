@@ -95,11 +95,12 @@ describe('a limit', () => {
     ['is answered where it has arrived by then', 'lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '200'],
     ['is late then', '', '408'],
   ])('on a header that waits unread behind an answer begins when that was taken: it %s', async (_, rest, status) => {
-    await withServer({ headersMs: 200 }, async (server) => {
+    // Nothing is read any more by a fifth of `stallMs`.
+    await withServer({ headersMs: 1000, stallMs: 3000 }, async (server) => {
       const answer = answered(server, `${get('/transactions?limit=200').repeat(20)}GET /hea`, (socket) => {
         socket.pause()
-        setTimeout(() => socket.write(rest), 700)
-        setTimeout(() => socket.resume(), 750)
+        setTimeout(() => socket.write(rest), 1500)
+        setTimeout(() => socket.resume(), 1550)
       })
       expect(statuses(await answer)).toEqual([...Array(20).fill('200'), status])
     })
