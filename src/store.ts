@@ -10,7 +10,9 @@
  *   A write that resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
  *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
  * **Buffers.** Keys and values handed in may be reused by the caller once the call has resolved; what is handed out belongs to the receiver.
- * **Errors** are `FolioError`s. **Close** waits for what is under way; after it every call gives `CLOSED`.
+ * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; whatever fails below the store is `STORE_FAILED` with
+ *   its cause, or what says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nobody wraps what a store throws: an error of another class comes out of a
+ *   page or an append as it is, and is a 500 over HTTP. **Close** waits for what is under way; after it every call gives `CLOSED`.
  *
  * A store that can answer at once returns the value itself instead of a promise: no thread hop is paid for a read that needs none.
  */
@@ -62,8 +64,19 @@ export interface Capabilities {
   readonly persistent: boolean
   /** Other processes may have the same store open, so the head can move without this process writing. */
   readonly shared: boolean
-  /** The largest key and value in bytes, where the store has a limit. */
+  /**
+   * The largest key and value in bytes that a write takes, where the store has a limit: a larger one is refused with `STORE_MISUSE`, and nothing of its
+   * batch applied. Keys that are asked for, and bounds of scans, may be longer. For who chooses a store, and for the laws in `ledger-folio/testing`,
+   * which keep within them: the engine does not look at them, and a ledger that does not fit is refused as the store refuses it.
+   *
+   * Keys: 33 bytes for a transaction's hash, and as long as names are for accounts and assets: with account ids of 56 letters up to 67 for an account, 68
+   * for an offer, 187 for a pair of assets with codes of 12 letters.
+   */
   readonly maxKeyBytes?: number
+  /**
+   * Values: the largest are blocks, which hold the texts of up to 4 transactions, 8 ledgers or trades, 16 operations or offers, 32 effects, so that they
+   * are as large as what is fed in: some KB as a rule, and above 1 MiB where transactions have 256 KiB each. All others are the text of an offer, or below 16 KiB.
+   */
   readonly maxValueBytes?: number
 }
 
