@@ -44,6 +44,19 @@ class AsyncLevel extends MemoryLevel<any, any> {
   }
 }
 
+/** A database whose batches can be made to fail. */
+class FailingLevel extends MemoryLevel<any, any> {
+  failure: Error | undefined
+  batches = 0
+  /** Where batches of every kind end, whichever way they were handed over. */
+  _batch(...given: any[]): Promise<void> {
+    this.batches++
+    return this.failure ? Promise.reject(this.failure) : (MemoryLevel.prototype as any)._batch.apply(this, given)
+  }
+}
+
+const failing = new WeakMap<Store, FailingLevel>()
+
 const subjects: Record<string, StoreSubject> = {
   memory: {
     capabilities: { name: 'memory', sync: true, persistent: false, shared: false },
@@ -56,7 +69,15 @@ const subjects: Record<string, StoreSubject> = {
   'level over classic-level': levelSubject((place) => level(new ClassicLevel(place))),
   'level over memory-level': {
     capabilities: { sync: true, persistent: false },
-    open: () => level(new MemoryLevel()),
+    open: async () => {
+      const db = new FailingLevel()
+      const store = await level(db)
+      failing.set(store, db)
+      return store
+    },
+    fail: (store) => {
+      failing.get(store)!.failure = new Error('IO error: 000003.log: No space left on device')
+    },
   },
   'level over a database without synchronous reads': { capabilities: { sync: false }, open: () => level(new AsyncLevel()) },
   'level over a sublevel of strings': { open: () => level(new MemoryLevel<string, string>().sublevel('folio')) },
@@ -174,17 +195,6 @@ describe('level, damaged', () => {
     await store.close()
   })
 })
-
-/** A database whose batches can be made to fail. */
-class FailingLevel extends MemoryLevel<any, any> {
-  failure: Error | undefined
-  batches = 0
-  /** Where batches of every kind end, whichever way they were handed over. */
-  _batch(...given: any[]): Promise<void> {
-    this.batches++
-    return this.failure ? Promise.reject(this.failure) : (MemoryLevel.prototype as any)._batch.apply(this, given)
-  }
-}
 
 describe('level, writing', () => {
   test('after a write that failed the store is POISONED for writes and reads on, until it is opened again', async () => {

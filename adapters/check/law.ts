@@ -10,7 +10,10 @@ export interface Law {
   readonly name: string
   /** Why this law is not checked here. */
   readonly skip?: string
-  /** Resolves where the law holds; rejects with what was expected and what came. Can be run again, and handed on without its law. */
+  /**
+   * Resolves where the law holds; rejects with what was expected and what came. Can be run again, and handed on without its law. Where it turns out
+   * that there is nothing to check, it calls `skip` of the test's context with the reason, if the runner handed that in.
+   */
   readonly run: () => Promise<void>
 }
 

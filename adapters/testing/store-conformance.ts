@@ -3,8 +3,11 @@
  * Most are properties against a sorted array, checked with fast-check: a failure prints its seed, and `FC_SEED` in the environment repeats
  * it; `FC_RUNS` sets how many cases each property tries.
  *
+ * What they write keeps within the `maxKeyBytes` and `maxValueBytes` that a store names. A law of something that a store may have, and this one
+ * has not, tells the runner to skip it, where the runner hands the context of the test to `run` (node:test, vitest); elsewhere it holds.
+ *
  * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning),
- * keys above 66 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
+ * keys above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
@@ -12,6 +15,7 @@ import { type Declined, decline, type Law } from '../check/index.ts'
 import { checked } from './store-answers.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
+import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
 import { besideLaws, closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes } from './store-model.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
@@ -25,6 +29,11 @@ export interface StoreSubject {
   reopen?(store: Store): MaybePromise<Store>
   /** Opens what `store`, which is open, holds a second time, as another process would. Without it, the laws about that are skipped. */
   beside?(store: Store): MaybePromise<Store>
+  /**
+   * Makes what `store`, which is open, stands on fail from now on: fills its disk, cuts its connection. It need not fail at every call, and can still
+   * be closed. Without it, the law about that is skipped.
+   */
+  fail?(store: Store): MaybePromise<unknown>
   /** What the stores must say of themselves, where that is known before. */
   readonly capabilities?: Partial<Capabilities>
   /**
@@ -42,14 +51,16 @@ export interface StoreSubject {
  */
 export function storeConformance(subject: StoreSubject): Law[] {
   const law: MakeLaw = (name, check, skip) => {
-    const run = async (): Promise<void> => {
+    const run = async (...[context]: readonly unknown[]): Promise<void> => {
       const store = await subject.open()
       const seen = checked(store)
+      let nothing: unknown
       try {
-        await check(seen, store)
+        nothing = await check(seen, store)
       } finally {
         await store.close()
       }
+      if (typeof nothing === 'string') tellSkipped(context, nothing)
     }
     return skip === undefined ? { name, run } : { name, run, skip }
   }
@@ -64,7 +75,17 @@ export function storeConformance(subject: StoreSubject): Law[] {
     ...[orderLaws, scanLaws, valueLaws, batchLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
     ...besideLaws(law, subject),
+    compactLaw(law),
+    ...noteLaws(law, subject),
+    limitLaw(law),
+    failureLaw(law, subject),
     leakLaw(subject),
   ]
   return decline(laws, subject.declined)
+}
+
+/** Whether there is anything to check shows only once a store is open, when the runner has begun the test. */
+function tellSkipped(context: unknown, reason: string): void {
+  const test = context as { skip?: unknown } | undefined
+  if (typeof test?.skip === 'function') test.skip(reason)
 }

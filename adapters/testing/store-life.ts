@@ -6,10 +6,11 @@ import { seed } from './property.ts'
 import { checked } from './store-answers.ts'
 import { count, fill, holds, type MakeLaw, refused, same, turn } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
-import { anyBatch, bytes, everything, filled, Model, numbered } from './store-model.ts'
+import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
 
 export const closeLaws = (law: MakeLaw): Law[] => [
   law('a close waits for the reads and writes under way, and a second close changes nothing', async (store) => {
+    const { filled } = materialFor(store.capabilities)
     const model = await fill(store, count(500))
     // One that fails while another is waited for must not count as unhandled.
     const reads = Promise.all([(async () => store.scan(everything, { limit: 400 }))(), (async () => store.get(model.entries[7]![0]))()])
@@ -33,6 +34,7 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
   law(
     'a reopen finds everything that was written, also by writes that the close waited for',
     async (store, own) => {
+      const { anyBatch, filled } = materialFor(store.capabilities)
       const model = new Model()
       const batches = fc.sample(anyBatch, { numRuns: 20, seed: seed() ?? 1 })
       for (const [n, batch] of batches.entries()) {

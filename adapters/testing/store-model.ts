@@ -4,7 +4,7 @@
  * **Invariant:** the order here is spelled out and shares no code with the stores under test.
  */
 import fc from 'fast-check'
-import type { Entry, KeyRange, Write } from '../../src/store.ts'
+import type { Capabilities, Entry, KeyRange, Write } from '../../src/store.ts'
 
 export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 
@@ -23,7 +23,7 @@ export function order(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length
 }
 
-/** Everything that the laws ever write lies in here: no key of theirs is above 66 bytes. */
+/** Everything that the laws ever write lies in here: no key of theirs is more than 66 times FF. */
 export const everything: KeyRange = { gte: bytes(), lt: new Uint8Array(80).fill(0xff) }
 
 /** The first key above `key`. */
@@ -54,45 +54,69 @@ export class Model {
 /** Bytes at the corners: signed and unsigned order part between 7F and 80, ends are mistaken at 00 and FF. */
 const corner = fc.constantFrom(0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff)
 
+/** The smallest bounds that the laws can do with, for those that count on a number in a key, or on one in a value. */
+export const LEAST = { maxKeyBytes: 8, maxValueBytes: 64 } as const
+
+/** What a property of a store draws from. Keys differ only within the bounds of the store, values are cut at theirs. */
+export interface Material {
+  readonly anyKey: fc.Arbitrary<Uint8Array>
+  /** Bounds may be longer than any key. */
+  readonly anyRange: fc.Arbitrary<KeyRange>
+  readonly anyValue: fc.Arbitrary<Uint8Array>
+  /** Puts, and now and then a delete. */
+  readonly anyBatch: fc.Arbitrary<Write[]>
+  /** Entries under different keys. */
+  readonly anyEntries: fc.Arbitrary<[Uint8Array, Uint8Array][]>
+  /** As `filled`, but no longer than the store takes. */
+  readonly filled: typeof filled
+}
+
+/** Keys, values and batches that lie where stores break, none larger than the store says it takes. */
+export function materialFor({
+  maxKeyBytes = Number.POSITIVE_INFINITY,
+  maxValueBytes = Number.POSITIVE_INFINITY,
+}: Pick<Capabilities, 'maxKeyBytes' | 'maxValueBytes'>): Material {
+  const fitting = (length: number, seed?: number): Uint8Array => filled(Math.min(length, maxValueBytes), seed)
+  const anyKey = keysUpTo(maxKeyBytes)
+  // Bounds are keys too, or nothing at all, or lie just beside a key.
+  const anyBound = fc.oneof(
+    { weight: 5, arbitrary: anyKey },
+    { weight: 1, arbitrary: fc.constant(bytes()) },
+    { weight: 2, arbitrary: anyKey.map(following) },
+    { weight: 1, arbitrary: fc.constant(everything.lt) },
+  )
+  const anyValue = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 1, arbitrary: fc.constant(bytes()) },
+    { weight: 4, arbitrary: fc.uint8Array({ maxLength: 20 }) },
+    { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 100, max: 5000 }), fc.nat(255)).map(([length, seed]) => fitting(length, seed)) },
+  )
+  return {
+    anyKey,
+    anyRange: fc.oneof(
+      { weight: 3, arbitrary: fc.record({ gte: anyBound, lt: anyBound }) },
+      { weight: 1, arbitrary: fc.constant(everything) },
+    ),
+    anyValue,
+    anyBatch: fc.array(fc.tuple(anyKey, fc.option(anyValue, { nil: undefined, freq: 4 })), { maxLength: 12 }),
+    anyEntries: fc.uniqueArray(fc.tuple(anyKey, anyValue), { maxLength: 40, selector: ([key]) => key.join() }),
+    filled: fitting,
+  }
+}
+
 /** Short keys of corner bytes, long keys that part only after 16, 32 or 64 bytes or by their length, and some of any kind. */
-export const anyKey: fc.Arbitrary<Uint8Array> = fc.oneof(
-  { weight: 3, arbitrary: fc.array(corner, { minLength: 1, maxLength: 3 }).map((tail) => bytes(...tail)) },
-  {
-    weight: 3,
-    arbitrary: fc
-      .tuple(fc.constantFrom(16, 32, 63, 64), fc.constantFrom(0x00, 0x61, 0xff), fc.array(corner, { maxLength: 2 }))
-      .map(([length, byte, tail]) => bytes(...new Array<number>(length).fill(byte), ...tail)),
-  },
-  { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 65 }) },
-)
-
-/** Bounds are keys too, or nothing at all, or lie just beside a key. */
-export const anyBound: fc.Arbitrary<Uint8Array> = fc.oneof(
-  { weight: 5, arbitrary: anyKey },
-  { weight: 1, arbitrary: fc.constant(bytes()) },
-  { weight: 2, arbitrary: anyKey.map(following) },
-  { weight: 1, arbitrary: fc.constant(everything.lt) },
-)
-
-export const anyRange: fc.Arbitrary<KeyRange> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ gte: anyBound, lt: anyBound }) },
-  { weight: 1, arbitrary: fc.constant(everything) },
-)
-
-export const anyValue: fc.Arbitrary<Uint8Array> = fc.oneof(
-  { withCrossShrink: true },
-  { weight: 1, arbitrary: fc.constant(bytes()) },
-  { weight: 4, arbitrary: fc.uint8Array({ maxLength: 20 }) },
-  { weight: 1, arbitrary: fc.tuple(fc.integer({ min: 100, max: 5000 }), fc.nat(255)).map(([length, seed]) => filled(length, seed)) },
-)
-
-/** Puts, and now and then a delete. */
-export const anyBatch: fc.Arbitrary<Write[]> = fc.array(fc.tuple(anyKey, fc.option(anyValue, { nil: undefined, freq: 4 })), {
-  maxLength: 12,
-})
-
-/** Entries under different keys. */
-export const anyEntries: fc.Arbitrary<[Uint8Array, Uint8Array][]> = fc.uniqueArray(fc.tuple(anyKey, anyValue), {
-  maxLength: 40,
-  selector: ([key]) => key.join(),
-})
+function keysUpTo(most: number): fc.Arbitrary<Uint8Array> {
+  const prefixes = [16, 32, 63, 64].filter((length) => length + 2 <= most)
+  // Where the bound lies between, keys that part at it.
+  if (most < 66) prefixes.push(most - 2)
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.array(corner, { minLength: 1, maxLength: 3 }).map((tail) => bytes(...tail)) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(fc.constantFrom(...prefixes), fc.constantFrom(0x00, 0x61, 0xff), fc.array(corner, { maxLength: 2 }))
+        .map(([length, byte, tail]) => bytes(...new Array<number>(length).fill(byte), ...tail)),
+    },
+    { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: Math.min(65, most) }) },
+  )
+}

@@ -3,18 +3,22 @@ import fc from 'fast-check'
 import type { Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn } from './store-checks.ts'
-import { anyBatch, anyEntries, anyKey, anyValue, bytes, everything, filled, Model, numbered } from './store-model.ts'
+import { bytes, everything, type Material, Model, materialFor, numbered } from './store-model.ts'
 
 export const batchLaws = (law: MakeLaw): Law[] => [
   law('after any batches, each seen whole as soon as its write resolved, the store holds what a sorted array would', (store) =>
-    property(store, fc.array(anyBatch, { maxLength: 6 }), async (batches) => {
-      const model = new Model()
-      for (const batch of batches) {
-        await store.write(batch, { durable: false })
-        model.write(batch)
-        await holds(store, model)
-      }
-    }),
+    property(
+      store,
+      ({ anyBatch }) => fc.array(anyBatch, { maxLength: 6 }),
+      async (batches) => {
+        const model = new Model()
+        for (const batch of batches) {
+          await store.write(batch, { durable: false })
+          model.write(batch)
+          await holds(store, model)
+        }
+      },
+    ),
   ),
   law('the last write of a key in a batch wins, put or delete', async (store) => {
     const [a, b, c, d] = [bytes(1), bytes(2), bytes(3), bytes(4)]
@@ -49,13 +53,15 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     }
   }),
   law('a read beside writes gives what was held at some time between its beginning and its end', async (store) => {
+    const { filled } = materialFor(store.capabilities)
     const keys = [numbered(1), numbered(2), numbered(300)]
     let [begun, done] = [0, 0]
     const numberOf = (value: Uint8Array | undefined): number => (value ? value[0]! * 256 + value[1]! : 0)
     const writer = (async () => {
       while (begun < 80) {
         begun++
-        const value = bytes(begun >> 8, begun, ...filled(begun % 3 === 0 ? 3000 : 3))
+        const value = filled(begun % 3 === 0 ? 3000 : 5)
+        value.set([begun >> 8, begun & 255])
         await store.write(
           keys.map((key) => [key, value] as const),
           { durable: begun % 20 === 0 },
@@ -82,6 +88,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     await Promise.all([writer, ...readers])
   }),
   law('batches apply in call order, also where the calls do not wait for each other', async (store) => {
+    const { filled } = materialFor(store.capabilities)
     const writes = Array.from({ length: 60 }, async (_, n) => {
       const bulk = Array.from({ length: n % 3 === 0 ? 200 : 0 }, (_, i): Write => [numbered(i), filled(100, n)])
       await store.write([[bytes(1), bytes(n)], [bytes(2, n), n === 0 ? undefined : bytes(n)], [bytes(2, n + 1), bytes(n)], ...bulk], {
@@ -105,24 +112,23 @@ export const expectLaws = (law: MakeLaw): Law[] => [
   law(
     'with expect a batch applies only if the key holds just those bytes; else CONFLICT, nothing of it applied, and the store goes on',
     (store) => {
-      const held = fc.option(anyValue, { nil: undefined, freq: 3 })
-      return property(
-        store,
-        fc.tuple(anyEntries, anyKey, held, held, fc.constantFrom('right', 'near', 'any'), anyBatch),
-        async ([entries, key, holding, any, how, batch]) => {
-          const model = await fill(store, entries)
-          const first: Write[] = [[key, holding]]
-          await store.write(first, { durable: false })
-          model.write(first)
-          const expect = { key, value: how === 'right' ? holding : how === 'near' ? beside(holding) : any }
-          const matches = show(expect.value) === show(holding)
-          if (matches) {
-            await store.write(batch, { durable: false, expect })
-            model.write(batch)
-          } else await refused('CONFLICT', () => store.write(batch, { durable: false, expect }))
-          await holds(store, model)
-        },
-      )
+      const drawn = ({ anyEntries, anyKey, anyValue, anyBatch }: Material) => {
+        const held = fc.option(anyValue, { nil: undefined, freq: 3 })
+        return fc.tuple(anyEntries, anyKey, held, held, fc.constantFrom('right', 'near', 'any'), anyBatch)
+      }
+      return property(store, drawn, async ([entries, key, holding, any, how, batch]) => {
+        const model = await fill(store, entries)
+        const first: Write[] = [[key, holding]]
+        await store.write(first, { durable: false })
+        model.write(first)
+        const expect = { key, value: how === 'right' ? holding : how === 'near' ? beside(holding) : any }
+        const matches = show(expect.value) === show(holding)
+        if (matches) {
+          await store.write(batch, { durable: false, expect })
+          model.write(batch)
+        } else await refused('CONFLICT', () => store.write(batch, { durable: false, expect }))
+        await holds(store, model)
+      })
     },
   ),
   law('an empty value and a missing key are different expectations, and an empty batch is still held to its own', async (store) => {
@@ -158,12 +164,14 @@ export const expectLaws = (law: MakeLaw): Law[] => [
 
 export const bufferLaws = (law: MakeLaw): Law[] => [
   law('keys and values handed in may be overwritten once the write resolved', async (store) => {
-    const [key, value, head] = [filled(20), filled(5000), bytes(9)]
+    const { filled } = materialFor(store.capabilities)
+    const [key, value, head] = [numbered(20), filled(5000), bytes(9)]
     await store.write([[key, value]], { durable: false, expect: { key: head, value: undefined } })
     for (const given of [key, value, head]) given.fill(0xee)
-    await holds(store, modelOf([[filled(20), filled(5000)]]))
+    await holds(store, modelOf([[numbered(20), filled(5000)]]))
   }),
   law('keys and values handed out belong to the receiver, who may overwrite them', async (store) => {
+    const { filled } = materialFor(store.capabilities)
     const model = await fill(store, [
       [bytes(1), filled(10)],
       [bytes(2), filled(5000)],

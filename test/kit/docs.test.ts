@@ -4,6 +4,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { read, row, same, withExamples } from '../docs.ts'
 import { storesOfOneDisk } from './faulty-disks.ts'
+import { storesWithMore } from './faulty-extras.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { faultyStreams } from './faulty-streams.ts'
@@ -44,7 +45,7 @@ function table(
 }
 
 test('docs/mutants.md lists every fault and the law that rejects it', () => {
-  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesOfOneDisk]
+  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOneDisk]
   expect(stores.length).toBeGreaterThanOrEqual(60)
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)

@@ -1,26 +1,50 @@
 /** Stores that break a law only when they are opened again, or twice. */
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import type { StoreSubject } from '../../adapters/testing/index.ts'
-import type { Store, Write } from '../../src/index.ts'
+import { FolioError, type Store, type Write } from '../../src/index.ts'
+import { noteInMemory } from './faulty-extras.ts'
 
 interface Held {
   readonly store: Store
   readonly disk: MemoryDisk
   readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean }[]
   readonly bells: Set<() => void>
+  readonly note: NonNullable<Store['note']>
+  /** Its disk fails: what reads and writes fail with, if they do. */
+  broken?: (() => never) | 'silent'
+}
+
+interface Change {
+  reopen?: (held: Held) => Store | Partial<Store>
+  beside?: (held: Held, there: Store) => Partial<Store>
+  stop?: boolean
+  broken?: Held['broken']
+}
+
+const failed = (): never => {
+  throw new FolioError('STORE_FAILED', { reason: 'the disk is full' })
 }
 
 /** A right store over a disk, which can be opened again and twice; `change` puts a fault in. */
-function over(
-  change: { reopen?: (held: Held) => Store; beside?: (held: Held, there: Store) => Partial<Store>; stop?: boolean } = {},
-): StoreSubject {
+function over(change: Change = {}): StoreSubject {
   const all = new WeakMap<Store, Held>()
-  const opened = (disk: MemoryDisk, bells = new Set<() => void>()): Store => {
+  const opened = (disk: MemoryDisk, bells = new Set<() => void>(), note = noteInMemory()): Store => {
     const batches: Held['batches'] = []
     const inner = memory(disk)
+    const fails = (): void => {
+      const { broken } = all.get(store)!
+      if (typeof broken === 'function') broken()
+    }
     const store: Store = {
       ...inner,
+      note,
+      compact: () => {},
+      get(key) {
+        fails()
+        return inner.get(key)
+      },
       async write(batch, options) {
+        fails()
         const copy = batch.map(([key, value]): Write => [key.slice(), value?.slice()])
         await inner.write(batch, options)
         batches.push({ batch: copy, durable: options.durable })
@@ -31,12 +55,19 @@ function over(
         return () => void (change.stop !== false && bells.delete(ring))
       },
     }
-    all.set(store, { store, disk, batches, bells })
+    all.set(store, { store, disk, batches, bells, note })
     return store
   }
   return {
     open: () => opened(memoryDisk()),
-    reopen: (store) => change.reopen?.(all.get(store)!) ?? opened(all.get(store)!.disk),
+    reopen: (store) => {
+      const held = all.get(store)!
+      const again = opened(held.disk, held.bells, held.note)
+      return Object.assign(again, change.reopen?.(held))
+    },
+    fail: (store) => {
+      all.get(store)!.broken = change.broken ?? failed
+    },
     beside: (store) => {
       const held = all.get(store)!
       const there = opened(held.disk, held.bells)
@@ -55,18 +86,22 @@ const replayed = (batches: readonly (readonly Write[])[]): Store => {
 export const rightSubject = (): StoreSubject => over()
 
 export const storesOfOneDisk: readonly (readonly [law: string, fault: string, subject: () => StoreSubject])[] = [
-  ['a reopen', 'loses its last batch', () => over({ reopen: ({ batches }) => replayed(batches.slice(0, -1).map(({ batch }) => batch)) })],
   [
-    'a reopen',
+    'a reopen finds everything',
+    'loses its last batch',
+    () => over({ reopen: ({ batches }) => replayed(batches.slice(0, -1).map(({ batch }) => batch)) }),
+  ],
+  [
+    'a reopen finds everything',
     'has lost what was not written durably',
     () => over({ reopen: ({ batches }) => replayed(batches.filter(({ durable }) => durable).map(({ batch }) => batch)) }),
   ],
   [
-    'a reopen',
+    'a reopen finds everything',
     'has what was deleted again',
     () => over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => value))) }),
   ],
-  ['a reopen', 'begins anew', () => over({ reopen: () => memory() })],
+  ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
   [
     'what another process wrote',
     'reads what was there when it was opened',
@@ -84,6 +119,39 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     'holds what it expects against what it wrote itself',
     () => over({ beside: (_, there) => ({ write: (batch, { durable }) => there.write(batch, { durable }) }) }),
   ],
+  ['a reopen finds the note', 'has lost its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
+  ['a reopen finds the note', 'has no note any more', () => over({ reopen: () => ({ note: undefined as never }) })],
+  [
+    'what fails below',
+    'hands out the errors of its disk',
+    () =>
+      over({
+        broken: () => {
+          throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+        },
+      }),
+  ],
+  [
+    'what fails below',
+    'lays the failure of its disk on whoever asked',
+    () =>
+      over({
+        broken: () => {
+          throw new FolioError('BAD_REQUEST', { field: 'key', reason: 'the disk is full' })
+        },
+      }),
+  ],
+  [
+    'what fails below',
+    'says that it was closed where its disk failed',
+    () =>
+      over({
+        broken: () => {
+          throw new FolioError('CLOSED')
+        },
+      }),
+  ],
+  ['what fails below', 'answers as if its disk had not failed', () => over({ broken: 'silent' })],
   ['a watch rings', 'never rings', () => over({ beside: ({ bells }) => ({ write: () => bells.clear() }) })],
   ['a watch rings', 'rings on after it was stopped', () => over({ stop: false })],
 ]

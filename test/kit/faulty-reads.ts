@@ -103,6 +103,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ['keys come in the order', 'compares from the last byte', scanBy((a, b) => compare(a.toReversed(), b.toReversed()))],
   ['keys that part only', 'compares the first 32 bytes only', scanBy((a, b) => compare(a.subarray(0, 32), b.subarray(0, 32)))],
   ['keys that part only', 'compares the first 64 bytes only', scanBy((a, b) => compare(a.subarray(0, 64), b.subarray(0, 64)))],
+  ['keys that part only', 'compares the first 128 bytes only', scanBy((a, b) => compare(a.subarray(0, 128), b.subarray(0, 128)))],
   ['keys that part only', 'takes a zero for the end of a key', scanBy((a, b) => compare(untilZero(a), untilZero(b)))],
   [
     'FF is no infinity',

@@ -13,7 +13,8 @@ export async function rejects(laws: readonly Law[], start: string): Promise<void
       (error: Error) => error,
     )
   expect(error, 'the law holds').toBeInstanceOf(Error)
-  const reason = error!.cause ?? error
-  expect(reason, String(reason)).not.toBeInstanceOf(TypeError)
-  expect(reason, String(reason)).not.toBeInstanceOf(RangeError)
+  for (let reason: unknown = error; reason instanceof Error; reason = reason.cause) {
+    expect(reason, String(reason)).not.toBeInstanceOf(TypeError)
+    expect(reason, String(reason)).not.toBeInstanceOf(RangeError)
+  }
 }

@@ -4,11 +4,14 @@ import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type StoreSubject, storeConformance } from '../../adapters/testing/index.ts'
 import type { Store } from '../../src/index.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
+import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
-import { rejects } from './rejects.ts'
+import { named, rejects } from './rejects.ts'
 
-test.for([...storesThatMisread, ...storesThatMiswrite])('"%s…" rejects a store that %s', async ([start, , mutant]) => {
+const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore]
+
+test.for(stores)('"%s…" rejects a store that %s', async ([start, , mutant]) => {
   const open = (): Store => {
     const store = memory()
     return { ...store, ...mutant(store) }
@@ -51,8 +54,41 @@ describe('stores over a disk', () => {
   })
 })
 
+describe('a store that takes keys of 20 bytes and values of 300', () => {
+  const open = (): Store => {
+    const store = memory()
+    return { ...store, ...rightlyLimited(store), note: noteInMemory(), compact: () => {} }
+  }
+  for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
+
+  test('may take keys of 8 and values of 64, and no less', async () => {
+    const bounded = (maxKeyBytes: number, maxValueBytes: number) =>
+      storeConformance({ open: () => ({ ...memory(), capabilities: { ...memory().capabilities, maxKeyBytes, maxValueBytes } }) })
+    const limit = 'a key or a value above'
+    await expect(named(bounded(8, 63), limit).run()).rejects.toThrow('maxValueBytes: expected a whole number from 64 on, got 63')
+    await expect(named(bounded(7.5, 64), limit).run()).rejects.toThrow('maxKeyBytes: expected a whole number from 8 on, got 7.5')
+    await expect(named(bounded(8, 64), limit).run()).rejects.toThrow('expected STORE_MISUSE, got the answer')
+    for (const { name, run, skip } of bounded(8, 64)) if (skip === undefined && !name.startsWith(limit)) await run()
+  })
+})
+
+test.for([
+  ['a compact changes', 'the store has no `compact`'],
+  ['a note gives back', 'the store has no `note`'],
+  ['a reopen finds the note', 'the store has no `note`'],
+  ['a key or a value above', 'the store names no limit'],
+])('"%s…" says to the runner that %s', async ([start, reason]) => {
+  const law = named(storeConformance({ open: () => memory(), reopen: () => memory() }), start!)
+  const skipped: string[] = []
+  const run: (context: unknown) => Promise<void> = law.run
+  await run({ skip: (why: string) => skipped.push(why) })
+  expect(skipped).toEqual([reason])
+  await law.run()
+  expect(law.run.length).toBe(0)
+})
+
 test('every law rejects some store', () => {
-  const proven = [...storesThatMisread, ...storesThatMiswrite, ...storesOfOneDisk].map(([start]) => start)
+  const proven = [...stores, ...storesOfOneDisk].map(([start]) => start)
   const subject: StoreSubject = { open: () => memory(memoryDisk()), reopen: () => memory(), beside: () => memory() }
   expect(storeConformance(subject).filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
 })
@@ -65,6 +101,8 @@ describe('a law that is declined', () => {
       ['a reopen fin', 'the subject cannot reopen its store'],
       ['what another', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],
+      ['a reopen fin', 'the subject cannot reopen its store'],
+      ['what fails b', 'the subject cannot make its store fail'],
     ])
   })
 

@@ -1,0 +1,185 @@
+/** Stores that break a law of what a store may have besides: a note, compaction, limits. */
+import { FolioError } from '../../src/errors.ts'
+import { isEmptyRange, type KeyRange, type Store, type Write } from '../../src/store.ts'
+import { dump, type FaultyStore, later, type Mutant } from './faulty-store.ts'
+
+type Note = NonNullable<Store['note']>
+
+/** A right note. */
+export const noteInMemory = (): Note => {
+  let held: Uint8Array | undefined
+  return {
+    read: () => held?.slice(),
+    write: (bytes) => {
+      held = bytes.slice()
+    },
+  }
+}
+
+const withNote =
+  (change: (note: Note, store: Store) => Partial<Note>): Mutant =>
+  (store) => {
+    const note = noteInMemory()
+    return { note: { ...note, ...change(note, store) } }
+  }
+
+/** The keys of a range, deleted. */
+const remove = (store: Store, { gte, lt }: KeyRange): readonly Write[] => {
+  const held = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
+  void store.write(
+    held.map(([key]): Write => [key, undefined]),
+    { durable: false },
+  )
+  return held
+}
+
+const LIMITS = { maxKeyBytes: 20, maxValueBytes: 300 }
+const fits = ([key, value]: Write): boolean => key.length <= LIMITS.maxKeyBytes && (value?.length ?? 0) <= LIMITS.maxValueBytes
+const misuse = (): never => {
+  throw new FolioError('STORE_MISUSE', { reason: 'a key or a value is too large' })
+}
+
+/** A store with limits, which `write` is to keep. */
+const limited =
+  (write: (batch: readonly Write[], store: Store) => readonly Write[]): Mutant =>
+  (store) => ({
+    capabilities: { ...store.capabilities, ...LIMITS },
+    write: (batch, options) => store.write(write(batch, store), options),
+  })
+
+/** Refuses what is too large, and else is a right store. */
+export const rightlyLimited: Mutant = limited((batch) => (batch.every(fits) ? batch : misuse()))
+
+export const storesWithMore: readonly FaultyStore[] = [
+  ['a compact changes', 'deletes what it compacts', (store) => ({ compact: (range) => void remove(store, range) })],
+  [
+    'a compact changes',
+    'takes an empty range for all there is',
+    (store) => ({
+      compact: (range) => {
+        if (isEmptyRange(range)) remove(store, { gte: new Uint8Array(), lt: new Uint8Array(80).fill(0xff) })
+      },
+    }),
+  ],
+  [
+    'a compact changes',
+    'brings back what was deleted',
+    (store) => {
+      const deleted: Write[] = []
+      return {
+        write: (batch, options) => {
+          for (const [key, value] of batch) if (!value) deleted.push([key.slice(), Uint8Array.of(1)])
+          return store.write(batch, options)
+        },
+        compact: () => store.write(deleted, { durable: false }),
+      }
+    },
+  ],
+  [
+    'a compact changes',
+    'takes entries out while it moves them',
+    (store) => ({
+      compact: async (range) => {
+        const moved = remove(store, range)
+        await later()
+        await store.write(moved, { durable: false })
+      },
+    }),
+  ],
+  [
+    'a compact changes',
+    'drops what was written meanwhile',
+    (store) => ({
+      compact: async () => {
+        const before = dump(store)
+        await later()
+        remove(store, { gte: new Uint8Array(), lt: new Uint8Array(80).fill(0xff) })
+        await store.write(before, { durable: false })
+      },
+    }),
+  ],
+  [
+    'a compact changes',
+    'fails with an Error of its own where there is nothing to compact',
+    () => ({
+      compact: (range) => {
+        if (isEmptyRange(range)) throw new Error('nothing to compact')
+      },
+    }),
+  ],
+  [
+    'a note gives back',
+    'throws where a note is read or written',
+    withNote(() => ({
+      read: () => {
+        throw new Error('no notes here')
+      },
+    })),
+  ],
+  [
+    'a note gives back',
+    'keeps the first note',
+    withNote((note) => ({ write: (bytes) => (note.read() === undefined ? note.write(bytes) : undefined) })),
+  ],
+  [
+    'a note gives back',
+    'keeps the end of a longer note',
+    withNote((note) => ({
+      write: (bytes) => {
+        const held = (note.read() as Uint8Array | undefined) ?? new Uint8Array()
+        return note.write(Uint8Array.of(...bytes, ...held.subarray(bytes.length)))
+      },
+    })),
+  ],
+  [
+    'a note gives back',
+    'keeps the buffer of a note',
+    withNote(() => {
+      let held: Uint8Array | undefined
+      return {
+        read: () => held,
+        write: (bytes) => {
+          held = bytes
+        },
+      }
+    }),
+  ],
+  [
+    'a note gives back',
+    'keeps the note among the entries',
+    withNote((_, store) => ({
+      read: () => store.get(Uint8Array.of(4)),
+      write: (bytes) => store.write([[Uint8Array.of(4), bytes]], { durable: false }),
+    })),
+  ],
+  [
+    'a note gives back',
+    'forgets the note with the last entry',
+    withNote((note, store) => ({ read: () => (dump(store).length > 0 ? note.read() : undefined) })),
+  ],
+  ['a key or a value above', 'takes more than it says', limited((batch) => batch)],
+  [
+    'a key or a value above',
+    'cuts values that are too large',
+    limited((batch) => batch.map(([key, value]): Write => [key, value?.subarray(0, LIMITS.maxValueBytes)])),
+  ],
+  ['a key or a value above', 'leaves out what is too large', limited((batch) => batch.filter(fits))],
+  [
+    'a key or a value above',
+    'applies what comes before a key that is too large',
+    limited((batch, store) => {
+      const at = batch.findIndex((write) => !fits(write))
+      if (at < 0) return batch
+      void store.write(batch.slice(0, at), { durable: false })
+      return misuse()
+    }),
+  ],
+  [
+    'a key or a value above',
+    'refuses what is too large with an Error of its own',
+    limited((batch) => {
+      if (!batch.every(fits)) throw new Error('too big')
+      return batch
+    }),
+  ],
+]
