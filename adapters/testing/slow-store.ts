@@ -4,6 +4,7 @@
 import type { MaybePromise, Store } from '../../src/index.ts'
 
 /**
+ * Has the note, the watch and the compaction that `store` has. A watch rings when it rings.
  * @param store who answers; asked at once, so that what was asked first is answered as of then
  * @param later what an answer waits for; by default one turn of the microtask queue
  */
@@ -13,6 +14,7 @@ export function slow(store: Store, later: () => Promise<void> = () => Promise.re
     await later()
     return answer
   }
+  const { note } = store
   return {
     capabilities: { ...store.capabilities, name: `slow ${store.capabilities.name}`, sync: false },
     get: (key) => late(() => store.get(key)),
@@ -20,5 +22,8 @@ export function slow(store: Store, later: () => Promise<void> = () => Promise.re
     scan: (range, options) => late(() => store.scan(range, options)),
     write: (batch, options) => late(() => store.write(batch, options)),
     close: () => late(() => store.close()),
+    ...(store.watch && { watch: (ring) => store.watch!(ring) }),
+    ...(note && { note: { read: () => late(() => note.read()), write: (bytes) => late(() => note.write(bytes)) } }),
+    ...(store.compact && { compact: (range) => late(() => store.compact!(range)) }),
   }
 }

@@ -1,7 +1,7 @@
 /** Stores that each break one law, and the law that rejects them: the laws are only worth what they reject. */
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { type StoreSubject, storeConformance } from '../../adapters/testing/index.ts'
+import { type StoreSubject, slow, storeConformance } from '../../adapters/testing/index.ts'
 import type { Store } from '../../src/index.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
@@ -48,6 +48,27 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
 
 describe('stores over a disk', () => {
   for (const law of storeConformance(rightSubject())) test(`a right one: ${law.name}`, law.run)
+
+  const { open, reopen, beside, fail } = rightSubject()
+  const within = new WeakMap<Store, Store>()
+  const slowed = (store: Store): Store => {
+    const late = slow(store)
+    within.set(late, store)
+    return late
+  }
+  const late = storeConformance({
+    capabilities: { sync: false },
+    open: async () => slowed(await open()),
+    reopen: async (store) => slowed(await reopen!(within.get(store)!)),
+    beside: async (store) => slowed(await beside!(within.get(store)!)),
+    fail: (store) => fail!(within.get(store)!),
+  })
+  for (const law of late) test(`the same, every answer late: ${law.name}`, law.run)
+  test('one whose answers come late has what it has otherwise', async () => {
+    const store = await open()
+    expect(Object.keys(slow(store)).sort()).toEqual(Object.keys(store).sort())
+    expect(Object.keys(slow(memory())).sort()).toEqual(Object.keys(memory()).sort())
+  })
 
   test.for(storesOfOneDisk)('"%s…" rejects a store that %s', async ([start, , subject]) => {
     await rejects(storeConformance(subject()), start)
