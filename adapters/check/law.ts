@@ -2,8 +2,8 @@
 
 /**
  * @example for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run) // node:test
- * @example for (const law of laws) test.skipIf(law.skip)(law.name, law.run) // vitest
- * @example for (const law of laws) (law.skip ? test.skip : test)(law.name, law.run) // jest
+ * @example for (const law of laws) test.skipIf(law.skip)(law.name, law.run, 120_000) // vitest
+ * @example for (const law of laws) (law.skip ? test.skip : test)(law.name, law.run, 120_000) // jest
  */
 export interface Law {
   /** What holds, in words. */

@@ -9,6 +9,17 @@ const env = (name: string): number | undefined => {
 /** The seed that `FC_SEED` asks for. */
 export const seed = (): number | undefined => env('FC_SEED')
 
+/** Steps of a schedule that are told. */
+const STEPS = 20
+
+/** A schedule may have a thousand steps; those before the last ones are counted. The seed brings all of them back. */
+const withoutOldSteps = (told: string): string =>
+  told.replace(/(?:\n-> \[task.*)+/g, (schedule) => {
+    const steps = schedule.slice(1).split('\n')
+    const left = steps.length - STEPS
+    return left > 0 ? `\n… ${left} steps before\n${steps.slice(left).join('\n')}` : schedule
+  })
+
 /**
  * Tries a property on `numRuns` values, or on as many as `FC_RUNS` says.
  * @throws the smallest value found for which `check` rejects, with the seed that leads to it
@@ -22,6 +33,6 @@ export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, che
   if (!run.failed) return
   const { errorInstance: cause, seed: failed, counterexample, numRuns: tried } = run
   const told = cause instanceof Error ? cause.message : String(cause)
-  const smallest = await fc.asyncStringify((counterexample as unknown[])[0])
+  const smallest = withoutOldSteps(await fc.asyncStringify((counterexample as unknown[])[0]))
   throw new Error(`${told}\nin case ${tried}, made as small as it gets: ${smallest}\nFC_SEED=${failed} repeats this.`, { cause })
 }

@@ -25,7 +25,21 @@ test('the example finds the fault that is planted in its store', async () => {
   expect(said.join()).toMatch(/FC_SEED=-?\d+ repeats this/)
 })
 
-test('docs/testing.md shows the example', () => same('docs/testing.md', withExamples(read('docs/testing.md'))))
+test('the example finds the fault that is planted in its stream', async () => {
+  const said: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line))
+  vi.stubEnv('FC_RUNS', '60')
+  try {
+    await import('../../examples/testing-stream.ts')
+  } finally {
+    vi.unstubAllEnvs()
+    log.mockRestore()
+  }
+  expect(said.join()).not.toMatch(/TypeError|failed with|ended by itself/)
+  expect(said.join()).toMatch(/Broken: .*\nreader \d from .*: it waits, and never saw \d+\n/)
+})
+
+test('docs/testing.md shows the examples', () => same('docs/testing.md', withExamples(read('docs/testing.md'))))
 
 type Faults = readonly (readonly [law: string, fault: string, ...rest: unknown[]])[]
 

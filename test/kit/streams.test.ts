@@ -20,3 +20,25 @@ test('a law that asks for what a source has not must be declined, with the reaso
   const declined = streamLaws({ open: (step) => new Feed(step), declined: { 'a stream from now': 'this feed has no clock' } })
   expect(named(declined, 'a stream from now').skip).toBe('this feed has no clock')
 })
+
+test('of a schedule of many steps the last are told', async () => {
+  /** Takes a step for each record, and forgets the fifth. */
+  class Careful extends Feed {
+    override async append(count: number): Promise<void> {
+      for (let n = 0; n < count * 20; n++) await this.step()
+      await super.append(count)
+    }
+    override records() {
+      return super.records().filter(({ id }) => id !== 5)
+    }
+  }
+  const laws = streamLaws({ open: (step) => new Careful(step), runs: 30 })
+  const said = await named(laws, 'a stream gives what is there')
+    .run()
+    .catch(({ message }: Error) => message)
+  const lines = String(said).split('\n')
+  expect(lines[0]).toMatch(/^reader 0 from the start: record 4 that it saw is 5/)
+  expect(lines[2]).toMatch(/^… \d+ steps before$/)
+  expect(lines.filter((line) => line.startsWith('-> '))).toHaveLength(20)
+  expect(lines.at(-1)).toMatch(/^FC_SEED=-?\d+ repeats this\.$/)
+})
