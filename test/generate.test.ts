@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type GeneratedOffer, type GenerateOptions, generate, generateLines, type Members } from '../adapters/generate/index.ts'
+import { memory } from '../adapters/memory/index.ts'
+import { openLedger } from '../src/index.ts'
 
 const digest = (options: GenerateOptions): string => {
   const hash = createHash('sha256')
@@ -298,8 +300,60 @@ describe('the XDR members', () => {
   })
 })
 
-it('an option without sense is named', () => {
+describe('options', () => {
   const refused = (field: string, reason: string): unknown => expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } })
-  expect(() => [...generate({ ledgers: 1, seed: 1, accounts: 3 })]).toThrow(refused('accounts', 'a number from 16 to 16777216'))
-  expect(() => [...generate({ seed: 1 } as never)]).toThrow(refused('ledgers', 'a number from 0 to 2147483646'))
+  const whole = (least: number, most: number): string => `a whole number from ${least} to ${most}`
+  it.each<[given: object, field: string, reason: string]>([
+    [{ seed: undefined }, 'seed', 'a number or a text'],
+    [{ seed: null }, 'seed', 'a number or a text'],
+    [{ ledgers: undefined }, 'ledgers', whole(0, 2_147_483_646)],
+    [{ ledgers: 1.5 }, 'ledgers', whole(0, 2_147_483_646)],
+    [{ ledgers: -1 }, 'ledgers', whole(0, 2_147_483_646)],
+    [{ ledgers: '3' }, 'ledgers', whole(0, 2_147_483_646)],
+    [{ firstLedger: 1.5 }, 'firstLedger', whole(1, 2_147_483_646)],
+    [{ firstLedger: 2 ** 31 - 1 }, 'firstLedger', whole(1, 2_147_483_646)],
+    [{ startTime: 1e12 }, 'startTime', whole(0, 253_402_300_794)],
+    [{ startTime: 'x' }, 'startTime', whole(0, 253_402_300_794)],
+    [{ startTime: -1 }, 'startTime', whole(0, 253_402_300_794)],
+    [{ startTime: 0.5 }, 'startTime', whole(0, 253_402_300_794)],
+    [{ firstOffer: -5 }, 'firstOffer', whole(1, Number.MAX_SAFE_INTEGER)],
+    [{ firstOffer: 2 ** 53 }, 'firstOffer', whole(1, Number.MAX_SAFE_INTEGER)],
+    [{ firstOffer: 0n }, 'firstOffer', 'a whole number from 1 to 4611686018427387904'],
+    [{ firstOffer: 2n ** 63n }, 'firstOffer', 'a whole number from 1 to 4611686018427387904'],
+    [{ transactionsPerLedger: -5 }, 'transactionsPerLedger', 'a number from 0 to 500000'],
+    [{ transactionsPerLedger: Number.NaN }, 'transactionsPerLedger', 'a number from 0 to 500000'],
+    [{ operationsPerTransaction: 0.5 }, 'operationsPerTransaction', 'a number from 1 to 50'],
+    [{ accounts: 3 }, 'accounts', whole(16, 16_777_216)],
+    [{ assets: 0 }, 'assets', whole(1, 1_000)],
+    [{ offers: -1 }, 'offers', whole(0, 16_777_216)],
+    [{ envelopeBytes: -1 }, 'envelopeBytes', 'a number from 0 to 16777216'],
+    [{ failedShare: 1.1 }, 'failedShare', 'a number from 0 to 1'],
+    [{ tradeShare: 7 }, 'tradeShare', 'a number from 0 to 1'],
+  ])('%o is refused at the call, and named', (given, field, reason) => {
+    const options = { ledgers: 1, seed: 1, ...given } as GenerateOptions
+    expect(() => generate(options)).toThrow(refused(field, reason))
+    expect(() => generateLines(options)).toThrow(refused(field, reason))
+  })
+
+  it('must be given', () => {
+    expect(() => generate(undefined as never)).toThrow(refused('options', 'an object'))
+    expect(() => generate(null as never)).toThrow(refused('options', 'an object'))
+  })
+
+  it('at the ends of their ranges give ledgers that go in', async () => {
+    const small = { ledgers: 4, seed: 1, accounts: 16, transactionsPerLedger: 2 }
+    const ends: GenerateOptions[] = [
+      { ...small, firstLedger: 2 ** 31 - 5, startTime: 253_402_300_799 - 20, firstOffer: 2n ** 62n },
+      { ...small, firstLedger: 1, startTime: 0, firstOffer: 1, assets: 1, tradeShare: 1 },
+      { ...small, offers: 0, envelopeBytes: 0, failedShare: 0, tradeShare: 1, operationsPerTransaction: 1 },
+      { ...small, transactionsPerLedger: 0.5, operationsPerTransaction: 50, failedShare: 1, tradeShare: 0 },
+      { ...small, ledgers: 0 },
+    ]
+    for (const options of ends) {
+      const ledger = await openLedger(memory())
+      await ledger.ingest(generate(options))
+      expect(ledger.head?.last ?? 0).toBe(options.ledgers === 0 ? 0 : (options.firstLedger ?? 2_100_000) + options.ledgers - 1)
+      await ledger.close()
+    }
+  })
 })

@@ -6,7 +6,7 @@
  */
 import { decimal } from './accounts.ts'
 import { Network } from './network.ts'
-import { type GeneratedClose, type GenerateOptions, settle } from './options.ts'
+import { type GeneratedClose, type GenerateOptions, type Settings, settle } from './options.ts'
 import { Transactions } from './transaction.ts'
 
 export type {
@@ -22,10 +22,14 @@ export type {
 
 /**
  * Closes `options.ledgers` ledgers, one by one as they are asked for. Integers are numbers where exact, and bigints beyond 2^53.
- * Each close is the receiver's own. Throws a RangeError that names an option without sense.
+ * Each close is the receiver's own.
+ * @throws BAD_REQUEST at the call, before any ledger is asked for, naming in `field` an option that is missing or out of range
  */
-export function* generate(options: GenerateOptions): Generator<GeneratedClose, void, undefined> {
-  const settings = settle(options)
+export function generate(options: GenerateOptions): Generator<GeneratedClose, void, undefined> {
+  return closes(settle(options))
+}
+
+function* closes(settings: Settings): Generator<GeneratedClose, void, undefined> {
   const net = new Network(settings)
   const transactions = new Transactions(net, settings)
   const { random } = net
@@ -65,9 +69,13 @@ export function* generate(options: GenerateOptions): Generator<GeneratedClose, v
   }
 }
 
-/** The same closes as NDJSON: one line each, without its line feed; bigints are bare digits. */
-export function* generateLines(options: GenerateOptions): Generator<string, void, undefined> {
-  for (const close of generate(options)) yield line(close)
+/** The same closes as NDJSON: one line each, without its line feed; bigints are bare digits. @throws BAD_REQUEST at the call, as {@link generate} */
+export function generateLines(options: GenerateOptions): Generator<string, void, undefined> {
+  return lines(generate(options))
+}
+
+function* lines(closes: Iterable<GeneratedClose>): Generator<string, void, undefined> {
+  for (const close of closes) yield line(close)
 }
 
 /** JSON as `JSON.stringify` writes it, and bigints as integers. Knows plain objects, arrays, strings, finite numbers, booleans. */

@@ -4,31 +4,31 @@
 import { FolioError, type OfferAsset, type TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
-  /** How many ledgers to close. */
+  /** How many ledgers to close, 0 or more. */
   readonly ledgers: number
   /** The same seed and options give the same ledgers, byte for byte. */
   readonly seed: number | string
   /** Sequence of the first ledger. Default 2,100,000: there operation ids and young accounts' sequences pass 2^53. */
   readonly firstLedger?: number
-  /** Id of the first offer. Default 51,829; ids count up from here. */
+  /** Id of the first offer, 1 to 2^62; a bigint beyond 2^53. Default 51,829; ids count up from here. */
   readonly firstOffer?: number | bigint
-  /** Close of the first ledger, seconds since 1970; the others follow 5 s apart. Default 1,541,030,400 (2018-11-01T00:00:00Z). */
+  /** Close of the first ledger, whole seconds since 1970; the others follow 5 s apart, up to the year 9999. Default 1,541,030,400 (2018-11-01T00:00:00Z). */
   readonly startTime?: number
-  /** Mean transactions in a ledger, spread evenly from 0 to twice that; besides, one ledger in 40 is empty. Default 20. */
+  /** Mean transactions in a ledger, spread evenly from 0 to twice that; besides, one ledger in 40 is empty. 0 to 500,000. Default 20. */
   readonly transactionsPerLedger?: number
-  /** Mean operations in a transaction (geometric, 1 to 100). Default 1.3. */
+  /** Mean operations in a transaction (geometric, 1 to 100), 1 to 50. Default 1.3. */
   readonly operationsPerTransaction?: number
   /** Accounts that exist before the first ledger, at least 16. They act by Zipf's law; create_account adds, account_merge removes. Default 10,000. */
   readonly accounts?: number
   /** Issued assets beside the native one, 1 to 1,000. Default 40. */
   readonly assets?: number
-  /** Most offers in the book at once. Default 1,000. */
+  /** Most offers in the book at once, 0 or more. Default 1,000. */
   readonly offers?: number
   /** Mean size of a transaction's three XDR members together, before base64. Default 580, which makes a transaction about 1.2 KB of JSON without its operations. */
   readonly envelopeBytes?: number
-  /** Share of transactions that fail. Default 0.15. */
+  /** Share of transactions that fail, 0 to 1. Default 0.15. */
   readonly failedShare?: number
-  /** Share of operations that go out to trade. Default 0.15. */
+  /** Share of operations that go out to trade, 0 to 1. Default 0.15. */
   readonly tradeShare?: number
 }
 
@@ -48,24 +48,42 @@ export const DEFAULTS = {
 
 export type Settings = Required<GenerateOptions>
 
+const LAST_LEDGER = 2 ** 31 - 1
+/** The last second of the year 9999: years of more digits are no times of a close. */
+const LAST_SECOND = 253_402_300_799
+
+const refuse = (field: string, reason: string): never => {
+  throw new FolioError('BAD_REQUEST', { field, reason })
+}
+
 /** The options with their defaults. @throws BAD_REQUEST naming one that makes no sense */
 export function settle(options: GenerateOptions): Settings {
+  if (typeof options !== 'object' || options === null) refuse('options', 'an object')
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as GenerateOptions) }
-  const within = (
-    name: 'ledgers' | 'firstLedger' | 'accounts' | 'assets' | 'operationsPerTransaction' | 'failedShare',
-    least: number,
-    most: number,
-  ) => {
-    if (!(settings[name] >= least && settings[name] <= most))
-      throw new FolioError('BAD_REQUEST', { field: name, reason: `a number from ${least} to ${most}` })
+  const number = (name: keyof Settings, least: number, most: number): void => {
+    const value = settings[name]
+    if (!(typeof value === 'number' && value >= least && value <= most)) refuse(name, `a number from ${least} to ${most}`)
   }
-  within('ledgers', 0, 2 ** 31 - 2)
-  within('firstLedger', 1, 2 ** 31 - 1 - settings.ledgers)
-  within('accounts', 16, 2 ** 24)
-  within('assets', 1, 1_000)
-  within('operationsPerTransaction', 1, 50)
-  within('failedShare', 0, 1)
+  const whole = (name: keyof Settings, least: number, most: number): void => {
+    const value = settings[name]
+    if (!(Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most))
+      refuse(name, `a whole number from ${least} to ${most}`)
+  }
+  if (!['number', 'string'].includes(typeof settings.seed)) refuse('seed', 'a number or a text')
+  whole('ledgers', 0, LAST_LEDGER - 1)
+  whole('firstLedger', 1, LAST_LEDGER - settings.ledgers)
+  whole('startTime', 0, LAST_SECOND - 5 * settings.ledgers)
+  if (typeof settings.firstOffer !== 'bigint') whole('firstOffer', 1, Number.MAX_SAFE_INTEGER)
+  else if (settings.firstOffer < 1n || settings.firstOffer > 2n ** 62n) refuse('firstOffer', `a whole number from 1 to ${2n ** 62n}`)
+  number('transactionsPerLedger', 0, 500_000)
+  number('operationsPerTransaction', 1, 50)
+  whole('accounts', 16, 2 ** 24)
+  whole('assets', 1, 1_000)
+  whole('offers', 0, 2 ** 24)
+  number('envelopeBytes', 0, 2 ** 24)
+  number('failedShare', 0, 1)
+  number('tradeShare', 0, 1)
   return settings
 }
 

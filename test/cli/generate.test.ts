@@ -22,6 +22,12 @@ test('what it writes goes in whole, ids past 2^53 too', async () => {
   expect(code).toBe(0)
 })
 
+test('an option that does not go with another is named as it is typed', async () => {
+  const { code, out, err } = await folio([...small, '--ledgers', '20', '--seed', '7', '--first-ledger', '2147483640'])
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toBe('folio: --first-ledger must be a whole number from 1 to 2147483627\n')
+})
+
 const io = (stdout: Writable, signal = new AbortController().signal) => ({
   ...{ stdin: process.stdin, stdout, stderr: new Writable({ write: (_chunk, _encoding, done) => done() }), env: {}, signal },
 })

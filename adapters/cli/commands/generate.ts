@@ -33,10 +33,13 @@ async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
   } catch (error) {
     // A reader that has seen enough, as head has, is no failure.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return exits.ok
-    if (error instanceof FolioError) throw new UsageError(`${error.fields['field']} must be ${error.fields['reason']}`)
+    if (error instanceof FolioError) throw new UsageError(`${flagOf(String(error.fields['field']))} must be ${error.fields['reason']}`)
     throw error
   }
 }
+
+/** An option as it is typed: `--first-ledger` for `firstLedger`. */
+const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** A few lines a write. */
 async function* chunks(options: GenerateOptions): AsyncGenerator<string, void, undefined> {
