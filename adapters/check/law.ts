@@ -1,4 +1,5 @@
 /** A law: something that must hold, in words, and a way to find out. Made to be handed to whatever test runner is at hand. */
+import { FolioError } from '../../src/index.ts'
 
 /**
  * @example for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run) // node:test
@@ -17,21 +18,35 @@ export interface Law {
   readonly run: () => Promise<void>
 }
 
-/** Laws that are not to be checked, by the beginning of their names, each with the reason. */
+/** Laws that are not to be checked, each with the reason: by their names, or by as much of the beginning as no other law of these shares. */
 export type Declined = Readonly<Record<string, string>>
+
+const refuse = (reason: string): never => {
+  throw new FolioError('BAD_REQUEST', { field: 'declined', reason })
+}
+
+/** @throws BAD_REQUEST where the name is that of no law, or begins several */
+function lawNamed(laws: readonly Law[], start: string): Law {
+  const found = laws.filter(({ name }) => name.startsWith(start))
+  const [law = found.find(({ name }) => name === start)] = found.length === 1 ? found : []
+  if (law) return law
+  if (found.length === 0) return refuse(`there is no law "${start}…" to decline`)
+  return refuse(`"${start}…" is the beginning of ${found.length} laws; say which: ${found.map(({ name }) => `"${name}"`).join(', ')}`)
+}
 
 /**
  * Marks the laws that are declined.
- * @throws TypeError for one that is none of these laws, or is declined without a reason
+ * @throws BAD_REQUEST, field `declined`, for one that is none of these laws, that may be several of them, or is declined without a reason
  */
 export function decline(laws: readonly Law[], declined: Declined = {}): Law[] {
-  const reasons = Object.entries(declined)
-  for (const [start, reason] of reasons) {
-    if (!laws.some(({ name }) => name.startsWith(start))) throw new TypeError(`there is no law "${start}…" to decline`)
-    if (reason.trim() === '') throw new TypeError(`a declined law must say why: "${start}…"`)
+  const reasons = new Map<Law, string>()
+  for (const [start, reason] of Object.entries(declined)) {
+    const law = lawNamed(laws, start)
+    if (typeof reason !== 'string' || reason.trim() === '') refuse(`a declined law must say why: "${start}…"`)
+    reasons.set(law, reason)
   }
   return laws.map((law) => {
-    const [, skip = law.skip] = reasons.find(([start]) => law.name.startsWith(start)) ?? []
+    const skip = reasons.get(law) ?? law.skip
     return skip === undefined ? law : { ...law, skip }
   })
 }

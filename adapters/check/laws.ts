@@ -7,7 +7,7 @@ import type { PagedListing } from './paged.ts'
 export interface PagingSubject<R> extends PagingOptions {
   /** A listing, on its own each time where it has `grow`. */
   open(): MaybePromise<PagedListing<R>>
-  /** Laws that this API does not keep, by the beginning of their names, each with the reason. */
+  /** Laws that this API does not keep, by the beginning of their names that no other law shares, each with the reason. */
   readonly declined?: Declined
 }
 

@@ -41,7 +41,7 @@ export interface StoreSubject {
    * of leaks is skipped.
    */
   held?(): MaybePromise<number>
-  /** Laws that this store does not keep, by the beginning of their names, each with the reason. */
+  /** Laws that this store does not keep, by the beginning of their names that no other law shares, each with the reason. */
   readonly declined?: Declined
 }
 

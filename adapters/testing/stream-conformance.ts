@@ -15,7 +15,7 @@ export interface StreamSubject<R> {
   readonly patience?: number
   /** Schedules that each law tries. Default: 200. */
   readonly runs?: number
-  /** Laws that this API does not keep, by the beginning of their names, each with the reason. */
+  /** Laws that this API does not keep, by the beginning of their names that no other law shares, each with the reason. */
   readonly declined?: Declined
 }
 

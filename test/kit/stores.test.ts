@@ -1,8 +1,9 @@
 /** Stores that each break one law, and the law that rejects them: the laws are only worth what they reject. */
 import { describe, expect, test } from 'vitest'
+import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type StoreSubject, slow, storeConformance } from '../../adapters/testing/index.ts'
-import type { Store } from '../../src/index.ts'
+import type { FolioError, Store } from '../../src/index.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
 import { storesThatMisread } from './faulty-reads.ts'
@@ -127,8 +128,39 @@ describe('a law that is declined', () => {
     ])
   })
 
+  const said = (declined: Record<string, string>): unknown => {
+    try {
+      return storeConformance({ open: () => memory(), declined }).filter(({ skip }) => skip === 'x').length
+    } catch (error) {
+      const { code, fields } = error as FolioError
+      return [code, fields['field'], fields['reason']]
+    }
+  }
+
   test('is one of the laws, and has a reason', () => {
-    expect(() => storeConformance({ open: () => memory(), declined: { 'a law of old': 'it is gone' } })).toThrow('there is no law')
-    expect(() => storeConformance({ open: () => memory(), declined: { 'a close waits': ' ' } })).toThrow('must say why')
+    expect(said({ 'a law of old': 'x' })).toEqual(['BAD_REQUEST', 'declined', 'there is no law "a law of old…" to decline'])
+    expect(said({ 'a close waits': ' ' })).toEqual(['BAD_REQUEST', 'declined', 'a declined law must say why: "a close waits…"'])
+    expect(said({ 'a close waits': undefined as never })).toEqual([
+      'BAD_REQUEST',
+      'declined',
+      'a declined law must say why: "a close waits…"',
+    ])
+  })
+
+  test('is one law, and not all that begin so', () => {
+    const [code, field, reason] = said({ 'a scan s': 'x' }) as string[]
+    expect([code, field]).toEqual(['BAD_REQUEST', 'declined'])
+    expect(reason).toBe(
+      '"a scan s…" is the beginning of 2 laws; say which: "a scan stops before maxBytes, but never before the first entry", ' +
+        '"a scan sees all of a batch or none of it"',
+    )
+    expect(said({ a: 'x' })).toEqual(['BAD_REQUEST', 'declined', expect.stringMatching(/^"a…" is the beginning of \d\d laws/)])
+    expect(said({ 'a scan st': 'x', 'a scan se': 'x' })).toBe(2)
+  })
+
+  test('is the one whose name is given whole, where that begins another', () => {
+    const law = (name: string) => ({ name, run: async () => {} })
+    const laws = decline([law('a scan'), law('a scan stops')], { 'a scan': 'x' })
+    expect(laws.map(({ skip }) => skip)).toEqual(['x', undefined])
   })
 })
