@@ -67,7 +67,7 @@ export interface Capabilities {
   /**
    * The largest key and value in bytes that a write takes, where the store has a limit: a larger one is refused with `STORE_MISUSE`, and nothing of its
    * batch applied. Keys that are asked for, and bounds of scans, may be longer. For who chooses a store, and for the laws in `ledger-folio/testing`,
-   * which keep within them: the engine does not look at them, and a ledger that does not fit is refused as the store refuses it.
+   * which keep within them: the engine does not look at them, and where a ledger does not fit its append fails, and those after it are `POISONED`.
    *
    * Keys: 33 bytes for a transaction's hash, and as long as names are for accounts and assets: with account ids of 56 letters up to 67 for an account, 68
    * for an offer, 187 for a pair of assets with codes of 12 letters.
@@ -75,7 +75,8 @@ export interface Capabilities {
   readonly maxKeyBytes?: number
   /**
    * Values: the largest are blocks, which hold the texts of up to 4 transactions, 8 ledgers or trades, 16 operations or offers, 32 effects, so that they
-   * are as large as what is fed in: some KB as a rule, and above 1 MiB where transactions have 256 KiB each. All others are the text of an offer, or below 16 KiB.
+   * are as large as what is fed in: some KB as a rule, and above 1 MiB where transactions have 256 KiB each. All others are the text of an offer, or
+   * below 16 KiB.
    */
   readonly maxValueBytes?: number
 }
