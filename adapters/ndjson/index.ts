@@ -4,7 +4,7 @@
 import { FolioError, type LedgerClose } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { type Origin, parseLine } from './parse.ts'
-import { type ByteOptions, nameOf, readBytes, type Source } from './source.ts'
+import { type ByteOptions, checkSource, nameOf, readBytes, type Source } from './source.ts'
 
 export { type IngestClosesOptions, ingestCloses } from './ingest.ts'
 export type { Origin } from './parse.ts'
@@ -12,7 +12,7 @@ export type { ByteOptions, Source } from './source.ts'
 
 export interface ReadClosesOptions extends ByteOptions {
   /** The longest line that is read. Default 256 MiB; a string of Node holds less than 512 MiB. */
-  readonly maxLineBytes?: number
+  readonly maxLineBytes?: number | undefined
 }
 
 const origins = new WeakMap<object, Origin>()
@@ -31,14 +31,17 @@ export function locateError(error: unknown, close: LedgerClose): unknown {
  * Reads ledger closes, source after source. Blank lines, CRLF, a byte order mark and a last line without its end are fine.
  * Only the JSON is checked here; whether it is a ledger close is checked where it is appended ({@link ingestCloses} adds the line to that error).
  * @example for await (const close of readCloses('closes.ndjson.gz')) await ledger.append(close)
- * @throws MALFORMED_JSON with `file`, `line`, `column` where known, and `reason`; what the file system says, as it is
+ * @throws BAD_REQUEST for what is no source, before any is read, and for a stream of text; MALFORMED_JSON with `file`, `line`, `column` where
+ *   known, and `reason`; INVALID_INPUT for JSON that is no object; what the file system says, as it is
  */
 export async function* readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
   const { maxLineBytes = 256 * 2 ** 20 } = options
-  for (const source of isList(sources) ? sources : [sources]) {
+  const list = isList(sources) ? sources : [sources]
+  for (const source of list) checkSource(source)
+  for (const source of list) {
     const file = nameOf(source)
     for await (const { text, number } of splitLines(readBytes(source, options), file, maxLineBytes)) {
       const origin = { file, line: number }

@@ -7,23 +7,25 @@ import { locateError } from './index.ts'
 
 export interface IngestClosesOptions {
   /** Ledgers a durable batch; a crash loses whole batches, never part of one. Default 1. */
-  readonly batch?: number
+  readonly batch?: number | undefined
   /** Called for each ledger that is durable and visible, in order; the next batch is not written before it is done. */
-  readonly onLedger?: (result: AppendResult) => void | Promise<void>
+  readonly onLedger?: ((result: AppendResult) => void | Promise<void>) | undefined
   /** Stops between two batches. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
  * As `ledger.ingest`, and reads the next batch while one is written. Where a close is refused, those before it stay.
- * @throws as `ledger.append`, with `file` and `line` of the close that is refused; and what the source throws
+ * @throws BAD_REQUEST for a batch of less than one ledger; as `ledger.append`, with `file` and `line` of the close that is refused; and what the
+ *   source throws
  */
 export async function ingestCloses(
   ledger: Ledger,
-  closes: AsyncIterable<LedgerClose>,
+  closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
   const { batch = 1, onLedger, signal } = options
+  if (!(batch >= 1)) throw new FolioError('BAD_REQUEST', { field: 'batch', reason: 'a number of ledgers, 1 or more' })
   const total = { appended: 0, known: 0 }
   const report = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) {
@@ -54,7 +56,10 @@ export async function ingestCloses(
 }
 
 /** What was read before a source broke must not be lost with it. */
-async function* inGroups(closes: AsyncIterable<LedgerClose>, size: number): AsyncGenerator<LedgerClose[], void, undefined> {
+async function* inGroups(
+  closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
+  size: number,
+): AsyncGenerator<LedgerClose[], void, undefined> {
   let group: LedgerClose[] = []
   try {
     for await (const close of closes) {

@@ -4,27 +4,42 @@
  */
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { createGunzip } from 'node:zlib'
 import { FolioError } from '../../src/index.ts'
 
-/** A path, or bytes as they come (such as `process.stdin`), which errors call `-`. */
-export type Source = string | AsyncIterable<Uint8Array>
+/** A path, the `file:` URL of one, or bytes as they come (such as `process.stdin`), which errors call `-`. */
+export type Source = string | URL | AsyncIterable<Uint8Array>
 
 export interface ByteOptions {
   /** Whether to unpack: always, never, or (the default) where the first two bytes are those of gzip. */
-  readonly gunzip?: boolean | 'auto'
+  readonly gunzip?: boolean | 'auto' | undefined
   /** Told how many more bytes were taken from the source, packed as they are. */
-  readonly onBytes?: (count: number) => void
+  readonly onBytes?: ((count: number) => void) | undefined
 }
 
-export const nameOf = (source: Source): string => (typeof source === 'string' ? source : '-')
+export function nameOf(source: Source): string {
+  if (typeof source === 'string') return source
+  return source instanceof URL ? fileURLToPath(source) : '-'
+}
+
+const noSource = (found: string): FolioError =>
+  new FolioError('BAD_REQUEST', { field: 'sources', reason: 'paths, file: URLs, or streams of bytes', found })
+
+/** @throws BAD_REQUEST for what is no source */
+export function checkSource(source: Source): void {
+  if (typeof source === 'string') return
+  if (source instanceof URL ? source.protocol !== 'file:' : typeof source?.[Symbol.asyncIterator] !== 'function')
+    throw noSource(source instanceof URL ? source.protocol : typeof source)
+}
 
 /** Large reads: a thread hop costs more than copying. */
 const READ_BYTES = 1 << 18
 
-/** @throws MALFORMED_JSON naming the file, where its gzip is cut off or damaged; what the file system says, as it is */
+/** @throws MALFORMED_JSON naming the file, where its gzip is cut off or damaged; BAD_REQUEST for a stream of text; what the file system says, as it is */
 export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: ByteOptions): AsyncGenerator<Uint8Array, void, undefined> {
-  const given = typeof source === 'string' ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
+  const isFile = typeof source === 'string' || source instanceof URL
+  const given = isFile ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
   const chunks = counted(given, onBytes)[Symbol.asyncIterator]()
   try {
     const { start, ended } = await firstTwo(chunks)
@@ -39,6 +54,8 @@ export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: B
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, onBytes?: (count: number) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
+    // Of text it cannot be told whether it was decoded as it should be, nor how many bytes it was.
+    if (!(chunk instanceof Uint8Array)) throw noSource(`a stream of ${typeof chunk}`)
     onBytes?.(chunk.length)
     yield chunk
   }

@@ -1,11 +1,14 @@
 /** Reading NDJSON: what is taken, what is refused, and where an error says it is. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
-import { FolioError } from '../../src/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
+import { FolioError, type LedgerClose, openLedger } from '../../src/index.ts'
 import { directory } from './support.ts'
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -45,6 +48,41 @@ test('each close knows its file and line, blank lines counted', async () => {
     { file: path, line: 3 },
     { file: '-', line: 2 },
   ])
+})
+
+test('the file: URL of a file is that file', async () => {
+  const path = join(directory(), 'a close.ndjson')
+  writeFileSync(path, '{"a":1}\n{"b":')
+  const { values, error } = await read(pathToFileURL(path))
+  expect(values).toEqual([{ a: 1 }])
+  expect(error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: path, line: 2 } })
+})
+
+test.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['a number', 7],
+  ['bytes that are no stream', Buffer.from('{}\n')],
+  ['a URL that is no file', new URL('https://ledger.example/closes.ndjson')],
+  ['a stream of text', Readable.from(['{}\n', '{}\n'])],
+])('%s is no source', async (_, source) => {
+  const { values, error } = await read(source as never)
+  expect([values, error?.code, error?.fields['field']]).toEqual([[], 'BAD_REQUEST', 'sources'])
+})
+
+test('what is no source is refused before those ahead of it are read', async () => {
+  expect(await read([bytes('{}'), undefined as never])).toMatchObject({ values: [], error: { code: 'BAD_REQUEST' } })
+})
+
+test.each([0, -1, Number.NaN])('a batch of %d ledgers is refused before anything is read', async (batch) => {
+  await using ledger = await openLedger(memory())
+  let pulled = false
+  const closes = (async function* (): AsyncGenerator<LedgerClose> {
+    pulled = true
+    yield {} as LedgerClose
+  })()
+  await expect(ingestCloses(ledger, closes, { batch })).rejects.toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'batch' } })
+  expect(pulled).toBe(false)
 })
 
 test('integers past 2^53 are bigints, even ones too; other numbers keep their digits', async () => {
