@@ -5,12 +5,12 @@ export type { LedgerRange } from './audit/range.ts'
 export { type RepairOptions, type RepairReport, repairStore } from './audit/repair.ts'
 export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit/report.ts'
 export { verifyStore } from './audit/verify.ts'
-export { copy, Region, SLACK } from './bytes.ts'
+export { compare, copy, Region, SLACK, same } from './bytes.ts'
 export { type Catalogue, catalogue, type QueryName } from './catalogue.ts'
 export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
 export { closeSchema, type LedgerClose } from './ingest/close.ts'
 export type { AppendOptions, AppendResult } from './ingest/writer.ts'
-export { Digits, type Json, parseJson } from './json.ts'
+export { Digits, type Json, parseJson, stringifyJson } from './json.ts'
 export type { Block, Place } from './layout/block.ts'
 export type { Finished, Finisher } from './layout/finisher.ts'
 export { Ledger } from './ledger.ts'
@@ -25,6 +25,8 @@ export type { Ledger as LedgerRecord, LedgerInput } from './resources/ledger.ts'
 export type { Offer, OfferAsset, OfferInput } from './resources/offer.ts'
 export {
   type CreateAccount,
+  isCreateAccount,
+  isPayment,
   type Operation,
   type OperationInput,
   operationTypes,

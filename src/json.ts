@@ -6,11 +6,11 @@ import { LosslessNumber, parse as parseLossless, stringify as stringifyLossless 
 
 export type Json = null | boolean | number | bigint | string | Digits | readonly Json[] | { readonly [member: string]: Json | undefined }
 
-/** A number that JavaScript would write with other digits than its source had, such as `1.50`. */
+/** A number that JavaScript would write with other digits than its source had, such as `1.50`. `String` of it gives its digits. */
 export class Digits extends LosslessNumber {
-  /** `JSON.stringify` cannot write bare digits: it must fail, so that the exact writer is used. */
+  /** `JSON.stringify` cannot write bare digits: it must fail, so that {@link stringifyJson} is used. */
   toJSON(): never {
-    throw new TypeError('the digits of this number need the exact writer')
+    throw new TypeError(`JSON.stringify would change the digits of ${this.value}: write it with stringifyJson, or String of it`)
   }
 }
 
@@ -92,8 +92,14 @@ export const parseForReading = (text: string): unknown =>
 /** An integer past 2^53 that was given as a number: read back as the same bigint whatever stands beside it. */
 const longInteger = /[[:,]-?\d{16}/
 
-/** JSON text of a value, its bigints as bare digits; `exact` where plain `JSON.parse` would not read it back as {@link parseForReading} does. */
-export function stringifyJson(value: object): { json: string; exact: boolean } {
+/**
+ * JSON text of a value, with every digit: bigints and {@link Digits} become bare numbers, so what {@link parseJson} gave is written as it was.
+ * Otherwise as `JSON.stringify`; throws a TypeError or RangeError for what JSON cannot hold, such as an object within itself.
+ */
+export const stringifyJson = (value: object): string => writeJson(value).json
+
+/** As {@link stringifyJson}; `exact` where plain `JSON.parse` would not read it back as {@link parseForReading} does. */
+export function writeJson(value: object): { json: string; exact: boolean } {
   try {
     const json = JSON.stringify(value)
     return { json, exact: longInteger.test(json) }
@@ -104,7 +110,7 @@ export function stringifyJson(value: object): { json: string; exact: boolean } {
   }
 }
 
-/** What {@link stringifyJson} says of the value that `json` is read as: a small bigint is no other number than that number, once it is text. */
+/** What {@link writeJson} says of the value that `json` is read as: a small bigint is no other number than that number, once it is text. */
 function isExact(json: string): boolean {
   try {
     return longInteger.test(JSON.stringify(parseJson(json)))

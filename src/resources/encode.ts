@@ -3,7 +3,7 @@
  * members as given, in order. What links and indexes need beside it goes into side columns.
  */
 import { FolioError, invalidInput } from '../errors.ts'
-import { stringifyJson } from '../json.ts'
+import { writeJson } from '../json.ts'
 import { idText } from '../position.ts'
 import type { OpenRecord, Source } from '../query.ts'
 
@@ -56,7 +56,7 @@ export function compose(derived: string, rest: object, sides: readonly string[],
 
 function jsonOf(members: object, { ledger, path }: Place): { json: string; exact: boolean } {
   try {
-    return stringifyJson(members)
+    return writeJson(members)
   } catch (error) {
     const expected = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
     throw new FolioError('INVALID_INPUT', { ledger, path: path(), expected }, error)

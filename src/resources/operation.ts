@@ -18,7 +18,7 @@ import {
 import { array, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
-/** An operation of any type; the members of its type stand beside these. */
+/** An operation of any type; the members of its type stand beside these. {@link isPayment} and {@link isCreateAccount} give them their types. */
 export interface Operation {
   readonly id: bigint
   readonly paging_token: string
@@ -44,6 +44,12 @@ export interface CreateAccount extends Operation {
   readonly funder: string
   readonly starting_balance: number
 }
+
+/** True for a payment, whose members then have their types. Listings of payments hold operations of the other {@link paymentTypes} too. */
+export const isPayment = (operation: Operation): operation is Payment => operation.type === 'payment'
+
+/** True for the creation of an account, whose members then have their types. */
+export const isCreateAccount = (operation: Operation): operation is CreateAccount => operation.type === 'create_account'
 
 /** An operation of a ledger close. `type_i` may be absent for the types of {@link operationTypes}. */
 export interface OperationInput {

@@ -1,8 +1,8 @@
 /** Exact JSON: whatever digits a number has, it comes back with the same ones; and all the rest as `JSON` has it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Digits, parseJson } from '../../src/index.ts'
-import { hasExactNumbers, parseForReading, stringifyJson } from '../../src/json.ts'
+import { Digits, parseJson, stringifyJson } from '../../src/index.ts'
+import { hasExactNumbers, parseForReading, writeJson } from '../../src/json.ts'
 import { holds } from './support.ts'
 
 const digits = (maxLength: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength })
@@ -70,8 +70,7 @@ describe('JSON text that is parsed and written again', () => {
       jsonText.filter((text) => !hasIndexNames(text)),
       2000,
       (text) => {
-        const { json } = stringifyJson([parseJson(text)])
-        expect(tokens(json.slice(1, -1))).toEqual(tokens(text))
+        expect(tokens(stringifyJson([parseJson(text)]).slice(1, -1))).toEqual(tokens(text))
       },
     ))
 
@@ -148,8 +147,8 @@ test.each(['', '{', '[1,]', '01', '[1.]', '[.5]', '{"a":1.50', '[900719925474099
 
 test('digits cannot be written by plain JSON by mistake', () => {
   expect(() => JSON.stringify({ a: new Digits('1.50') })).toThrow(TypeError)
-  expect(stringifyJson({ a: new Digits('1.50'), b: 2n ** 60n })).toEqual({ json: '{"a":1.50,"b":1152921504606846976}', exact: true })
-  expect(stringifyJson({ a: 1.5, b: undefined })).toEqual({ json: '{"a":1.5}', exact: false })
+  expect(writeJson({ a: new Digits('1.50'), b: 2n ** 60n })).toEqual({ json: '{"a":1.50,"b":1152921504606846976}', exact: true })
+  expect(writeJson({ a: 1.5, b: undefined })).toEqual({ json: '{"a":1.5}', exact: false })
 })
 
 describe('a number', () => {
@@ -176,9 +175,9 @@ describe('a number', () => {
   })
 
   test('cannot be written bare by JSON, and says so', () => {
-    expect(() => JSON.stringify(new Digits('1.50'))).toThrow('the digits of this number need the exact writer')
-    expect(stringifyJson({ a: new Digits('1.50'), b: 5n })).toEqual({ json: '{"a":1.50,"b":5}', exact: true })
-    expect(stringifyJson({ b: 5n })).toEqual({ json: '{"b":5}', exact: false })
+    expect(() => JSON.stringify(new Digits('1.50'))).toThrow('stringifyJson')
+    expect(writeJson({ a: new Digits('1.50'), b: 5n })).toEqual({ json: '{"a":1.50,"b":5}', exact: true })
+    expect(writeJson({ b: 5n })).toEqual({ json: '{"b":5}', exact: false })
   })
 })
 
