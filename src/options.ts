@@ -7,27 +7,27 @@ export interface LedgerOptions {
    * The name (passphrase) of the network. The first one that is given is kept in the store; opening it with another is STORE_NETWORK, so that the
    * ledgers of two networks never meet.
    */
-  readonly network?: string
+  readonly network?: string | undefined
   /**
    * Bytes of blocks, lists and what is made of them to keep in memory. Default: an eighth of the memory that the process may use, from 32 MiB to 2 GiB,
    * so 1 GiB of 8 GiB. It is taken as history is read, not at once.
    */
-  readonly cacheBytes?: number
+  readonly cacheBytes?: number | undefined
   /**
    * How many records may wait, filed in memory only, before the posting lists in the store are brought up to date with them. That work is spread over
    * the ledgers that follow, until a quarter as many records have come; an open files again all that wait. Default 32,768: some 200 busy ledgers, at
    * most two tenths of a second at open.
    */
-  readonly fileEvery?: number
+  readonly fileEvery?: number | undefined
   /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
-  readonly pollMs?: number
+  readonly pollMs?: number | undefined
 }
 
 export interface IngestOptions extends AppendOptions {
   /** Ledgers a batch; a crash loses whole batches, never part of one. Default 1. */
-  readonly batch?: number
+  readonly batch?: number | undefined
   /** Called after each batch that is durable and visible. */
-  readonly onBatch?: (results: readonly AppendResult[]) => void
+  readonly onBatch?: ((results: readonly AppendResult[]) => void) | undefined
 }
 
 export interface IngestResult {

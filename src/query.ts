@@ -71,6 +71,8 @@ export interface One<R, V = any> {
 
 /** Query-string filters of a list: `F` is their typed form. */
 export interface Filters<R, F> {
+  /** The names of the typed form. */
+  readonly members: readonly (keyof F & string)[]
   /** Wire names in declared order, for links and documentation, each with its schema. */
   readonly names: Readonly<Record<string, { readonly type: string; readonly description: string; readonly enum?: readonly string[] }>>
   /** Reads the query string; `text` gives '' for what is absent. @throws BAD_REQUEST */

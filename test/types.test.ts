@@ -1,6 +1,19 @@
 /** What a query is asked with is typed by its row: what is missing, misspelt or of another type does not compile. */
-import { expectTypeOf, test } from 'vitest'
-import { catalogue, type Ledger, type Operation } from '../src/index.ts'
+import { expect, expectTypeOf, test } from 'vitest'
+import type { IngestClosesOptions, ReadClosesOptions } from '../adapters/ndjson/index.ts'
+import {
+  catalogue,
+  type IngestOptions,
+  isCreateAccount,
+  isPayment,
+  type Ledger,
+  type LedgerOptions,
+  type LinesOptions,
+  type Operation,
+  type PageOptions,
+  type TailOptions,
+  type TradeFilter,
+} from '../src/index.ts'
 
 declare const ledger: Ledger
 
@@ -29,6 +42,43 @@ function calls(): void {
   // @ts-expect-error: a hash is text
   void ledger.get(catalogue.transaction, { hash: 7n })
 }
+
+/** What a program has that was told some options, or none. */
+type Maybe<T> = { readonly [N in keyof Required<T>]: Required<T>[N] | undefined }
+
+function options(): void {
+  expectTypeOf<Maybe<PageOptions>>().toExtend<PageOptions>()
+  expectTypeOf<Maybe<LinesOptions>>().toExtend<LinesOptions>()
+  expectTypeOf<Maybe<TailOptions>>().toExtend<TailOptions>()
+  expectTypeOf<Maybe<LedgerOptions>>().toExtend<LedgerOptions>()
+  expectTypeOf<Maybe<Pick<IngestOptions, 'batch' | 'onBatch'>>>().toExtend<IngestOptions>()
+  expectTypeOf<Maybe<TradeFilter>>().toExtend<TradeFilter>()
+  expectTypeOf<Maybe<ReadClosesOptions>>().toExtend<ReadClosesOptions>()
+  expectTypeOf<Maybe<IngestClosesOptions>>().toExtend<IngestClosesOptions>()
+}
+
+test('an option that is undefined compiles as one that is not there', () => {
+  expectTypeOf(options).returns.toBeVoid()
+})
+
+test('guards give operations the types of their members', () => {
+  const operation = (type: string, more: object): Operation => ({ id: 1n, paging_token: '1', type, type_i: 1, ...more })
+  const sums = [
+    operation('payment', { amount: 35n, asset: { code: 'XLM' } }),
+    operation('create_account', { starting_balance: 2 }),
+    operation('inflation', {}),
+  ].map((one) => {
+    if (isPayment(one)) {
+      expectTypeOf(one.amount).toEqualTypeOf<bigint>()
+      expectTypeOf(one.asset.code).toEqualTypeOf<string>()
+      return one.amount
+    }
+    if (!isCreateAccount(one)) return undefined
+    expectTypeOf(one.starting_balance).toEqualTypeOf<number>()
+    return one.starting_balance
+  })
+  expect(sums).toEqual([35n, 2, undefined])
+})
 
 test('calls compile, or do not, as their rows say', () => {
   expectTypeOf(calls).returns.toBeVoid()

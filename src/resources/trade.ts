@@ -170,9 +170,10 @@ function turnTrade(trade: OpenRecord): OpenRecord {
 
 /** Filters of trade listings; all that are given must match. With both assets, base and counter follow the order of the filter. */
 export interface TradeFilter {
-  readonly base?: Asset
-  readonly counter?: Asset
-  readonly offer_id?: bigint
+  readonly base?: Asset | undefined
+  readonly counter?: Asset | undefined
+  /** Only trades that consumed this offer. `0n` is offer 0 like any other; `offer_id=0` over HTTP means none is asked for. */
+  readonly offer_id?: bigint | undefined
 }
 
 const sideText = { base: 'Asset of the base side', counter: 'Asset of the counter side' }
@@ -197,6 +198,7 @@ const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] |
   isGiven(filter, 'base') || isGiven(filter, 'counter') ? [checkAsset(filter, 'base'), checkAsset(filter, 'counter')] : undefined
 
 export const tradeFilters: Filters<Trade, TradeFilter> = {
+  members: ['base', 'counter', 'offer_id'],
   names: { ...names, offer_id: { type: 'string', description: 'Only trades that consumed this offer' } },
   parse(text) {
     const side = (name: 'base' | 'counter'): Asset | undefined => {

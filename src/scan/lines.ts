@@ -4,7 +4,7 @@ import type { PageOptions, RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
   /** Batches share their memory: what is in one is good until the next one is pulled. Up to a third faster, since fresh memory costs that much. Default false. */
-  readonly reuse?: boolean
+  readonly reuse?: boolean | undefined
 }
 
 export interface Lines {

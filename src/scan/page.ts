@@ -16,11 +16,11 @@ import { type Resolved, resolve, type Values } from './resolve.ts'
 
 export interface PageOptions {
   /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end that `order` starts at. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
   /** Default `asc`, older records first. */
-  readonly order?: Order
+  readonly order?: Order | undefined
   /** 1 to 200, default 10. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** Why a page ended: its limit was reached, or the listing's end. */
@@ -48,9 +48,19 @@ interface Asked {
   readonly limit: number
 }
 
+/** Refuses an option that no page takes. `reuse` is one of lines, which are made of pages. @throws BAD_REQUEST */
+function checkNames(options: PageOptions): void {
+  for (const name in checkObject(options, 'options')) {
+    if (name === 'cursor' || name === 'order' || name === 'limit' || name === 'reuse') continue
+    if (options[name as keyof PageOptions] !== undefined)
+      throw badRequest(name, 'none of the options of a page, which are cursor, order, limit')
+  }
+}
+
 /** @throws BAD_REQUEST */
 export function checkOptions(options: PageOptions, resource: Resource<any>): Asked {
-  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = checkObject(options, 'options')
+  checkNames(options)
+  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = options
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
   const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
   return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }

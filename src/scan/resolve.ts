@@ -23,11 +23,22 @@ export function checkQuery(query: Query, kind: Query['kind']): void {
   if (query?.kind !== kind) throw badRequest('query', queryOf[kind])
 }
 
-/** The path values, checked. @throws BAD_REQUEST for what is no query of this kind, and for values that text could not have given */
+/** Refuses a value that the row does not take, such as a filter by its name on the wire: passed over, it would give records that were not asked for. */
+function checkNames(query: Query, names: readonly string[], values: Values): void {
+  const filters: readonly string[] | undefined = query.kind === 'list' ? query.filters?.members : undefined
+  for (const name in values) {
+    if (names.includes(name) || filters?.includes(name) || values[name] === undefined) continue
+    const taken = [...names, ...(filters ?? [])].join(', ') || 'no values; options come after them'
+    throw badRequest(name, `none of the values of ${query.path}, which takes ${taken}`)
+  }
+}
+
+/** The path values, checked. @throws BAD_REQUEST for what is no query of this kind, values that it does not take, and values that text could not have given */
 export function checkValues(query: Query, kind: Query['kind'], values: Values = {}): Values {
   checkQuery(query, kind)
   checkObject(values, 'values')
   const names = pathNames(query.path)
+  checkNames(query, names, values)
   if (names.length === 0) return values
   const checked: Record<string, unknown> = { ...values }
   for (const name of names) checked[name] = params[name].check(values[name] as never, name)

@@ -6,9 +6,9 @@ import type { Tail, Taker } from './tail.ts'
 
 export interface TailOptions {
   /** Start after this paging token; `now` for what comes after the call. Default: the earliest record. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
   /** Ends the stream, quietly, when it aborts. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** @throws BAD_REQUEST for a list that never grows, and options that are none */

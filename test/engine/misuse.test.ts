@@ -67,6 +67,31 @@ describe('a call that no compiler has looked at', () => {
     for (const values of [undefined, {}]) expect(await refused(method, transactionsOfAccount, values)).toBe('BAD_REQUEST account')
   })
 
+  test.each(lists)('%s with values that its row does not take, or options in their place', async (method) => {
+    const error = await errorOf(() => ask(method, trades, { base_asset_type: 'native' }))
+    expect(error.fields).toEqual({
+      field: 'base_asset_type',
+      reason: 'none of the values of /trades, which takes base, counter, offer_id',
+    })
+    const { reason } = (await errorOf(() => ask(method, transactions, { limit: 5 }))).fields
+    expect(reason).toBe('none of the values of /transactions, which takes no values; options come after them')
+    expect(await refused(method, transactionsOfAccount, { account: 'GA', ledger: sequence })).toBe('BAD_REQUEST ledger')
+    expect(await refused(method, catalogue.tradesOfAccount, { account: 'GA', bases: {} })).toBe('BAD_REQUEST bases')
+  })
+
+  test.each(lists.filter((method) => !listens(method)))('%s with an option that no page takes', async (method) => {
+    const error = await errorOf(() => ask(method, transactions, {}, { limt: 5 }))
+    expect(error.fields).toEqual({ field: 'limt', reason: 'none of the options of a page, which are cursor, order, limit' })
+  })
+
+  test.each(lists.filter((method) => method !== 'subscribe'))('%s takes what is undefined as not given', async (method) => {
+    expect(await ask(method, trades, { base: undefined, base_asset_type: undefined }, { cursor: undefined, limt: undefined })).toBeDefined()
+  })
+
+  test.each(ones)('%s with values that its row does not take', async (method) => {
+    expect(await refused(method, catalogue.ledger, { ledger: sequence, sequence })).toBe('BAD_REQUEST sequence')
+  })
+
   test.each(ones)('%s with values that are none', async (method) => {
     for (const none of [null, 7]) expect(await refused(method, catalogue.ledger, none)).toBe('BAD_REQUEST values')
     for (const values of [undefined, {}]) expect(await refused(method, catalogue.ledger, values)).toBe('BAD_REQUEST ledger')
