@@ -1,8 +1,9 @@
 /** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { generateLines } from '../adapters/generate/index.ts'
 import { catalogue, errorTable } from '../src/index.ts'
 import { read, same, withExamples } from './docs.ts'
 
@@ -26,12 +27,13 @@ test('the README shows the example files and the rows of the catalogue', () => {
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 
-test('docs/embedding.md shows the example', () => same('docs/embedding.md', withExamples(read('docs/embedding.md'))))
+test.each(['docs/embedding.md', 'docs/input.md'])('%s shows the examples', (path) => same(path, withExamples(read(path))))
 
-test.each(['library', 'stream', 'errors'])('examples/%s.ts runs to its end', async (name) => {
+test.each(['library', 'stream', 'errors', 'files'])('examples/%s.ts runs to its end', async (name) => {
   const [before, scratch] = [process.cwd(), mkdtempSync(join(tmpdir(), 'folio-example-'))]
   const said = vi.spyOn(console, 'log').mockImplementation(() => {})
   process.chdir(scratch)
+  writeFileSync('closes.ndjson', `${[...generateLines({ ledgers: 3, seed: 7 })].join('\n')}\n`)
   try {
     await import(`../examples/${name}.ts`)
     expect(said).toHaveBeenCalled()

@@ -1,0 +1,85 @@
+/** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read off the exports and the types. */
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { FolioError, Ledger } from '../src/index.ts'
+import { read } from './docs.ts'
+
+const page = read('docs/api.md')
+const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, unknown> }
+const ways = Object.keys(exports).filter((way) => !way.endsWith('.json'))
+
+/** The part of the page below a heading. */
+function section(heading: string): string {
+  const [, rest = ''] = page.split(`\n## ${heading}\n`)
+  return rest.split('\n## ')[0]!
+}
+
+/** Whatever stands between backticks, word by word. */
+const namesIn = (text: string): Set<string> =>
+  new Set(Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code!.match(/\w+/g) ?? []).flat())
+
+/** The names that a module exports, types too. */
+function exported(source: string): string[] {
+  const lists = Array.from(source.matchAll(/^export (?:type )?\{([^}]*)\}/gm), ([, list]) => list!.split(',')).flat()
+  const own = Array.from(source.matchAll(/^export (?:async )?(?:const|class|function\*?|interface|type) (\w+)/gm), ([, name]) => name!)
+  const given = lists.map((name) => name.trim().replace(/^type /, '').replace(/^\w+ as /, '')) // biome-ignore format: one way to read it
+  return [...given.filter(Boolean), ...own]
+}
+
+const sourceOf = (way: string): string => (way === '.' ? 'src/index.ts' : `adapters/${way.slice(2)}/index.ts`)
+const headingOf = (way: string): string => `ledger-folio${way.slice(1)}`
+
+test.each(ways)('every export of %s is named in its section', (way) => {
+  const named = namesIn(way === '.' ? section('Ledger') + section('FolioError') + section('ledger-folio') : section(headingOf(way)))
+  const names = exported(read(sourceOf(way)))
+  expect(names.length).toBeGreaterThan(1)
+  expect(names.filter((name) => !named.has(name))).toEqual([])
+  expect(page).toContain(`](#${headingOf(way).replace('/', '')})`)
+})
+
+test('no section is of what cannot be imported', () => {
+  const headings = Array.from(page.matchAll(/^## (ledger-folio.*)$/gm), ([, heading]) => heading!)
+  expect(headings.sort()).toEqual(ways.map(headingOf).sort())
+})
+
+test.each([
+  ['Ledger', Ledger, 'src/ledger.ts'],
+  ['FolioError', FolioError, 'src/errors.ts'],
+] as const)('every member of %s is named', (heading, made, path) => {
+  const hidden = Array.from(read(path).matchAll(/(?:private (?:async )?\*?|@internal \*\/\n {2}async )(\w+)/g), ([, name]) => name!)
+  const fields = Array.from(read(path).matchAll(/^ {2}readonly (\w+): Error/gm), ([, name]) => name!)
+  const members = [...Object.getOwnPropertyNames(made.prototype), ...fields].filter((name) => ![...hidden, 'constructor'].includes(name))
+  const named = namesIn(section(heading))
+  expect(members.length).toBeGreaterThan(3)
+  expect(members.filter((name) => !named.has(name))).toEqual([])
+})
+
+describe('every option is named', () => {
+  test.each([
+    ['Ledger', 'src/options.ts', ['LedgerOptions', 'IngestOptions']],
+    ['Ledger', 'src/ingest/writer.ts', ['AppendOptions']],
+    ['Ledger', 'src/scan/page.ts', ['PageOptions']],
+    ['Ledger', 'src/scan/lines.ts', ['LinesOptions']],
+    ['Ledger', 'src/stream/stream.ts', ['TailOptions']],
+    ['Ledger', 'src/audit/range.ts', ['LedgerRange']],
+    ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
+    ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],
+    ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
+    ['ledger-folio/level', 'adapters/level/files.ts', ['FilesOptions']],
+    ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
+    ['ledger-folio/ndjson', 'adapters/ndjson/index.ts', ['ReadClosesOptions']],
+    ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
+    ['ledger-folio/http', 'adapters/http/handler.ts', ['CoreOptions']],
+    ['ledger-folio/http', 'adapters/http/node.ts', ['ListenerOptions', 'ServeOptions']],
+    ['ledger-folio/generate', 'adapters/generate/options.ts', ['GenerateOptions']],
+  ])('%s: %s', (heading, path, types) => {
+    expect(existsSync(path)).toBe(true)
+    const named = namesIn(section(heading))
+    for (const type of types) {
+      const [, body = ''] = new RegExp(`interface ${type}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(path)) ?? []
+      const options = Array.from(body.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name!)
+      expect(options.length, type).toBeGreaterThan(0)
+      expect(options.filter((name) => !named.has(name))).toEqual([])
+    }
+  })
+})
