@@ -1,4 +1,4 @@
-import { catalogue, openLedger } from 'ledger-folio'
+import { catalogue, isPayment, openLedger } from 'ledger-folio'
 import { generate } from 'ledger-folio/generate'
 import { level } from 'ledger-folio/level'
 
@@ -16,9 +16,11 @@ for (const { ledger: sequence, account, account_sequence } of page.records) cons
 const older = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 3, cursor: page.next })
 console.log(older.records.length, 'more, then', older.ended)
 
-// Path parameters and filters are typed by the row of the catalogue.
-const { account } = page.records[0]!
-for await (const payment of ledger.records(catalogue.paymentsOfAccount, { account })) console.log(payment.type, payment.id)
+// Path parameters and filters are typed by the row of the catalogue; a guard gives an operation the types of its members.
+const newest = await ledger.page(catalogue.payments, {}, { order: 'desc' })
+const { sender: account } = newest.records.find(isPayment)!
+for await (const operation of ledger.records(catalogue.paymentsOfAccount, { account }))
+  if (isPayment(operation)) console.log(operation.sender, 'paid', operation.amount, operation.asset.code, 'to', operation.receiver)
 
 console.log(await ledger.get(catalogue.ledger, { ledger: ledger.head!.last }))
 await ledger.close()

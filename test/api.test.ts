@@ -22,7 +22,12 @@ const namesIn = (text: string): Set<string> =>
 function exported(source: string): string[] {
   const lists = Array.from(source.matchAll(/^export (?:type )?\{([^}]*)\}/gm), ([, list]) => list!.split(',')).flat()
   const own = Array.from(source.matchAll(/^export (?:async )?(?:const|class|function\*?|interface|type) (\w+)/gm), ([, name]) => name!)
-  const given = lists.map((name) => name.trim().replace(/^type /, '').replace(/^\w+ as /, '')) // biome-ignore format: one way to read it
+  const given = lists.map((name) =>
+    name
+      .trim()
+      .replace(/^type /, '')
+      .replace(/^\w+ as /, ''),
+  )
   return [...given.filter(Boolean), ...own]
 }
 
