@@ -7,7 +7,7 @@ import { memory } from 'ledger-folio/memory'
 const ledger = await openLedger(memory())
 await ledger.ingest(generate({ ledgers: 10, seed: 7 }))
 
-// Chunks of up to 200 lines. The file sets the pace: the next one is read when it has taken this one.
+// Chunks of up to 200 lines. The file sets the pace.
 async function* payments() {
   for await (const { bytes } of ledger.ndjson(catalogue.payments, {})) yield bytes
 }

@@ -7,85 +7,173 @@
 interface Row {
   readonly status: number
   readonly sentence: string
+  /** What `fields` may hold, by name. An error has those that are known where it is thrown. */
+  readonly fields: Readonly<Record<string, string>>
+  /** Where the same call is worth another try as it is: once what has come to pass. */
+  readonly retry?: string
 }
 
-export const errorTable = {
-  BAD_REQUEST: { status: 400, sentence: 'A parameter is malformed or out of range.' },
-  NOT_FOUND: { status: 404, sentence: 'Nothing in this history matches the request.' },
-  GONE_BEFORE_HISTORY: { status: 410, sentence: 'The request lies below the oldest ledger that is held.' },
+const REOPENED = 'the ledger was opened again'
+const line = { file: 'of `readCloses`: the file that the close was read from', line: 'of `readCloses`: its line, from 1' }
+const close = { ledger: 'its sequence, where that can be told', path: 'the member, such as `transactions[3].operations[0].amount`' }
+const store = { location: 'the store: its path or name' }
+const reason = 'what the store or the system said'
+const format = { found: 'what the store has', expected: 'what this release or this call asks for' }
 
-  MALFORMED_JSON: { status: 400, sentence: 'The input is not well-formed JSON. Mend or remove the line; nothing of it was stored.' },
-  INVALID_INPUT: { status: 400, sentence: 'A member of the ledger close is missing or wrong. Nothing of that ledger was stored.' },
+export const errorTable = {
+  BAD_REQUEST: {
+    status: 400,
+    sentence: 'A parameter is malformed or out of range.',
+    fields: { field: 'the parameter, value or option', reason: 'what it must be', found: 'what was given, where that is said' },
+  },
+  NOT_FOUND: {
+    status: 404,
+    sentence: 'Nothing in this history matches the request.',
+    fields: { what: 'the parameter that names nothing', value: 'what it was' },
+  },
+  GONE_BEFORE_HISTORY: {
+    status: 410,
+    sentence: 'The request lies below the oldest ledger that is held.',
+    fields: { ledger: 'the ledger asked for', cursor: 'or the cursor', oldest: 'the oldest ledger held' },
+  },
+
+  MALFORMED_JSON: {
+    status: 400,
+    sentence: 'The input is not well-formed JSON. Mend or remove the line; nothing of it was stored.',
+    fields: { file: 'as given; `-` for a stream', line: 'from 1', column: 'from 1, where known', reason: 'what is wrong with it' },
+  },
+  INVALID_INPUT: {
+    status: 400,
+    sentence: 'A member of the ledger close is missing or wrong. Nothing of that ledger was stored.',
+    fields: { ...close, expected: 'what it must be', ...line },
+  },
   ID_OUT_OF_RANGE: {
     status: 400,
     sentence: 'An id does not fit its bits: ledger 31, transaction 20, operation 12. Nothing of that ledger was stored.',
+    fields: { ledger: 'its number', transaction: 'its number in the ledger', operation: 'its number in the transaction', ...line },
   },
   LEDGER_GAP: {
     status: 409,
     sentence:
       'The ledger does not follow the newest one held. Append the ledgers between first. Nothing goes below the oldest one held: to have earlier ledgers, ingest from there into a new store.',
+    fields: {
+      sequence: 'that of the ledger given',
+      expected: 'the one that follows',
+      oldest: 'the oldest held, where it lies below',
+      ...line,
+    },
   },
   LEDGER_FORK: {
     status: 409,
     sentence: 'Another ledger is held under this sequence. If the held history is the wrong one, roll back below it and append again.',
+    fields: { sequence: 'that of the ledger', held: 'the hash held', given: 'the hash given', ...line },
   },
   PREV_HASH_MISMATCH: {
     status: 409,
     sentence: 'prev_hash is not the hash of the newest ledger held. This close belongs to another chain.',
+    fields: { sequence: 'that of the ledger', held: 'the hash of the newest ledger', given: 'prev_hash', ...line },
   },
-  DUPLICATE_TRANSACTION: { status: 409, sentence: 'A transaction with this hash is already held. Nothing of the ledger was stored.' },
+  DUPLICATE_TRANSACTION: {
+    status: 409,
+    sentence: 'A transaction with this hash is already held. Nothing of the ledger was stored.',
+    fields: { ...close, hash: 'the hash', ...line },
+  },
 
   ROLLED_BACK: {
     status: 503,
     sentence: 'History was taken back below what this stream has delivered. Drop what came after the ledger named, and stream again.',
+    fields: {
+      last: 'the newest ledger left',
+      reached: 'the newest ledger delivered',
+      ledger: 'of `lines` and `digest`: the newest ledger left',
+    },
   },
-  CLOSED: { status: 503, sentence: 'The ledger is closed. Open it again to go on.' },
+  CLOSED: {
+    status: 503,
+    sentence: 'The ledger is closed. Open it again to go on.',
+    fields: { ...store, store: 'or its kind' },
+    retry: REOPENED,
+  },
   POISONED: {
     status: 503,
     sentence: 'An earlier write failed, so what the store holds is uncertain. Reads go on; close and reopen the ledger to write again.',
+    fields: store,
+    retry: REOPENED,
   },
-  CONFLICT: { status: 503, sentence: 'Another writer has moved the head of this store. Keep one writer; reopen to go on as that one.' },
+  CONFLICT: {
+    status: 503,
+    sentence: 'Another writer has moved the head of this store. Keep one writer; reopen to go on as that one.',
+    fields: { ...store, store: 'or its kind' },
+    retry: REOPENED,
+  },
   STORE_LOCKED: {
     status: 503,
     sentence: 'The store is open elsewhere, in this process or another. Close the other holder, or read through it over HTTP.',
+    fields: store,
+    retry: 'the other holder has closed',
   },
   STORE_DENIED: {
     status: 503,
     sentence: 'The store may not be read or written here. Check that the directory exists, its owner and its permissions.',
+    fields: { ...store, reason },
   },
-  STORE_MISSING: { status: 503, sentence: 'There is no ledger store here. Check the path, or ingest into it first.' },
-  STORE_FAILED: { status: 503, sentence: 'The store failed. See the cause; if space or the disk is at fault, mend that and reopen.' },
+  STORE_MISSING: { status: 503, sentence: 'There is no ledger store here. Check the path, or ingest into it first.', fields: store },
+  STORE_FAILED: {
+    status: 503,
+    sentence: 'The store failed. See the cause; if space or the disk is at fault, mend that and reopen.',
+    fields: { ...store, reason },
+    retry: 'the store has recovered, and to write, the ledger was opened again',
+  },
   STORE_FORMAT: {
     status: 500,
     sentence: 'The store was written in another format version. Open it with the release that wrote it, or ingest again into a new store.',
+    fields: format,
   },
   STORE_CATALOGUE: {
     status: 500,
     sentence: 'The store was written with another set of resources and indexes. Ingest again into a new store.',
+    fields: format,
   },
   STORE_NETWORK: {
     status: 500,
     sentence: 'The store holds ledgers of another network. Check the path and the name of the network.',
+    fields: format,
   },
   STORE_WENT_BACK: {
     status: 500,
     sentence:
       'The store held newer ledgers, or others, than it holds now: its files are old, cut or lost. Restore a whole copy; or run folio repair to go on with what is there, and ingest what is missing.',
+    fields: { noted: 'the ledger, or its hash, that was held', held: 'the one held now', ledger: 'the ledger whose hash is another' },
   },
   STORE_UNREPAIRED: {
     status: 503,
     sentence: 'A repair of this store was begun and not finished. Run folio repair again; it goes on where it was.',
+    fields: {},
   },
-  STORE_MISUSE: { status: 500, sentence: 'The store contract was broken by its caller.' },
+  STORE_MISUSE: {
+    status: 500,
+    sentence: 'The store contract was broken by its caller.',
+    fields: { found: 'the type of what was given', expected: 'what it must be', reason: 'which law of the contract' },
+  },
   CORRUPT: {
     status: 500,
     sentence: 'A stored value is damaged or missing. Restore the store from a copy, or ingest again into a new one.',
+    fields: {
+      key: 'of the value, in hexadecimal',
+      ...store,
+      file: 'the file of it',
+      at: 'where in the file',
+      reason: 'what is wrong with it',
+    },
   },
 } as const satisfies Record<string, Row>
 
 export type ErrorCode = keyof typeof errorTable
 
-/** What varies in an error: names and values of the thing at fault. Never secrets; paths only of the caller's own store. */
+/**
+ * What varies in an error: names and values of the thing at fault; {@link errorTable} says which a code may have. Never secrets; paths only of the
+ * caller's own store.
+ */
 export type ErrorFields = Readonly<Record<string, string | number | bigint | boolean | undefined>>
 
 /** The only error class of the library. Switch on `code`; `fields` says what and where, `message` also what to do. */
@@ -107,9 +195,9 @@ export class FolioError extends Error {
     return errorTable[this.code].status
   }
 
-  /** True where the same request can succeed later: once the ledger or the store was opened again, or the store has recovered. */
+  /** True where the same call is worth another try as it is: once the ledger was opened again, another holder has closed, or the store has recovered. */
   get retry(): boolean {
-    return this.code === 'CLOSED' || this.code === 'STORE_LOCKED' || this.code === 'STORE_FAILED'
+    return 'retry' in errorTable[this.code]
   }
 }
 

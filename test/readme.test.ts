@@ -1,10 +1,10 @@
 /** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { generateLines } from '../adapters/generate/index.ts'
-import { catalogue, errorTable } from '../src/index.ts'
+import { catalogue, type ErrorCode, errorTable } from '../src/index.ts'
 import { read, same, withExamples } from './docs.ts'
 
 /** The text of a file between two marks, replaced. */
@@ -52,8 +52,29 @@ test.each([
   }
 })
 
-test('docs/errors.md has a heading for every error code', () => {
-  const sections = Object.entries(errorTable).map(([code, { status, sentence }]) => `## ${code}\n\n${sentence} HTTP status ${status}.\n`)
+test('docs/errors.md has a heading for every error code, with its fields', () => {
+  const sections = Object.entries(errorTable).map(([code, row]) => {
+    const again = 'retry' in row ? ` Worth another try once ${row.retry}.` : ''
+    const fields = Object.entries(row.fields).map(([name, what]) => `- \`${name}\`: ${what}\n`)
+    return `## ${code}\n\n${row.sentence} HTTP status ${row.status}.${again}\n${fields.length > 0 ? '\n' : ''}${fields.join('')}`
+  })
   const page = read('docs/errors.md')
   same('docs/errors.md', page.slice(0, page.indexOf('## ')) + sections.join('\n'))
+})
+
+/** The names of the members of an object literal: strings, which may hold anything, are passed over. */
+const membersOf = (literal: string): string[] =>
+  Array.from(literal.replace(/`[^`]*`|'[^']*'/g, '""').matchAll(/(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g), ([, name]) => name!)
+
+test('every field that an error is thrown with stands with its code', () => {
+  const root = new URL('..', import.meta.url)
+  const paths = ['src', 'adapters'].flatMap((folder) =>
+    readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  )
+  const thrown = paths
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => Array.from(read(path).matchAll(/new FolioError\(\s*'(\w+)',\s*\{((?:`[^`]*`|'[^']*'|[^}])*)\}/g)))
+    .flatMap(([, code, literal]) => membersOf(literal!).map((name) => [code as ErrorCode, name] as const))
+  expect(thrown.length).toBeGreaterThan(60)
+  expect(thrown.filter(([code, name]) => !(name in errorTable[code].fields)).map((one) => one.join(' '))).toEqual([])
 })

@@ -131,9 +131,15 @@ test('error codes and their statuses', () => {
   `)
 })
 
-test('which errors may go away by themselves', () => {
+test('which errors are worth another try', () => {
   const codes = Object.keys(folio.errorTable) as folio.ErrorCode[]
-  expect(codes.filter((code) => new folio.FolioError(code).retry)).toEqual(['CLOSED', 'STORE_LOCKED', 'STORE_FAILED'])
+  expect(codes.filter((code) => new folio.FolioError(code).retry)).toEqual([
+    'CLOSED',
+    'POISONED',
+    'CONFLICT',
+    'STORE_LOCKED',
+    'STORE_FAILED',
+  ])
 })
 
 test('an error says what is at fault, and what to do', () => {
