@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../adapters/memory/index.ts'
-import { catalogue, type List, openLedger } from '../src/index.ts'
+import { catalogue, type List, openLedger, pathNames } from '../src/index.ts'
 
 const closes = [...generate({ ledgers: 120, seed: 2, accounts: 60, transactionsPerLedger: 12 })]
 
@@ -48,7 +48,7 @@ test('a page costs what its row may cost', async () => {
   const middle = (await probe.page(catalogue.transactions, {}, { limit: 200 })).records.at(-1)!
   const operation = (await probe.page(catalogue.operations, {}, { cursor: middle.paging_token, limit: 1 })).records[0]!
   await probe.close()
-  const values = {
+  const known = {
     account: middle.account,
     ledger: middle.ledger,
     hash: middle.hash,
@@ -63,6 +63,7 @@ test('a page costs what its row may cost', async () => {
     try {
       const cursor =
         query.path.startsWith('/ledgers/') || query.path.includes('{hash}') || query.path.includes('{operation}') ? '' : middle.paging_token
+      const values = Object.fromEntries(pathNames(query.path).map((name) => [name, known[name]]))
       const { cost } = await ledger.explain(query as List<any>, values, { cursor, order: 'desc' })
       costs[name] = [cost.gets + cost.scans, cost.bytes / 1000]
     } catch (error) {
