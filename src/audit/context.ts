@@ -1,6 +1,6 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
 import { Cache } from '../layout/cache.ts'
-import type { Head } from '../layout/head.ts'
+import type { Head, Intent } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
 import { putTogether } from '../layout/text.ts'
 import { Reader } from '../scan/reader.ts'
@@ -38,6 +38,8 @@ export class Unread {
 export class Context {
   readonly store: Store
   readonly head: Head
+  /** What is unfinished, where that can be read. */
+  readonly intent: Intent | undefined
   readonly findings: Findings
   readonly reader: Reader
   readonly unread = new Unread()
@@ -55,9 +57,10 @@ export class Context {
   readonly pruned = new Map<number, number>()
   records = 0
 
-  constructor(store: Store, head: Head, findings: Findings) {
+  constructor(store: Store, head: Head, findings: Findings, intent?: Intent) {
     this.store = store
     this.head = head
+    this.intent = intent
     this.findings = findings
     this.reader = new Reader(store, new Cache(32 << 20), head, new Unfiled())
   }

@@ -1,6 +1,8 @@
 /** Which network a store was made for, so that a copy of it can be made for the same one. */
-import { checkFormat, fingerprint } from '../layout/head.ts'
+import { text } from '../bytes.ts'
+import { checkFormat, encodeFormat, fingerprint } from '../layout/head.ts'
 import { FORMAT } from '../layout/keys.ts'
+import { sumOf } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store } from '../store.ts'
 
@@ -11,4 +13,25 @@ import type { Store } from '../store.ts'
 export async function networkOf(store: Store): Promise<string | undefined> {
   const format = await store.get(FORMAT)
   return format && checkFormat(format, fingerprint(logs, indexes))
+}
+
+/**
+ * What a damaged format still tells of the network. The checksum was taken over its name: where the format made again with what can be read has
+ * the same one, the damage lies elsewhere, and the name is right, or that there was none.
+ * @returns `known` is false where nothing can be told
+ */
+export function namedStill(format: Uint8Array = new Uint8Array(0)): { network?: string; known: boolean } {
+  const [, named] = /"network":(".*")\}/s.exec(text(format)) ?? []
+  for (const network of [nameIn(named), undefined])
+    if (sumOf(encodeFormat(fingerprint(logs, indexes), network)) === sumOf(format))
+      return { known: true, ...(network !== undefined && { network }) }
+  return { known: false }
+}
+
+function nameIn(json = 'null'): string | undefined {
+  try {
+    return JSON.parse(json) ?? undefined
+  } catch {
+    return undefined
+  }
 }

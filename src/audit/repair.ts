@@ -2,15 +2,17 @@
  * Building again what follows from other values: posting lists, entries of hashes, the book, digests, the head. An audit names what is at fault;
  * each is mended from the records, or taken away where nothing asks for it; and the audit is run again, until nothing more can be done.
  * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
- * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on.
+ * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on. A
+ * rollback or pruning that was unfinished is named by that intent, and is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint } from '../layout/head.ts'
+import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
 import { digestKey, FORMAT, HEAD, INTENT, KIND, MARK, PRUNED } from '../layout/keys.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import type { Context } from './context.ts'
+import { namedStill } from './network.ts'
 import {
   rebuildBase,
   rebuildBlock,
@@ -21,7 +23,7 @@ import {
   rebuildLists,
   rebuildPruned,
 } from './rebuild.ts'
-import { type Fault, FORGOTTEN, STRAY, type VerifyOptions, type VerifyReport } from './report.ts'
+import { type Fault, FORGOTTEN, STRAY, UNNAMED, UNTOLD, type VerifyOptions, type VerifyReport } from './report.ts'
 import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
@@ -39,7 +41,7 @@ export interface RepairReport {
   readonly lost: readonly Fault[]
   /** The newest ledger after history was cut; the ones after it are to be ingested again. */
   readonly cutAfter?: number
-  /** The audit at the end. What the store held once and holds no more is asked for no longer. */
+  /** The audit at the end. What the store held once and holds no more is asked for no longer; a rollback or pruning is left to the next open. */
   readonly after: VerifyReport
 }
 
@@ -72,22 +74,34 @@ export async function repairStore(store: Store, { cut = false, ...options }: Rep
     if (!changed) break
     ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
   }
-  await store.write([[INTENT, undefined]], { durable: true })
+  const left = upTo(report.last ?? 0, cutOf(context))
+  await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
   await store.note?.write(encodeMark({ last: report.last ?? 0 }))
   // What was given up on purpose is said by where history was cut.
-  const left = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
-  const lost = [...new Map([...gone, ...left.map((fault) => [fault.key, fault] as const)]).values()]
+  const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
+  const lost = [...new Map([...gone, ...stays.map((fault) => [fault.key, fault] as const)]).values()]
   const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   const { unfinished: _, ...after } = report
-  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after }
+  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
 }
 
-const begun: Write = [INTENT, encodeIntent({ repair: true })]
+/** The rollback or pruning that is unfinished, also where a repair was begun since. */
+const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
+
+/** A repair may leave less history than there was, of which pruning leaves the newest ledger. */
+const upTo = (last: number, cut: Cut | undefined): Cut | undefined => (cut && 'prune' in cut ? { prune: Math.min(cut.prune, last) } : cut)
+
+/** What says that a repair is under way. */
+function begun(context: Context): Write {
+  const unfinished = cutOf(context)
+  return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
+}
 
 /** @returns whether anything was written */
 async function mend(context: Context, faults: readonly Fault[], gone: Map<string, Fault>): Promise<boolean> {
   const forgotten = faults.filter(({ reason }) => reason === FORGOTTEN)
   for (const fault of forgotten) gone.set(fault.key, fault)
+  for (const fault of faults) if (fault.key === hex(INTENT)) gone.set(fault.key, { ...fault, reason: UNTOLD })
   const strays = faults.filter((fault) => isStray(fault)).map(({ key }) => unhex(key))
   const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
   const of = (...first: number[]): Uint8Array[] => keys.filter((key) => first.includes(key[0]!))
@@ -97,7 +111,11 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
     return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
   }
   const parts: (readonly Write[])[] = []
-  if (of(FORMAT[0]!).length > 0) parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes))]])
+  if (of(FORMAT[0]!).length > 0) {
+    const { network, known } = namedStill(await context.store.get(FORMAT))
+    if (!known) gone.set(hex(FORMAT), { key: hex(FORMAT), reason: UNNAMED })
+    parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes), network)]])
+  }
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists))
@@ -107,7 +125,8 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   // The last change of an offer is judged by the list of its changes: it is looked at when that is whole.
   if (lists.length === 0) for (const key of of(KIND.base)) parts.push(await rebuildBase(context, key))
   for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
-  parts.push(strays.map((key) => [key, undefined]))
+  // In place of an intent that cannot be read there is this one.
+  parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
   return commit(context, parts.flat())
 }
 
@@ -122,8 +141,9 @@ function isStray({ key, reason }: Fault): boolean {
 }
 
 /** What is written together may be large; a kill between two batches leaves faults that the next run finds. */
-async function commit({ store }: Context, writes: readonly Write[]): Promise<boolean> {
-  for (let at = 0; at < writes.length; at += 10_000) await store.write([begun, ...writes.slice(at, at + 10_000)], { durable: true })
+async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
+  for (let at = 0; at < writes.length; at += 10_000)
+    await context.store.write([begun(context), ...writes.slice(at, at + 10_000)], { durable: true })
   return writes.length > 0
 }
 

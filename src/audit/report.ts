@@ -15,6 +15,9 @@ export interface Fault {
 export const STRAY = 'it is not known what this is'
 /** The key is only what the missing one began with. */
 export const FORGOTTEN = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+/** What the value told besides is nowhere else. */
+export const UNNAMED = 'the name of the network, where it was given one, cannot be told'
+export const UNTOLD = 'a change was begun and not finished; which one cannot be told'
 
 /** How far an audit is. `total` is known where it counts ledgers, not where it counts values. */
 export interface VerifyProgress {

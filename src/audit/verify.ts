@@ -8,7 +8,7 @@ import { checkObject, FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, kindOf } from '../layout/head.ts'
+import { checkFormat, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, type Intent, kindOf } from '../layout/head.ts'
 import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
@@ -33,8 +33,8 @@ export async function verifyStore(store: Store, options: VerifyOptions = {}): Pr
 /** As {@link verifyStore}, with what was learnt on the way. */
 export async function audit(store: Store, options: VerifyOptions): Promise<{ report: VerifyReport; context: Context }> {
   const findings = new Findings(options)
-  const { head, unfinished } = await readState(store, findings)
-  const context = new Context(store, head, findings)
+  const { head, intent } = await readState(store, findings)
+  const context = new Context(store, head, findings, intent)
   await readBases(context)
   if (head.last > 0) await checkRecords(context)
   const { values, bytes } = await checkValues(context)
@@ -46,7 +46,7 @@ export async function audit(store: Store, options: VerifyOptions): Promise<{ rep
     ok: findings.count === 0,
     faults: findings.faults,
     faultCount: findings.count,
-    ...(unfinished && { unfinished }),
+    ...(intent && { unfinished: kindOf(intent) }),
     ...(head.last > 0 && { oldest: head.oldest, last: head.last }),
     ledgers: head.last === 0 ? 0 : head.last - head.oldest + 1,
     records: context.records,
@@ -57,8 +57,8 @@ export async function audit(store: Store, options: VerifyOptions): Promise<{ rep
   return { report, context }
 }
 
-async function readState(store: Store, findings: Findings): Promise<{ head: Head; unfinished?: VerifyReport['unfinished'] }> {
-  const [format, held, intent] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
+async function readState(store: Store, findings: Findings): Promise<{ head: Head; intent: Intent | undefined }> {
+  const [format, held, begun] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
   const tried = <T>(read: () => T): T | undefined => {
     try {
       return read()
@@ -75,8 +75,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const noted = (await readMark(store.note).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(MARK, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
-  const found = intent && tried(() => decodeIntent(intent))
-  return { head: head ?? emptyHead, ...(found && { unfinished: kindOf(found) }) }
+  return { head: head ?? emptyHead, intent: begun && tried(() => decodeIntent(begun)) }
 }
 
 /** Whether a store holds more than what stays in one that was emptied: its mark and its era. */

@@ -64,14 +64,18 @@ const openJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(text(u
 export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : sealJson(HEAD, head))
 export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
 
-/** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
-export type Intent =
+/** History is being cut at one of its ends. */
+export type Cut =
   /** Remove every ledger after this one. */
   | { readonly rollback: number }
   /** Remove every ledger before this one. */
   | { readonly prune: number }
-  /** Values are being built again: until that is done nothing may be appended. */
-  | { readonly repair: true }
+
+/** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
+export type Intent =
+  | Cut
+  /** Values are being built again: until that is done nothing may be appended, and what was unfinished before waits. */
+  | { readonly repair: true; readonly unfinished?: Cut }
 
 export const kindOf = (intent: Intent): 'rollback' | 'prune' | 'repair' =>
   'prune' in intent ? 'prune' : 'repair' in intent ? 'repair' : 'rollback'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
+import { encodeIntent } from '../../src/layout/head.ts'
 import { directory, failing, folio, lines, ndjson, start } from './support.ts'
 
 const FIRST = 2_100_000
@@ -80,6 +81,20 @@ test('what follows from the records is repaired; lost records are listed, and wi
   const { cutAfter } = JSON.parse(cut.out)
   await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes.slice(cutAfter - FIRST + 1)) })
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
+})
+
+test('what is unfinished is said by verify and repair, with who finishes it', async () => {
+  const data = await stored()
+  await damage(data, '02', encodeIntent({ rollback: FIRST + 29 }))
+  const rest = '; a rollback is unfinished, which opening the store finishes\n'
+  expect(await folio(['verify', '--data', data])).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^whole: .*${rest}$`)) })
+  const repaired = `repaired: 0 values mended; ledgers ${FIRST} to ${FIRST + 39}${rest}`
+  expect(await folio(['repair', '--data', data])).toMatchObject({ code: 0, out: repaired })
+  await damage(data, '02', encodeIntent({ repair: true, unfinished: { rollback: FIRST + 29 } }))
+  expect((await folio(['verify', '--data', data])).out).toMatch(/; a repair is unfinished, which folio repair finishes\n$/)
+  expect(await folio(['repair', '--data', data])).toMatchObject({ code: 0, out: repaired })
+  expect((await folio(['get', '/ledgers?order=desc&limit=1', '--data', data])).out).toContain(`"sequence":${FIRST + 29},`)
+  expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 30 ledgers.* bytes\n$/)
 })
 
 test('what is exported and ingested gives the same lines and the same digest', async () => {

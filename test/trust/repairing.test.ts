@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { type Fault, type LedgerClose, openLedger, repairStore, type Write } from '../../src/index.ts'
+import { UNNAMED, UNTOLD } from '../../src/audit/report.ts'
+import { type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeEra, encodeFormat, encodeIntent, encodeMark, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
 import {
@@ -234,10 +235,17 @@ describe('damage that shows what it is', () => {
     ['under a longer key of the intent', Uint8Array.of(2, 1)],
     ['of an era', ERA],
     ['of a mark', MARK],
-    ['of an intent', INTENT],
     ['without a key', new Uint8Array(0)],
   ])('%s goes', async (_, key) => {
     await mends('whole', () => [flipped(key)], fault(key, CHECKSUM))
+  })
+
+  test('of an intent goes, under that of the repair, and it is said that none can tell what was begun', async () => {
+    const { store, batches } = watched(await planted('whole', () => [flipped(INTENT)]))
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(INTENT, UNTOLD)], after: { ok: true } })
+    for (const [key, value] of batches[0]!) expect([key, value]).toEqual([INTENT, encodeIntent({ repair: true })])
+    expect(batches.slice(1)).toEqual([[[INTENT, undefined]]])
+    expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })
 
   const heads = [0, 1, 2, 3, 4, 5, 0x10, 0x20, 0x21, 0x30, 0x40, 0x41, 0x42, 0x50, 0x77]
@@ -284,6 +292,28 @@ describe('damage that shows what it is', () => {
   ])('in %s is mended', async (_, kind, keyOf) => {
     const key = await keyOf(await stored(kind))
     await mends(kind, (store) => [broken(store, key)], fault(key, CHECKSUM))
+  })
+
+  const named = encodeFormat(fingerprint(logs, indexes), 'Test "Network" ; 1')
+  const changedAt = (at: number): Uint8Array => named.map((byte, n) => (n === (at + named.length) % named.length ? byte ^ 1 : byte))
+
+  test.each([0, 12, 40, -5])('in a format (byte %i) is mended, the name of its network kept', async (at) => {
+    const store = await planted('whole', () => [[FORMAT, changedAt(at)]])
+    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [], after: { ok: true } })
+    expect(hex(held(store, FORMAT))).toBe(hex(named))
+  })
+
+  test.each<[string, Uint8Array | undefined]>([
+    ['in the name of the network', changedAt(-10)],
+    ['in the checksum over it', changedAt(-1)],
+    ['that cut it', named.subarray(0, -12)],
+    ['that left nothing of it', new Uint8Array(0)],
+    ['that took the format away', undefined],
+  ])('%s loses it, and says so', async (_, format) => {
+    const store = await planted('whole', () => [[FORMAT, format]])
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(FORMAT, UNNAMED)], after: { ok: true } })
+    expect(await networkOf(store)).toBeUndefined()
+    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
   })
 
   test('in all kinds at once is mended at once', async () => {

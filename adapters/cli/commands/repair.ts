@@ -5,7 +5,7 @@ import { exits } from '../exit.ts'
 import { digits, type Io, print } from '../io.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
-import { lineOf, verified } from './verify.ts'
+import { lineOf, restOf, verified } from './verify.ts'
 
 interface Options extends StoreOptions {
   readonly cut?: boolean
@@ -14,7 +14,8 @@ interface Options extends StoreOptions {
 
 const help = `
 Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
-is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again.
+is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again. A rollback
+or pruning that was cut short stays unfinished, and the next open finishes it.
 Records that are damaged cannot be saved from this store: they are listed, and the exit code is 8. Fetch those ledgers
 elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again.
 
@@ -47,6 +48,7 @@ async function mend(io: Io, { json = false, cut = false, ...where }: Options): P
 function summary({ mended, lost, cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
   const cut = cutAfter === undefined ? '' : `; history was cut after ledger ${cutAfter}, ingest again from there`
-  if (lost.length === 0) return `repaired: ${digits(mended)} values mended; ${held}${cut}`
-  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values mended, ${digits(lost.length)} LOST; ${held}${cut}`].join('\n')
+  const rest = `${held}${cut}${restOf(after.unfinished)}`
+  if (lost.length === 0) return `repaired: ${digits(mended)} values mended; ${rest}`
+  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values mended, ${digits(lost.length)} LOST; ${rest}`].join('\n')
 }

@@ -107,6 +107,10 @@ export const lineOf = ({ key, reason, ledger }: Fault): string => `${key}: ${rea
 function summary({ ok, faultCount, ledgers, oldest, last, records, filings, values, bytes, unfinished }: VerifyReport): string {
   const held = ledgers === 0 ? 'no ledgers' : `${digits(ledgers)} ledgers, ${oldest} to ${last}`
   const checked = `${held}, ${digits(records)} records, ${digits(filings)} filings, ${digits(values)} values, ${digits(bytes)} bytes`
-  const rest = unfinished ? `; a ${unfinished} is unfinished, which opening the store finishes` : ''
+  const rest = restOf(unfinished)
   return ok ? `whole: ${checked}${rest}` : `DAMAGED: ${digits(faultCount)} faults; ${checked}${rest}`
 }
+
+/** What is unfinished, and who finishes it. */
+export const restOf = (unfinished: VerifyReport['unfinished']): string =>
+  unfinished ? `; a ${unfinished} is unfinished, which ${unfinished === 'repair' ? 'folio repair' : 'opening the store'} finishes` : ''

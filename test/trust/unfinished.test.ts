@@ -1,0 +1,117 @@
+/** A rollback or pruning that was cut short, and what a repair in between makes of it: the next open finishes it. */
+import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { FolioError, type Ledger, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { encodeIntent } from '../../src/layout/head.ts'
+import { blockKey, digestKey, hashKey, INTENT } from '../../src/layout/keys.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { dump } from '../dump.ts'
+import { codeOf } from '../engine/support.ts'
+
+const FIRST = 100
+const COUNT = 60
+const closes = [...generate({ ledgers: COUNT, seed: 7, accounts: 30, transactionsPerLedger: 4, firstLedger: FIRST })]
+
+/** Each takes several batches: one goes back from filing to filing, the other files first what it gives up. */
+const changes = {
+  rollback: { fileEvery: 20, run: (ledger: Ledger) => ledger.rollback(FIRST + 10), ends: [FIRST, FIRST + 10] },
+  prune: { fileEvery: 1e6, run: (ledger: Ledger) => ledger.prune(FIRST + 50), ends: [FIRST + 50, FIRST + COUNT - 1] },
+} as const
+type Name = keyof typeof changes
+
+/** The store, whose writes fail after so many. */
+function failing(disk: MemoryDisk, good: number): Store {
+  const store = memory(disk)
+  let left = good
+  const write: Store['write'] = (...args) => {
+    if (left-- <= 0) throw new FolioError('STORE_FAILED', { reason: 'killed' })
+    return store.write(...args)
+  }
+  return Object.assign(Object.create(store) as Store, { write })
+}
+
+const opened = (name: Name, store: Store): Promise<Ledger> => openLedger(store, { fileEvery: changes[name].fileEvery })
+
+async function filled(name: Name): Promise<MemoryDisk> {
+  const disk = memoryDisk()
+  await (await opened(name, memory(disk))).ingest(closes, { batch: 20, durable: false })
+  return disk
+}
+
+/** What a change that was killed after its first batch leaves. */
+async function cutShort(name: Name): Promise<MemoryDisk> {
+  const disk = await filled(name)
+  const ledger = await opened(name, failing(disk, 1))
+  expect(await codeOf(() => changes[name].run(ledger))).toBe('STORE_FAILED')
+  expect(await verifyStore(memory(disk))).toMatchObject({ ok: true, unfinished: name })
+  return disk
+}
+
+async function whole(name: Name): Promise<readonly string[]> {
+  const disk = await filled(name)
+  await changes[name].run(await opened(name, memory(disk)))
+  return dump(memory(disk))
+}
+
+const endsOf = async (disk: MemoryDisk) => {
+  const { head } = await openLedger(memory(disk))
+  return [head!.oldest, head!.last]
+}
+
+/** The entry of the first transaction of a ledger that either change keeps none of, or of the first there is. */
+const one = hashKey((closes[0] as { transactions: readonly { hash: string }[] }).transactions[0]!.hash)
+
+describe.each(['rollback', 'prune'] as const)('a %s that is unfinished', (name) => {
+  test.each<[string, readonly Write[]]>([
+    ['whole', []],
+    [
+      'damaged',
+      [
+        [digestKey(FIRST + 1), undefined],
+        [digestKey(FIRST + 52), undefined],
+        [one, undefined],
+      ],
+    ],
+  ])('is said by a repair of a store that is %s, and finished by the open after it', async (_, damage) => {
+    const disk = await cutShort(name)
+    const held = await dump(memory(disk))
+    await memory(disk).write(damage, { durable: true })
+    const report = await repairStore(memory(disk))
+    expect(report).toMatchObject({ lost: [], after: { ok: true, unfinished: name } })
+    expect(await dump(memory(disk))).toEqual(held)
+    expect(await endsOf(disk)).toEqual(changes[name].ends)
+    expect(await dump(memory(disk))).toEqual(await whole(name))
+  })
+
+  test('outlasts a repair that is itself cut short, wherever, and one run again', async () => {
+    const disk = await cutShort(name)
+    const held = await dump(memory(disk))
+    const strays = Array.from({ length: 3 }, (_, n): Write => [Uint8Array.of(0x77, n), Uint8Array.of(1)])
+    for (let good = 0; good < 2; good++) {
+      await memory(disk).write(strays, { durable: true })
+      const error = await codeOf(() => repairStore(failing(disk, good)))
+      expect(error).toBe('STORE_FAILED')
+      if (good > 0) expect(await codeOf(() => openLedger(memory(disk)))).toBe('STORE_UNREPAIRED')
+    }
+    expect(await repairStore(memory(disk))).toMatchObject({ lost: [], after: { ok: true, unfinished: name } })
+    expect(await dump(memory(disk))).toEqual(held)
+    expect(await endsOf(disk)).toEqual(changes[name].ends)
+  })
+})
+
+test('pruning goes on to the newest ledger at most, where a repair cut history before its end', async () => {
+  const disk = await filled('prune')
+  const number = 5
+  await memory(disk).write(
+    [
+      [INTENT, encodeIntent({ prune: FIRST + 50 })],
+      [blockKey(ledgers.tag, number), undefined],
+    ],
+    { durable: true },
+  )
+  const last = FIRST + number * (1 << ledgers.shift) - 1
+  expect(await repairStore(memory(disk), { cut: true })).toMatchObject({ cutAfter: last, after: { ok: true, unfinished: 'prune' } })
+  expect(await endsOf(disk)).toEqual([last, last])
+  expect(await verifyStore(memory(disk))).toMatchObject({ ok: true })
+})
