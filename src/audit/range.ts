@@ -13,19 +13,35 @@ export interface LedgerRange {
   readonly to?: number
 }
 
-/** @throws BAD_REQUEST for what is no ledger, or newer than the newest; GONE_BEFORE_HISTORY */
+/**
+ * Who has all and asks for what comes after the newest ledger is told that there is nothing yet; any other range holds one ledger at least.
+ * @throws BAD_REQUEST for what is no ledger, newer than the newest, or ends before it begins; GONE_BEFORE_HISTORY
+ */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
   checkObject(range, 'range')
   const from = params.ledger.check(range.from ?? oldest, 'from')
   const to = params.ledger.check(range.to ?? last, 'to')
+  const isNext = from === last + 1 && to === last
+  if (range.from !== undefined && from > to && !isNext)
+    throw badRequest(
+      'from',
+      to === last ? `at most ${last + 1}, the one after the newest ledger` : `at most ${to}, the last ledger of the range`,
+    )
   if (to > last) throw badRequest('to', `at most ${last}, the newest ledger`)
-  if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
+  const least = Math.min(from, to)
+  if (least < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: least, oldest })
   return { from, to }
 }
 
 /** History may move between two reads of a range. */
 function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number): void {
   if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
+  const isNext = from === last + 1 && to === last
+  if (from > to && !isNext)
+    throw badRequest(
+      'from',
+      to === last ? `at most ${last + 1}, the one after the newest ledger` : `at most ${to}, the last ledger of the range`,
+    )
   if (to > last) throw new FolioError('ROLLED_BACK', { ledger: last })
 }
 

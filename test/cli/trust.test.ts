@@ -1,11 +1,13 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
-import { directory, failing, folio, lines, ndjson, start } from './support.ts'
+import { directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
 
 const FIRST = 2_100_000
 const closes = lines(40)
@@ -113,6 +115,64 @@ test('what is exported and ingested gives the same lines and the same digest', a
   const rest = await folio(['export', '--data', data, '--from', String(FIRST + 10)])
   expect(readFileSync(plain, 'utf8') + rest.out).toBe(whole.out)
   expect(await folio(['export', '--data', data, '--to', '9999999'])).toMatchObject({ code: 1, err: expect.stringMatching(/BAD_REQUEST/) })
+})
+
+test.for(['closes.ndjson', 'closes.ndjson.gz'])(
+  'an export to %s takes the place of what was there when it is complete, and not before',
+  async (name) => {
+    const [data, dir] = [await stored(), directory()]
+    const [out, link] = [join(dir, name), join(dir, `link-${name}`)]
+    writeFileSync(out, 'the last backup', { mode: 0o640 })
+    symlinkSync(out, link)
+    const kept = (): void => {
+      expect(readFileSync(out, 'utf8')).toBe('the last backup')
+      expect(readdirSync(dir).sort()).toEqual([name, `link-${name}`])
+    }
+    const write = (...more: string[]): Running => start(['export', '--data', data, '--out', link, ...more])
+    for (const range of [
+      ['--from', '5'],
+      ['--to', '9999999'],
+      ['--from', String(FIRST + 5), '--to', String(FIRST + 3)],
+    ]) {
+      expect(await write(...range).done).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/^folio: (BAD_REQUEST|GONE_BEFORE_HISTORY): /),
+      })
+      kept()
+    }
+    const stopped = write()
+    stopped.stop()
+    expect((await stopped.done).code).toBe(143)
+    kept()
+    expect((await write().done).code).toBe(0)
+    const bytes = readFileSync(out)
+    expect((name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()).toBe((await folio(['export', '--data', data])).out)
+    expect([lstatSync(link).isSymbolicLink(), statSync(out).mode & 0o777, readdirSync(dir).length]).toEqual([true, 0o640, 2])
+  },
+)
+
+test('an export to what is no file is written there', async () => {
+  const [data, pipe] = [await stored(), join(directory(), 'pipe')]
+  const { out } = await folio(['export', '--data', data])
+  execFileSync('mkfifo', [pipe])
+  const exported = folio(['export', '--data', data, '--out', pipe])
+  expect(await readFile(pipe, 'utf8')).toBe(out)
+  expect((await exported).code).toBe(0)
+  expect(lstatSync(pipe).isFIFO()).toBe(true)
+})
+
+test('an export of a range that ends before it begins is refused; of one after the newest ledger there is nothing yet', async () => {
+  const data = await stored()
+  expect(await folio(['export', '--data', data, '--from', String(FIRST + 5), '--to', String(FIRST + 3)])).toEqual({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^folio: BAD_REQUEST: .*field: from, reason: at most 2100003, /),
+  })
+  expect(await folio(['export', '--data', data, '--from', String(FIRST + 40)])).toEqual({
+    code: 0,
+    out: '',
+    err: 'folio: exported no ledgers\n',
+  })
 })
 
 test('output that cannot be written is told from input that cannot be read', async () => {

@@ -269,9 +269,28 @@ describe('a range of ledgers', () => {
     expect(checkRange(head, { from: 5, to: 6 })).toEqual({ from: 5, to: 6 })
   })
 
+  test('holds none only where all that is held was taken', () => {
+    expect(checkRange(head, { from: 10 })).toEqual({ from: 10, to: 9 })
+    expect(checkRange(head, { from: 10, to: 9 })).toEqual({ from: 10, to: 9 })
+  })
+
   test.each([
     [{ to: 10 }, { code: 'BAD_REQUEST', fields: { field: 'to', reason: 'at most 9, the newest ledger' } }],
     [{ from: 4 }, { code: 'GONE_BEFORE_HISTORY', fields: { ledger: 4, oldest: 5 } }],
+    [{ to: 4 }, { code: 'GONE_BEFORE_HISTORY', fields: { ledger: 4, oldest: 5 } }],
+    [
+      { from: 7, to: 6 },
+      { code: 'BAD_REQUEST', fields: { field: 'from', reason: 'at most 6, the last ledger of the range' } },
+    ],
+    [
+      { from: 4, to: 3 },
+      { code: 'BAD_REQUEST', fields: { field: 'from', reason: 'at most 3, the last ledger of the range' } },
+    ],
+    [
+      { from: 10, to: 8 },
+      { code: 'BAD_REQUEST', fields: { field: 'from', reason: 'at most 8, the last ledger of the range' } },
+    ],
+    [{ from: 11 }, { code: 'BAD_REQUEST', fields: { field: 'from', reason: 'at most 10, the one after the newest ledger' } }],
     [{ from: 1.5 }, { code: 'BAD_REQUEST', fields: { field: 'from' } }],
     [{ to: -1 }, { code: 'BAD_REQUEST', fields: { field: 'to' } }],
   ])('%j is none', async (range, error) => {

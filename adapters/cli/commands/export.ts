@@ -1,13 +1,12 @@
 /** `folio export`: the closes of a store as NDJSON, the input of `folio ingest` again. */
-import { open } from 'node:fs/promises'
-import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
-import type { Ledger, LedgerRange } from '../../../src/index.ts'
-import { exitOf, exits, Unwritable } from '../exit.ts'
+import type { HistoryHead, Ledger, LedgerRange } from '../../../src/index.ts'
+import { exitOf, exits } from '../exit.ts'
 import { digits, heeding, type Io, note, pour } from '../io.ts'
 import { fromOption, toOption } from '../options.ts'
+import { replaceFile } from '../replace.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 
@@ -18,7 +17,8 @@ interface Options extends StoreOptions, LedgerRange {
 const help = `
 Each line is one ledger close, every digit as it was given. Ingested into an empty store, the lines give the same store
 again. Standard error has their digest: SHA-256 over the SHA-256 of each line without its end.
-An export that was cut short goes on with --from the ledger after the last whole line.
+An export to standard output that was cut short goes on with --from the ledger after the last whole line. With --out the
+file is written as FILE.part, and takes its name when it is complete; until then a file of that name stays as it is.
 
 Examples:
   folio export --data ./ledgers | gzip > closes.ndjson.gz
@@ -39,27 +39,23 @@ export const exportCloses = (program: Command, run: Run): Command =>
 
 async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
-  const range = { from: from ?? ledger.head?.oldest ?? 1, to: to ?? ledger.head?.last ?? 0 }
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
   const chunks = inChunks(ledger, range)
   if (out === undefined) await pour(io, chunks)
-  else if (out.endsWith('.gz')) await pipeline(heeding(io, chunks), createGzip(), await opened(out))
-  else await pipeline(heeding(io, chunks), await opened(out))
+  else
+    await replaceFile(out, async (file) => {
+      await (out.endsWith('.gz') ? pipeline(heeding(io, chunks), createGzip(), file) : pipeline(heeding(io, chunks), file))
+      return !io.signal.aborted
+    })
   if (io.signal.aborted) return exitOf(io.signal)
-  await note(io, ledger.head ? `exported ${await summary(ledger, range)}` : 'the store holds no ledgers')
+  await note(io, ledger.head ? `exported ${await summary(ledger, ledger.head, range)}` : 'the store holds no ledgers')
   return exits.ok
 }
 
-/** @throws Unwritable */
-async function opened(path: string): Promise<Writable> {
-  const file = await open(path, 'w').catch(({ message }: Error) => {
-    throw new Unwritable(message)
-  })
-  return file.createWriteStream()
-}
-
-async function summary(ledger: Ledger, range: Required<LedgerRange>): Promise<string> {
-  const count = range.to - range.from + 1
-  return count <= 0 ? 'no ledgers' : `${digits(count)} ledgers, ${range.from} to ${range.to}; digest ${await ledger.digest(range)}`
+async function summary(ledger: Ledger, { oldest, last }: HistoryHead, range: LedgerRange): Promise<string> {
+  const { from = oldest, to = last } = range
+  const count = to - from + 1
+  return count <= 0 ? 'no ledgers' : `${digits(count)} ledgers, ${from} to ${to}; digest ${await ledger.digest(range)}`
 }
 
 /** Many lines a write. */
