@@ -152,11 +152,24 @@ export async function openStore({ store, data }: StoreOptions, mustExist: boolea
 export const openNamed = async (where: StoreOptions, mustExist: boolean): Promise<Ledger> =>
   openLedger(await openStore(where, mustExist), where.network === undefined ? {} : { network: where.network })
 
-/** Checks the files of what `--store` and `--data` name. @throws UsageError for a store that is not files */
+/**
+ * Checks the files of what `--store` and `--data` name.
+ * @throws UsageError for a store that is not files; where there is none, or it may not be read, as {@link openStore}
+ */
 export async function checkStoreFiles({ store, data }: StoreOptions, options: FilesOptions): Promise<FilesReport> {
-  const { checkFiles }: StoreRow = stores[store]
+  const { checkFiles, open }: StoreRow = stores[store]
   if (!checkFiles || !data) throw new UsageError(`--files is for a store of files, not for ${store}`)
-  return checkFiles(data, options)
+  const opened = async (): Promise<void> => (await open(data, { mustExist: true })).close()
+  const report = await checkFiles(data, options).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.syscall !== undefined) await opened()
+    throw error
+  })
+  // A directory without any file of a store is one that has lost them, or none.
+  if (!report.ok && report.files === 0)
+    await opened().catch((error: FolioError) => {
+      if (error.code !== 'CORRUPT') throw error
+    })
+  return report
 }
 
 /** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for one that keeps nothing */

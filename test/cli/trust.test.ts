@@ -1,6 +1,6 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -83,6 +83,26 @@ test('what follows from the records is repaired; lost records are listed, and wi
   const { cutAfter } = JSON.parse(cut.out)
   await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes.slice(cutAfter - FIRST + 1)) })
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
+})
+
+test('what is no store is refused as such, whether or not its files are to be checked first', async () => {
+  const [dir, other, lost] = [directory(), directory(), await stored()]
+  writeFileSync(join(other, 'notes.txt'), 'not a store')
+  for (const [data, error] of [
+    [join(dir, 'nothere'), 'STORE_MISSING'],
+    [dir, 'STORE_MISSING'],
+    [other, 'STORE_MISSING'],
+    [join(other, 'notes.txt'), 'STORE_DENIED'],
+  ] as const) {
+    const plain = await folio(['verify', '--data', data])
+    expect(plain).toMatchObject({ code: 3, err: expect.stringMatching(new RegExp(`^folio: ${error}: .*location: ${data}`)) })
+    expect(await folio(['verify', '--data', data, '--files'])).toEqual(plain)
+  }
+  rmSync(join(lost, 'CURRENT'))
+  expect(await folio(['verify', '--data', lost, '--files'])).toMatchObject({
+    code: 8,
+    out: expect.stringMatching(/^CURRENT: it is missing\n/),
+  })
 })
 
 test('what is unfinished is said by verify and repair, with who finishes it', async () => {
