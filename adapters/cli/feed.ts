@@ -1,4 +1,5 @@
 /** Feeds the files of a command line to a ledger, and acknowledges each ledger. */
+import { access, constants, stat } from 'node:fs/promises'
 import type { IngestResult, Ledger } from '../../src/index.ts'
 import { ingestCloses, readCloses } from '../ndjson/index.ts'
 import { type Io, print } from './io.ts'
@@ -9,6 +10,19 @@ export interface FeedOptions {
   readonly json?: boolean
   readonly onBytes?: (count: number) => void
   readonly onLedger?: () => void
+}
+
+/**
+ * Looks whether inputs can be read before anything is made or begun for their sake. What is in them is not touched: of a pipe nothing is lost.
+ * @throws what the file system says
+ */
+export async function checkInputs(files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    if (file === '-') continue
+    await access(file, constants.R_OK)
+    if ((await stat(file)).isDirectory())
+      throw Object.assign(new Error(`EISDIR: '${file}' is a directory`), { code: 'EISDIR', syscall: 'read' })
+  }
 }
 
 /** @param files paths; `-` is standard input, plain or gzip */

@@ -79,8 +79,8 @@ async function* joined(start: Uint8Array, rest: AsyncIterator<Uint8Array> | unde
 
 /** What zlib reports of the data, unlike what reading the file may report. */
 const damage: Record<string, string> = {
-  Z_BUF_ERROR: 'the gzip data is cut off; the lines before that were read',
-  Z_DATA_ERROR: 'the gzip data is damaged',
+  Z_BUF_ERROR: 'the gzip data is cut off in the line after the last one that was read',
+  Z_DATA_ERROR: 'the gzip data is damaged, in or after the lines that were read',
 }
 
 async function* unpacked(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {

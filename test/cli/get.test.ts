@@ -91,3 +91,8 @@ test('a directory without a store is not made one', async () => {
     expect(await folio([...command, '--data', data])).toMatchObject({ code: 3, err: expect.stringMatching(/^folio: STORE_MISSING: /) })
   }
 })
+
+test('a status line and headers are not asked for beside records', async () => {
+  const { code, err } = await folio(['get', '/ledgers', '--data', 'unread', '--headers', '--ndjson'])
+  expect({ code, err }).toEqual({ code: 2, err: 'folio: --ndjson writes records, without a status line and --headers\n' })
+})

@@ -1,5 +1,7 @@
 /** `folio ingest`: what goes in, what is acknowledged, and what each refusal says. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { gzipSync } from 'node:zlib'
@@ -121,14 +123,33 @@ test('gzip that is cut off is refused by its file, and the ledgers before it sta
   writeFileSync(path, packed.subarray(0, packed.length - 9))
   const { code, err, out } = await folio(['ingest', '--data', join(directory(), 'data'), '--json', path])
   expect(code).toBe(1)
-  expect(err).toMatch(/^folio: MALFORMED_JSON: .*cut\.ndjson\.gz, reason: the gzip data is cut off/)
+  expect(err).toMatch(
+    /^folio: MALFORMED_JSON: .*cut\.ndjson\.gz, reason: the gzip data is cut off in the line after the last one that was read\)\n$/,
+  )
   expect(out.split('\n').length).toBeGreaterThan(20)
 })
 
-test('a file that is not there is named', async () => {
-  const { code, err } = await folio(['ingest', '--data', join(directory(), 'data'), '/nowhere/closes.ndjson'])
-  expect(code).toBe(1)
-  expect(err).toMatch(/^folio: cannot be read: ENOENT.*\/nowhere\/closes\.ndjson/)
+test('a file that is not there is named, before a store is made for it or any other file is read', async () => {
+  const [dir, good] = [directory(), join(directory(), 'good.ndjson')]
+  writeFileSync(good, ndjson(closes))
+  const data = join(dir, 'data')
+  for (const [path, reason] of [
+    ['/nowhere/closes.ndjson', 'ENOENT'],
+    [directory(), 'EISDIR'],
+  ] as const) {
+    const { code, err } = await folio(['ingest', '--data', data, good, path])
+    expect(code).toBe(1)
+    expect(err).toMatch(new RegExp(`^folio: cannot be read: ${reason}.*${path}`))
+    expect(readdirSync(dir)).toEqual([])
+  }
+})
+
+test('of a pipe nothing is lost by looking at it first', async () => {
+  const [data, pipe] = [join(directory(), 'data'), join(directory(), 'pipe')]
+  execFileSync('mkfifo', [pipe])
+  const ingested = folio(['ingest', '--data', data, pipe])
+  await writeFile(pipe, ndjson(closes))
+  expect((await ingested).err).toMatch(/^folio: ingested 6 ledgers;/)
 })
 
 test('a parent that is a file cannot hold a store', async () => {

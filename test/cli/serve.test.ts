@@ -1,5 +1,5 @@
 /** `folio serve`: answers, closes fed meanwhile, and a graceful end. */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -62,6 +62,22 @@ test('a close that is refused ends the service', async () => {
   const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--ingest', path])
   expect(code).toBe(1)
   expect(err).toMatch(/\nfolio: LEDGER_GAP: .*line: 3, sequence: 2100003, expected: 2100002\)\n$/)
+})
+
+test('a file to ingest that is not there is named before anything is served, or a store made', async () => {
+  const dir = directory()
+  const { code, err } = await folio(['serve', '--data', join(dir, 'data'), '--port', '0', '--ingest', join(dir, 'nofile')])
+  expect([code, err.split('\n').length]).toEqual([1, 2])
+  expect(err).toMatch(/^folio: cannot be read: ENOENT.*nofile/)
+  expect(readdirSync(dir)).toEqual([])
+})
+
+test('acknowledgements are not asked for where nothing is ingested', async () => {
+  const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--json'])
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringMatching(/^folio: --json acknowledges what --ingest reads; there is none\n$/),
+  })
 })
 
 test('a port that is taken is named', async () => {

@@ -39,6 +39,7 @@ export const get = (program: Command, run: Run): Command =>
     .action((path: string, options: Options) => run((io) => answer(io, path, options)))
 
 async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
+  if (headers && ndjson) throw new UsageError('--ndjson writes records, without a status line and --headers')
   await using ledger = await openNamed(where, true)
   const core = createCore(ledger, { profile, baseUrl: baseUrl ?? 'http://127.0.0.1:8000', log: logTo(io) })
   const target = path.startsWith('/') ? path : `/${path}`

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { IngestResult } from '../../../src/index.ts'
 import { exitOf } from '../exit.ts'
-import { feed } from '../feed.ts'
+import { checkInputs, feed } from '../feed.ts'
 import { digits, type Io, note, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, totalBytes } from '../progress.ts'
@@ -40,6 +40,7 @@ export const ingest = (program: Command, run: Run): Command =>
     .action((files: string[], options: Options) => run((io) => ingestFiles(io, files, options)))
 
 async function ingestFiles(io: Io, files: readonly string[], { batch, json = false, ...where }: Options): Promise<number> {
+  await checkInputs(files)
   await using ledger = await openNamed(where, false)
   const progress = showProgress(io, await totalBytes(files))
   const started = performance.now()

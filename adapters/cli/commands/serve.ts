@@ -2,8 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { IngestResult, Ledger } from '../../../src/index.ts'
 import { type LimitName, type Limits, limits, serve as listen } from '../../http/index.ts'
-import { exits, logTo } from '../exit.ts'
-import { feed } from '../feed.ts'
+import { exits, logTo, UsageError } from '../exit.ts'
+import { checkInputs, feed } from '../feed.ts'
 import { digits, type Io, note, stopped } from '../io.ts'
 import { type AnswerOptions, baseUrlOption, profileOption, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -65,6 +65,8 @@ export const serve = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => serveStore(io, options)))
 
 async function serveStore(io: Io, { port, host, ingest, json = false, limit, baseUrl, profile, ...where }: Options): Promise<number> {
+  if (json && ingest === undefined) throw new UsageError('--json acknowledges what --ingest reads; there is none')
+  if (ingest !== undefined) await checkInputs([ingest])
   await using ledger = await openNamed(where, ingest === undefined)
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
