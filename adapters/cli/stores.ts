@@ -1,5 +1,5 @@
 /** The stores that the command line knows: a new one is one row. */
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -97,7 +97,10 @@ async function loaded(path: string): Promise<(directory: string) => Store | Prom
   if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
   return async (directory) => {
     try {
-      return await module.default(directory)
+      const store = await module.default(directory)
+      const missing = needed.find((name) => store?.[name] === undefined)
+      if (missing !== undefined) throw new Error(`what it gives has no ${missing}`)
+      return store
     } catch (error) {
       throw error instanceof FolioError
         ? error
@@ -105,6 +108,9 @@ async function loaded(path: string): Promise<(directory: string) => Store | Prom
     }
   }
 }
+
+/** What every store has. */
+const needed = ['capabilities', 'get', 'getMany', 'scan', 'write', 'close'] as const satisfies readonly (keyof Store)[]
 
 async function bytesIn(directory: string): Promise<number> {
   const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
@@ -178,4 +184,10 @@ export function storeOf(word: string): StoreOptions {
   if (store === undefined) return { store: 'level', data: word }
   if (!stores[store].persistent) throw new InvalidArgumentError(`${store} keeps nothing when the command ends.`)
   return { store, data: word.slice(store.length + 1) }
+}
+
+/** Whether two names lead to one directory, which may not be there yet. */
+export async function isSamePlace(one: StoreOptions, other: StoreOptions): Promise<boolean> {
+  const [place, second] = await Promise.all([one, other].map(async ({ data = '' }) => realpath(data).catch(() => resolve(data))))
+  return place === second
 }

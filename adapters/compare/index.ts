@@ -3,7 +3,8 @@
  * for all. Pages are read without a cache of the engine's, since what the store costs is the question.
  * **Invariant:** a store whose answers differ from those of the first one is an error, not a row.
  */
-import { FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { type Cost, type Counted, counted } from './counted.ts'
 import { type Draw, draw, Incomparable, sampleOf, type Work, works } from './works.ts'
 
 export { Incomparable } from './works.ts'
@@ -44,6 +45,7 @@ export interface Row {
 interface Side {
   readonly candidate: Candidate
   ledger: Ledger
+  costOf: Counted['costOf']
 }
 
 /** Ledgers that one store takes before it is the turn of the next. */
@@ -63,7 +65,7 @@ export async function compareStores(
   const { rounds = 7, signal, onStep = () => {} } = options
   const sides: Side[] = []
   try {
-    for (const candidate of candidates) sides.push({ candidate, ledger: await openLedger(candidate.open()) })
+    for (const candidate of candidates) sides.push(await opened(candidate))
     onStep(`${closes.length} ledgers go in, each durable before the next`)
     const rows: Row[] = [await fill(sides, closes, signal)]
     onStep('the stores are closed and opened')
@@ -81,6 +83,11 @@ export async function compareStores(
     for (const { ledger } of sides) await ledger.close()
     for (const candidate of candidates) await candidate.remove()
   }
+}
+
+async function opened(candidate: Candidate, options?: LedgerOptions): Promise<Side> {
+  const { store, costOf } = counted(await candidate.open())
+  return { candidate, ledger: await openLedger(store, options), costOf }
 }
 
 async function fill(sides: readonly Side[], closes: readonly LedgerClose[], signal?: AbortSignal): Promise<Row> {
@@ -107,7 +114,7 @@ async function reopen(sides: readonly Side[]): Promise<Row[]> {
     const bytes = await candidate.size()
     sizes.push(bytes === undefined ? undefined : bytes / 1e6)
     const started = performance.now()
-    side.ledger = await openLedger(candidate.open(), { cacheBytes: 0 })
+    Object.assign(side, await opened(candidate, { cacheBytes: 0 }))
     took.push(performance.now() - started)
     if (side.ledger.head?.last !== ledger.head?.last)
       throw new Incomparable(`${candidate.name}, opened again, does not hold what was written`)
@@ -141,12 +148,12 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
     ratios: times.map((list) => spanOf(list.map((time, round) => time / times[0]![round]!))),
   }
   if (limit !== 200) return [timed]
-  const { cost } = await sides[0]!.ledger.explain(asked[0]!.query, asked[0]!.values, asked[0]!.options)
-  const all = (figure: number): number[] => sides.map(() => figure)
+  const costs: Cost[] = []
+  for (const { ledger, costOf } of sides) costs.push(await costOf(() => read(ledger, asked[0]!)))
   return [
     timed,
-    { work: name, name: 'calls of the store', unit: 'calls', figures: all(cost.gets + cost.scans) },
-    { work: name, name: 'bytes read', unit: 'KB', figures: all(cost.bytes / 1000) },
+    { work: name, name: 'calls of the store', unit: 'calls', figures: costs.map(({ calls }) => calls) },
+    { work: name, name: 'bytes read', unit: 'KB', figures: costs.map(({ bytes }) => bytes / 1000) },
   ]
 }
 

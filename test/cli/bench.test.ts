@@ -93,6 +93,47 @@ test('refuses a module that gives no store', async () => {
   expect(await bench(broken)).toMatchObject({ code: 2, err: expect.stringContaining(`folio: ${broken} gives no store: Class constructor`) })
 })
 
+test.for(['{}', '7', 'undefined', '{ get() {}, getMany() {}, scan() {}, write() {}, close() {} }'])(
+  'refuses a module that gives %s, which is no store',
+  async (given) => {
+    const path = moduleOf(`export default () => (${given})`)
+    expect(await folio(['bench', '--store', `mine=${path}`])).toEqual({
+      code: 2,
+      out: '',
+      err: `folio: ${path} gives no store: what it gives has no capabilities\n`,
+    })
+  },
+)
+
+test('counts the calls and bytes of each store', async () => {
+  const path = moduleOf(`
+    import { memory, memoryDisk } from ${JSON.stringify(adapter)}
+    const disks = new Map()
+    // Each call with a wait, so that the engine asks for many values at a time. No method can be called on another object.
+    class Mine {
+      #store
+      capabilities
+      constructor(directory) {
+        if (!disks.has(directory)) disks.set(directory, memoryDisk())
+        this.#store = memory(disks.get(directory))
+        this.capabilities = this.#store.capabilities
+      }
+      async get(key) { return this.#store.get(key) }
+      async getMany(keys) { return this.#store.getMany(keys) }
+      async scan(range, options) { return this.#store.scan(range, options) }
+      async write(batch, options) { return this.#store.write(batch, options) }
+      async close() { await this.#store.close() }
+    }
+    export default (directory) => new Mine(directory)`)
+  const { out } = await folio(['bench', '--store', `memory,mine=${path}`, '--ledgers', '12', '--rounds', '1', '--json'])
+  const rowsOf = (name: string): [number, number][] =>
+    JSON.parse(out).rows.flatMap((row: { name: string; figures: [number, number] }) => (row.name === name ? [row.figures] : []))
+  const [calls, bytes] = [rowsOf('calls of the store'), rowsOf('bytes read')]
+  for (const row of [...calls, ...bytes]) for (const figure of row) expect(figure).toBeGreaterThan(0)
+  // A store that answers at once may be asked for a value twice, since nothing waits for it.
+  for (const rows of [calls, bytes]) expect(rows.some(([one, other]) => one !== other)).toBe(true)
+})
+
 test('refuses a store that forgets what was written', async () => {
   const forgetful = moduleOf(`import { memory } from ${JSON.stringify(adapter)}\nexport default () => memory()`)
   expect(await folio(['bench', '--store', `mine=${forgetful}`, '--ledgers', '2'])).toEqual({

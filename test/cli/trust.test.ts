@@ -227,6 +227,36 @@ test('a copy holds what the original holds, goes on where it was stopped, and is
   expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
 })
 
+test('a copy needs another directory than its source, whatever it is called', async () => {
+  const [data, link] = [await stored(), join(directory(), 'link')]
+  symlinkSync(data, link)
+  for (const to of [data, `level:${data}/../data`, link])
+    expect(await folio(['copy', '--from', data, '--to', to])).toEqual({
+      code: 2,
+      out: '',
+      err: `folio: --from and --to are the same directory, ${data}: a copy needs one of its own\n`,
+    })
+})
+
+test('a copy into a store that does not meet the source says which, and what to do; one that is ahead is only compared', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const filled = async (name: string, from: number, to: number): Promise<string> => {
+    await folio(['ingest', '--data', join(dir, name), '-'], { stdin: ndjson(closes.slice(from, to)) })
+    return join(dir, name)
+  }
+  const [low, high, middle] = [await filled('low', 0, 5), await filled('high', 30, 35), await filled('middle', 10, 20)]
+  const refused = (says: string) => ({ code: 1, out: '', err: expect.stringContaining(says) })
+  expect(await folio(['copy', '--from', middle, '--to', low])).toEqual(
+    refused(
+      `sequence: 2100010, expected: 2100005, target: ${low}, reason: the source begins at 2100010: ingest 2100005 to 2100009 into the target first`,
+    ),
+  )
+  expect(await folio(['copy', '--from', middle, '--to', high])).toEqual(
+    refused(`sequence: 2100019, oldest: 2100030, target: ${high}, reason: the source ends at 2100019, before the target begins`),
+  )
+  expect((await folio(['copy', '--from', middle, '--to', data])).err).toMatch(/^folio: both hold 10 ledgers, 2100010 to 2100019; /)
+})
+
 test('the newest ledgers are taken back, and the oldest given up', async () => {
   const data = await stored()
   expect(await folio(['rollback', '--data', data, '--to', String(FIRST + 29)])).toMatchObject({

@@ -1,13 +1,13 @@
 /** `folio copy`: from one store into another, of whatever kinds, and whether both hold the same. */
 import type { Command } from 'commander'
-import { FolioError, type Ledger, networkOf, openLedger } from '../../../src/index.ts'
+import { FolioError, type HistoryHead, type Ledger, type LedgerClose, networkOf, openLedger } from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
-import { exitOf, exits } from '../exit.ts'
+import { exitOf, exits, UsageError } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
+import { isSamePlace, openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
 
 interface Options {
   readonly from: StoreOptions
@@ -35,20 +35,41 @@ export const copy = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => copyStore(io, options)))
 
 async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
+  if (await isSamePlace(from, to)) throw new UsageError(`--from and --to are the same directory, ${from.data}: a copy needs one of its own`)
   const store = await openStore(from, true)
   await using source = await openLedger(store)
   const network = await networkOf(store)
   await using target = await openNamed({ ...to, ...(network !== undefined && { network }) }, false)
+  if (source.head && target.head) checkMeeting(to.data, target.head, source.head)
   const progress = showProgress(io, undefined)
   try {
-    const closes = source.closes({ from: (target.head?.last ?? (source.head?.oldest ?? 1) - 1) + 1 })
-    await ingestCloses(target, closes, { batch, signal: io.signal, onLedger: progress.ledger })
+    await ingestCloses(target, missingIn(target, source), { batch, signal: io.signal, onLedger: progress.ledger })
   } finally {
     progress.stop()
   }
   if (io.signal.aborted) return exitOf(io.signal)
   return await compare(io, source, target)
 }
+
+/**
+ * A target that holds ledgers is continued: it ends at the first ledger of the source at the least, and begins at its newest one at the most.
+ * @throws LEDGER_GAP, naming the target
+ */
+function checkMeeting(target: string | undefined, held: HistoryHead, { oldest, last }: HistoryHead): void {
+  const expected = held.last + 1
+  if (expected < oldest) {
+    const reason = `the source begins at ${oldest}: ingest ${expected} to ${oldest - 1} into the target first, or copy into a new store`
+    throw new FolioError('LEDGER_GAP', { sequence: oldest, expected, target, reason })
+  }
+  if (last < held.oldest) {
+    const reason = `the source ends at ${last}, before the target begins: copy into a new store`
+    throw new FolioError('LEDGER_GAP', { sequence: last, oldest: held.oldest, target, reason })
+  }
+}
+
+/** What the source holds after the newest ledger of the target. */
+const missingIn = (target: Ledger, source: Ledger): AsyncIterable<LedgerClose> =>
+  source.closes(target.head && source.head ? { from: Math.min(target.head.last, source.head.last) + 1 } : {})
 
 /** Both may hold more than the other: a target older ledgers that the source has pruned, a source newer ones that came meanwhile. */
 async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> {
@@ -58,7 +79,6 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
     return exits.ok
   }
   const range = { from: Math.max(one.oldest, other.oldest), to: Math.min(one.last, other.last) }
-  if (range.from > range.to) throw new FolioError('LEDGER_GAP', { sequence: one.oldest, expected: other.last + 1 })
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
   const what = `${digits(range.to - range.from + 1)} ledgers, ${range.from} to ${range.to}`
   await note(

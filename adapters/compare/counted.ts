@@ -1,0 +1,53 @@
+/** A store, and what is asked of it while that is looked at. */
+import { after, type KeyRange, type MaybePromise, type Store } from '../../src/store.ts'
+
+/** Calls that read, and the bytes of the values that they gave. */
+export interface Cost {
+  calls: number
+  bytes: number
+}
+
+export interface Counted {
+  readonly store: Store
+  /** What is asked of the store while the work is done. */
+  costOf(work: () => Promise<unknown>): Promise<Cost>
+}
+
+/** Calls go to the store itself, which may have members of its own; nothing more is done while nobody looks. */
+export function counted(store: Store): Counted {
+  let cost: Cost | undefined
+  const { note } = store
+  /** Hands on what a call gives, counted. */
+  const tell = <T>(given: MaybePromise<T>, valuesOf: (given: T) => readonly (Uint8Array | undefined)[]): MaybePromise<T> => {
+    if (!cost) return given
+    const mine = cost
+    mine.calls++
+    return after(given, (answer) => {
+      for (const value of valuesOf(answer)) mine.bytes += value?.length ?? 0
+      return answer
+    })
+  }
+  return {
+    store: {
+      capabilities: store.capabilities,
+      get: (key) => tell(store.get(key), (value) => [value]),
+      getMany: (keys) => tell(store.getMany(keys), (values) => values),
+      scan: (range, options) => tell(store.scan(range, options), ({ entries }) => entries.map(([, value]) => value)),
+      write: (batch, options) => store.write(batch, options),
+      ...(store.watch && { watch: (ring: () => void) => store.watch!(ring) }),
+      ...(note && { note }),
+      ...(store.compact && { compact: (range: KeyRange) => store.compact!(range) }),
+      close: () => store.close(),
+    },
+    async costOf(work) {
+      const mine = { calls: 0, bytes: 0 }
+      cost = mine
+      try {
+        await work()
+        return mine
+      } finally {
+        cost = undefined
+      }
+    },
+  }
+}
