@@ -60,6 +60,8 @@ export const errorTable = {
       sequence: 'that of the ledger given',
       expected: 'the one that follows',
       oldest: 'the oldest held, where it lies below',
+      target: 'of `folio copy`: the store that is copied into',
+      reason: 'of `folio copy`: what to do about it',
       ...line,
     },
   },
@@ -153,7 +155,12 @@ export const errorTable = {
   STORE_MISUSE: {
     status: 500,
     sentence: 'The store contract was broken by its caller.',
-    fields: { found: 'the type of what was given', expected: 'what it must be', reason: 'which law of the contract' },
+    fields: {
+      found: 'the type of what was given',
+      missing: 'the methods that it lacks',
+      expected: 'what it must be',
+      reason: 'which law of the contract',
+    },
   },
   CORRUPT: {
     status: 500,

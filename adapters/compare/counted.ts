@@ -1,5 +1,5 @@
 /** A store, and what is asked of it while that is looked at. */
-import { after, type KeyRange, type MaybePromise, type Store } from '../../src/store.ts'
+import { after, type KeyRange, type MaybePromise, type Store } from '../../src/index.ts'
 
 /** Calls that read, and the bytes of the values that they gave. */
 export interface Cost {

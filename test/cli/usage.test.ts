@@ -51,7 +51,7 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
   [
     ['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'],
-    /^folio: firstLedger must be a number from 1 to 147483647/,
+    /^folio: --first-ledger must be a whole number from 1 to 147483647/,
   ],
   [['get', '/a', '/b', '--data', 'x'], /^folio: too many arguments/],
   [['check', 'example.org'], /It must be like https:\/\/example.org\/path/],
