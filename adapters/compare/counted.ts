@@ -1,5 +1,5 @@
 /** A store, and what is asked of it while that is looked at. */
-import { after, type KeyRange, type MaybePromise, type Store } from '../../src/index.ts'
+import type { KeyRange, MaybePromise, Store } from '../../src/index.ts'
 
 /** Calls that read, and the bytes of the values that they gave. */
 export interface Cost {
@@ -22,10 +22,11 @@ export function counted(store: Store): Counted {
     if (!cost) return given
     const mine = cost
     mine.calls++
-    return after(given, (answer) => {
+    const look = (answer: T): T => {
       for (const value of valuesOf(answer)) mine.bytes += value?.length ?? 0
       return answer
-    })
+    }
+    return given instanceof Promise ? given.then(look) : look(given as T)
   }
   return {
     store: {

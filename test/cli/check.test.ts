@@ -38,6 +38,13 @@ test('a service that pages well', async () => {
   )
 })
 
+test('a listing of which most was not checked is not said to be well, and the verdict counts what was checked', async () => {
+  const { code, out } = await folio(['check', await other(new Pages()), '--requests', '12'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^\? \/rows +[0-4] of 9 laws hold, /)
+  expect(out).toMatch(/\n\n[0-4] of 9 checks made, and no law was seen broken; 1 listings, [5-9] checks left out, /)
+})
+
 test('a service that does not: the law, the request and what came are told, and the exit code is 7', async () => {
   const [, , Listing] = faultyPages.find(([, fault]) => fault.startsWith('resumes after all records'))!
   const url = await other(new Listing())
@@ -59,7 +66,7 @@ test('our own service, with what was left out', async () => {
   const server = await serve(ledger, { port: 0 })
   try {
     const { code, out } = await folio(['check', server.url, '--requests', '400', '--window', '20', '--listings', '12'])
-    expect(out).toMatch(/✓ \/ledgers /)
+    expect(out).toMatch(/[✓?] \/ledgers /)
     expect(out).toMatch(/not checked: .* \(its share of the 400 requests was used\)|12 listings/)
     expect(code).toBe(0)
   } finally {

@@ -146,7 +146,7 @@ test('a file that is not there is named, before a store is made for it or any ot
 
 test('of a pipe nothing is lost by looking at it first', async () => {
   const [data, pipe] = [join(directory(), 'data'), join(directory(), 'pipe')]
-  execFileSync('mkfifo', [pipe])
+  execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe])
   const ingested = folio(['ingest', '--data', data, pipe])
   await writeFile(pipe, ndjson(closes))
   expect((await ingested).err).toMatch(/^folio: ingested 6 ledgers;/)

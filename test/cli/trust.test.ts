@@ -174,7 +174,7 @@ test.for(['closes.ndjson', 'closes.ndjson.gz'])(
 test('an export to what is no file is written there', async () => {
   const [data, pipe] = [await stored(), join(directory(), 'pipe')]
   const { out } = await folio(['export', '--data', data])
-  execFileSync('mkfifo', [pipe])
+  execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe])
   const exported = folio(['export', '--data', data, '--out', pipe])
   expect(await readFile(pipe, 'utf8')).toBe(out)
   expect((await exported).code).toBe(0)

@@ -58,8 +58,10 @@ function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: stri
   if (empty) return [`- ${name} holds no records to check with`]
   const of = (outcome: string) => laws.filter((law) => law.outcome === outcome)
   const [broken, unchecked] = [of('broken'), of('unchecked')]
+  // Little can be said of a listing of which most was left out.
+  const sign = broken.length > 0 ? '✗' : unchecked.length * 2 > laws.length ? '?' : '✓'
   return [
-    `${broken.length > 0 ? '✗' : '✓'} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
+    `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
     ...(broken.length > 0 ? [`    ${oneLine(url)}`] : []),
     ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${oneLine(detail.replaceAll(base, ''))}`]),
     ...unchecked.map(({ law, detail }) => `    not checked: ${law} (${detail})`),
@@ -68,7 +70,9 @@ function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: stri
 
 function summaryOf({ listings, requests, seconds, broken, unchecked }: ServiceReport): string {
   const kinds = listings.filter(({ laws }) => laws.some(({ outcome }) => outcome === 'broken')).length
-  const verdict =
-    broken === 0 ? 'no law of paging is broken' : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
+  const tried = listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), 0)
+  const unbroken =
+    unchecked === 0 ? 'no law of paging is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
+  const verdict = broken === 0 ? unbroken : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
   return `${verdict}; ${listings.length} listings, ${unchecked} checks left out, ${digits(requests)} requests in ${seconds.toFixed(1)} s`
 }
