@@ -1,18 +1,24 @@
 /** What a query is asked with is typed by its row: what is missing, misspelt or of another type does not compile. */
 import { expect, expectTypeOf, test } from 'vitest'
+import type { CoreOptions, ListenerOptions, ServeOptions } from '../adapters/http/index.ts'
+import type { LevelOptions } from '../adapters/level/index.ts'
 import type { IngestClosesOptions, ReadClosesOptions } from '../adapters/ndjson/index.ts'
 import {
+  type AppendOptions,
   catalogue,
   type IngestOptions,
   isCreateAccount,
   isPayment,
   type Ledger,
   type LedgerOptions,
+  type LedgerRange,
   type LinesOptions,
   type Operation,
   type PageOptions,
+  type RepairOptions,
   type TailOptions,
   type TradeFilter,
+  type VerifyOptions,
 } from '../src/index.ts'
 
 declare const ledger: Ledger
@@ -51,7 +57,15 @@ function options(): void {
   expectTypeOf<Maybe<LinesOptions>>().toExtend<LinesOptions>()
   expectTypeOf<Maybe<TailOptions>>().toExtend<TailOptions>()
   expectTypeOf<Maybe<LedgerOptions>>().toExtend<LedgerOptions>()
-  expectTypeOf<Maybe<Pick<IngestOptions, 'batch' | 'onBatch'>>>().toExtend<IngestOptions>()
+  expectTypeOf<Maybe<IngestOptions>>().toExtend<IngestOptions>()
+  expectTypeOf<Maybe<AppendOptions>>().toExtend<AppendOptions>()
+  expectTypeOf<Maybe<LedgerRange>>().toExtend<LedgerRange>()
+  expectTypeOf<Maybe<VerifyOptions>>().toExtend<VerifyOptions>()
+  expectTypeOf<Maybe<RepairOptions>>().toExtend<RepairOptions>()
+  expectTypeOf<Maybe<LevelOptions>>().toExtend<LevelOptions>()
+  expectTypeOf<Maybe<CoreOptions>>().toExtend<CoreOptions>()
+  expectTypeOf<Maybe<ListenerOptions>>().toExtend<ListenerOptions>()
+  expectTypeOf<Maybe<Omit<ServeOptions, 'port'>>>().toExtend<Omit<ServeOptions, 'port'>>()
   expectTypeOf<Maybe<TradeFilter>>().toExtend<TradeFilter>()
   expectTypeOf<Maybe<ReadClosesOptions>>().toExtend<ReadClosesOptions>()
   expectTypeOf<Maybe<IngestClosesOptions>>().toExtend<IngestClosesOptions>()

@@ -38,15 +38,15 @@ import { decode, parseQuery, parseTarget, type Target } from './target.ts'
 
 export interface CoreOptions extends StreamOptions {
   /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
-  readonly trustProxy?: boolean
+  readonly trustProxy?: boolean | undefined
   /** Default `document`. */
-  readonly profile?: Profile
+  readonly profile?: Profile | undefined
   /** Longest request target read. Default 8192. */
-  readonly maxTargetBytes?: number
+  readonly maxTargetBytes?: number | undefined
   /** Is given what an `internal_error` or `unavailable` answer stands for. Default: `console.error`. */
-  readonly log?: (error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void
+  readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
 }
 
 export interface Core {

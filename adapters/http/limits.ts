@@ -55,7 +55,7 @@ export const limits = {
 export type LimitName = keyof typeof limits
 
 /** Limits other than the default ones. The names say the unit: `Ms` milliseconds, `Bytes` bytes, else a count. */
-export type Limits = { readonly [N in LimitName]?: number }
+export type Limits = { readonly [N in LimitName]?: number | undefined }
 
 /** All limits, set or default. @throws BAD_REQUEST naming one that is no whole number within its bounds */
 export function settle(set: Limits): Readonly<Record<LimitName, number>> {

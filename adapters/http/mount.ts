@@ -7,7 +7,7 @@ export interface MountOptions {
    * The path that requests come below, such as `/history`, where nobody takes it off: Fastify, Next and the routes of Hono do not; Express and the
    * `mount` of Hono do. Links begin with it, unless there is a `baseUrl`, which then has it; what lies elsewhere is not found.
    */
-  readonly mount?: string
+  readonly mount?: string | undefined
 }
 
 /** A path to put before others: empty, or segments. */

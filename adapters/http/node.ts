@@ -17,7 +17,7 @@ import { Turns } from './turns.ts'
 
 export interface ListenerOptions extends CoreOptions, MountOptions {
   /** Requests of a connection that wait for the answer before them; after so many it is closed. Default 32. */
-  readonly maxQueued?: number
+  readonly maxQueued?: number | undefined
 }
 
 /** Where to listen, what answers look like, and the limits. */
@@ -25,7 +25,7 @@ export interface ServeOptions extends CoreOptions, Limits {
   /** 0 picks a free one. */
   readonly port: number
   /** Default `127.0.0.1`: open it to others on purpose. */
-  readonly host?: string
+  readonly host?: string | undefined
 }
 
 export interface HttpServer {

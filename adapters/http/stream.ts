@@ -37,11 +37,11 @@ export interface StreamRequest {
 
 export interface StreamOptions {
   /** Streams open at a time; one more is answered 503. Default 10,000. */
-  readonly maxStreams?: number
+  readonly maxStreams?: number | undefined
   /** Silence after which the hello is sent again. Default 15,000. */
-  readonly streamIdleMs?: number
+  readonly streamIdleMs?: number | undefined
   /** How long an event stream waits for a reader that takes nothing of what it was given, before it is cut. Default 30,000. */
-  readonly streamStallMs?: number
+  readonly streamStallMs?: number | undefined
 }
 
 /** Held on to: a channel that nobody holds may be collected, and who subscribes to the next one of its name is not heard from then on. */
@@ -75,7 +75,11 @@ export class Streams {
   private readonly shared = new WeakMap<RawPage, { readonly renderer: Renderer; readonly frame: Frame }>()
 
   /** @param problem what an error after the hello is answered with */
-  constructor(ledger: Ledger, { maxStreams, streamIdleMs, streamStallMs }: Required<StreamOptions>, problem: (error: unknown) => Problem) {
+  constructor(
+    ledger: Ledger,
+    { maxStreams, streamIdleMs, streamStallMs }: Readonly<Record<keyof StreamOptions, number>>,
+    problem: (error: unknown) => Problem,
+  ) {
     this.ledger = ledger
     this.max = maxStreams
     this.problem = problem

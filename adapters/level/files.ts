@@ -25,9 +25,9 @@ export interface FilesReport {
 
 export interface FilesOptions {
   /** The blocks of tables are checked where these are at most so many bytes together; else only that they are there, whole in size. Default: no bound. */
-  readonly tableBytes?: number
-  readonly onFile?: (file: string, bytes: number) => void
-  readonly signal?: AbortSignal
+  readonly tableBytes?: number | undefined
+  readonly onFile?: ((file: string, bytes: number) => void) | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 const fs = () => process.getBuiltinModule('node:fs/promises')

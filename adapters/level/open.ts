@@ -11,25 +11,25 @@ import { encodings } from './scan.ts'
 
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
-  readonly mustExist?: boolean
+  readonly mustExist?: boolean | undefined
   /** LevelDB's cache of uncompressed blocks, which only scans fill: single values are cached by whoever asked. Default: 8 MiB. */
-  readonly cacheBytes?: number
+  readonly cacheBytes?: number | undefined
   /**
    * The log is sorted into a table when it reaches this; up to two are in memory, and one is replayed on open (32 MiB in three quarters of a
    * second). Default: 32 MiB, which is ingest by a tenth faster than 16.
    */
-  readonly writeBufferBytes?: number
+  readonly writeBufferBytes?: number | undefined
   /** About so many bytes are compressed and read together. Default: 4 KiB, since values are mostly larger than that already. */
-  readonly blockBytes?: number
+  readonly blockBytes?: number | undefined
   /**
    * What is looked through before LevelDB opens the files, since it passes over damage there without a word, and ends the process when it merges
    * damaged tables. By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and the tables whole where they are
    * less than 64 MiB together (0.2 s). `true`: all of it, whatever it takes (a second for 300 MB). `false`: nothing, so that what LevelDB has left
    * can be opened and repaired.
    */
-  readonly checkFiles?: boolean
+  readonly checkFiles?: boolean | undefined
   /** Compress with snappy. Default: true; without it the same damage to a file goes unnoticed twice as often. */
-  readonly compression?: boolean
+  readonly compression?: boolean | undefined
 }
 
 type Database = AbstractLevel<any, any, any>

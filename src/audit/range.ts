@@ -9,8 +9,8 @@ import type { Reader } from '../scan/reader.ts'
 
 /** Ledgers `from` to `to`, both included. By default all that are held. */
 export interface LedgerRange {
-  readonly from?: number
-  readonly to?: number
+  readonly from?: number | undefined
+  readonly to?: number | undefined
 }
 
 /**

@@ -31,7 +31,7 @@ export interface RepairOptions extends VerifyOptions {
    * Give up the first ledger that cannot be saved and all after it, so that they can be ingested again. Without it they stay, and reads of what is
    * damaged go on giving CORRUPT.
    */
-  readonly cut?: boolean
+  readonly cut?: boolean | undefined
 }
 
 export interface RepairReport {

@@ -28,13 +28,13 @@ export interface VerifyProgress {
 
 export interface VerifyOptions {
   /** Told now and then how far it is. */
-  readonly onProgress?: (progress: VerifyProgress) => void
+  readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
   /** Told of each fault as it is found; also of those beyond {@link maxFaults}. */
-  readonly onFault?: (fault: Fault) => void
+  readonly onFault?: ((fault: Fault) => void) | undefined
   /** Faults kept in the report. Default 1,000. */
-  readonly maxFaults?: number
+  readonly maxFaults?: number | undefined
   /** Stops it: it then rejects with the signal's reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface VerifyReport {

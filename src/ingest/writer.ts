@@ -32,7 +32,7 @@ export interface AppendResult {
 
 export interface AppendOptions {
   /** Resolve only when the ledger is on stable storage. Default true. */
-  readonly durable?: boolean
+  readonly durable?: boolean | undefined
 }
 
 /** Who is told when history has moved, each time readers can see it. */
