@@ -23,7 +23,7 @@ export function slow(store: Store, later: () => Promise<void> = () => Promise.re
     write: (batch, options) => late(() => store.write(batch, options)),
     close: () => late(() => store.close()),
     ...(store.watch && { watch: (ring) => store.watch!(ring) }),
-    ...(note && { note: { read: () => late(() => note.read()), write: (bytes) => late(() => note.write(bytes)) } }),
+    ...(note && { note: { read: () => late(() => note.read()), write: (bytes, options) => late(() => note.write(bytes, options)) } }),
     ...(store.compact && { compact: (range) => late(() => store.compact!(range)) }),
   }
 }

@@ -53,7 +53,7 @@ export function checked(store: Store): Store {
             () => store.note!.read(),
             (value) => checkValue('note.read', value),
           ),
-        write: (bytes) => asked('note.write', () => store.note!.write(bytes)),
+        write: (bytes, options) => asked('note.write', () => store.note!.write(bytes, options)),
       },
     }),
   }
