@@ -1,21 +1,4 @@
-/**
- * The sorted key-value contract: everything that the engine asks of storage. A store is five methods that keep these laws,
- * and up to three things besides.
- *
- * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
- * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, when `reverse`). A scan may return fewer
- *   entries than `limit` only at the end of the range or when `maxBytes` is reached (it returns at least one entry where there is one);
- *   `more` says whether entries of the range are left. Continue with the last key as the new, excluded bound.
- * **Write.** A batch applies whole or not at all, also across a crash; the last write of a key in a batch wins; batches apply in call order.
- *   A write that resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
- *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
- * **Buffers.** Keys and values handed in may be reused by the caller once the call has resolved; what is handed out belongs to the receiver.
- * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; whatever fails below the store is `STORE_FAILED` with
- *   its cause, or what says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nobody wraps what a store throws: an error of another class comes out of a
- *   page or an append as it is, and is a 500 over HTTP. **Close** waits for what is under way; after it every call gives `CLOSED`.
- *
- * A store that can answer at once returns the value itself instead of a promise: no thread hop is paid for a read that needs none.
- */
+/** The sorted key-value contract: everything that the engine asks of storage. Its laws stand with {@link Store}, so that they go with its type. */
 import { compare } from './bytes.ts'
 import { FolioError } from './errors.ts'
 
@@ -81,6 +64,23 @@ export interface Capabilities {
   readonly maxValueBytes?: number
 }
 
+/**
+ * The sorted key-value contract: a store is five methods that keep these laws, and up to three things besides.
+ *
+ * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
+ * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, when `reverse`). A scan may return fewer
+ *   entries than `limit` only at the end of the range or when `maxBytes` is reached (it returns at least one entry where there is one);
+ *   `more` says whether entries of the range are left. Continue with the last key as the new, excluded bound.
+ * **Write.** A batch applies whole or not at all, also across a crash; the last write of a key in a batch wins; batches apply in call order.
+ *   A write that resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
+ *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
+ * **Buffers.** Keys and values handed in may be reused by the caller once the call has resolved; what is handed out belongs to the receiver.
+ * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; whatever fails below the store is `STORE_FAILED` with
+ *   its cause, or what says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nobody wraps what a store throws: an error of another class comes out of a
+ *   page or an append as it is, and is a 500 over HTTP. **Close** waits for what is under way; after it every call gives `CLOSED`.
+ *
+ * A store that can answer at once returns the value itself instead of a promise: no thread hop is paid for a read that needs none.
+ */
 export interface Store {
   readonly capabilities: Capabilities
   get(key: Uint8Array): MaybePromise<Uint8Array | undefined>
