@@ -38,10 +38,10 @@ const MIN_SLABS = 7
 /** The part of a cache that is for hashes. */
 const HASHES = 64
 /** How often each of its records was asked for of late, taken together, when a block is finished, and when it becomes an object. What is finished in
- * memory of its own has to be worth as much as what is finished anew; and what is not asked for several times as often as most (`slabs.ts` counts
+ * memory of its own has to be worth as much as what is finished anew; and what is not asked for twice as often as most (`slabs.ts` counts
  * so that those come to 16 at the most) is served from the slabs as fast, and spares the collector an object. */
 const FINISHED_AT = 1 / 2
-const HOT_AT = 64
+const HOT_AT = 32
 /** A block whose texts are finished is hardly ever so many times as long as it was. */
 const GROWTH = 5
 /** What a block weighs that lies in a slab. */

@@ -139,10 +139,10 @@ describe('blocks in the cache', () => {
     expect([cache.block(coins, 5, 1, 1)?.count, cache.block(coins, 5, 3, 1)?.count]).toEqual([1, 3])
   })
 
-  test('are objects once each record was asked for 64 times of late, and then stay so', () => {
+  test('are objects once each record was asked for 32 times of late, and then stay so', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    for (const asked of [3, 3, 185]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    for (const asked of [3, 3, 89]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
     const hot = cache.block(coins, 5, 3, 1)!
     expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
     // Where it lay before, so that it weighs next to nothing.
@@ -157,7 +157,7 @@ describe('blocks in the cache', () => {
   test('that are objects are forgotten as such where others push them out, and have to be asked for as often again', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    const hot = cache.block(coins, 5, 3, 192)!
+    const hot = cache.block(coins, 5, 3, 96)!
     const fill = (name: string): void => cache.put(name, { weight: SLAB_BYTES / 2 })
     // Asked for in time, it stays.
     for (let n = 0; n < 10; n++) {
@@ -165,7 +165,7 @@ describe('blocks in the cache', () => {
       expect(cache.block(coins, 5, 3, 1)).toBe(hot)
     }
     for (let n = 10; n < 20; n++) fill(`${n}`)
-    const again = cache.block(coins, 5, 3, 191)!
+    const again = cache.block(coins, 5, 3, 95)!
     expect([again === hot, again.isHot, textOf(again, 2)]).toEqual([false, false, textOf(hot, 2)])
     expect(cache.block(coins, 5, 3, 1)!.isHot).toBe(true)
   })
@@ -213,7 +213,7 @@ describe('blocks in the cache', () => {
   test('that are objects go with the slab they lie in', () => {
     const cache = cacheOf(7)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    const hot = cache.block(coins, 5, 3, 192)!
+    const hot = cache.block(coins, 5, 3, 96)!
     const fill = (from: number, to: number): void => {
       for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(1, 100_000)))
     }
@@ -291,7 +291,7 @@ describe('blocks in the cache', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
-    expect(cache.block(coins, 300, 4, 255)!.finishedBy(alice)).toBeUndefined()
+    expect(cache.block(coins, 300, 4, 127)!.finishedBy(alice)).toBeUndefined()
     const hot = cache.block(coins, 300, 4, 1)!
     const done = hot.finishedBy(alice)!
     // Then in memory of its own.

@@ -17,7 +17,7 @@ const rowsOf = (number: number, count = SIZE) =>
 const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
 
 /** A cache with so many blocks, finished, each record asked for so often. */
-function cacheWith(blocks: number, asked = 64): Cache {
+function cacheWith(blocks: number, asked = 32): Cache {
   const cache = new Cache(8 * 2 ** 20)
   for (let number = 0; number < blocks; number++) {
     cache.keep(coins, number, blockOf(coins, rowsOf(number)))
@@ -63,7 +63,7 @@ test('its blocks lie in the slabs still, and are no objects any more', () => {
   const again = cache.block(coins, 1, SIZE, 0)!
   expect([again === hot, again.finisher, sent(again, 2)]).toEqual([false, alice.id, sent(hot, 2)])
   // They have to be asked for as often again.
-  expect([cache.block(coins, 1, SIZE, 64 * SIZE - 1)!.isHot, cache.block(coins, 1, SIZE, 1)!.isHot]).toEqual([false, true])
+  expect([cache.block(coins, 1, SIZE, 32 * SIZE - 1)!.isHot, cache.block(coins, 1, SIZE, 1)!.isHot]).toEqual([false, true])
   expect(cache.block(coins, RUN, SIZE, 0)).toBe(next)
   // Blocks that are objects alone stay.
   const alone = cacheWith(RUN)
@@ -79,11 +79,11 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
       .block(coins, RUN, SIZE, 0)!
       .id(0),
   )
-  expect(gathered(cacheWith(RUN, 63))).toBeUndefined()
+  expect(gathered(cacheWith(RUN, 31))).toBeUndefined()
   const partly = cacheWith(RUN - 1)
   partly.keep(coins, RUN - 1, blockOf(coins, rowsOf(RUN - 1, SIZE - 1)))
   partly.block(coins, RUN - 1, SIZE - 1, 2)!.finishedBy(alice)
-  expect(partly.block(coins, RUN - 1, SIZE - 1, 64 * SIZE)!.isHot).toBe(true)
+  expect(partly.block(coins, RUN - 1, SIZE - 1, 32 * SIZE)!.isHot).toBe(true)
   expect(gathered(partly)).toBeUndefined()
   const mixed = cacheWith(RUN)
   mixed.block(coins, 3, SIZE, 0)!.finishedBy(bob)
@@ -94,7 +94,7 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
   seldom.gathering.gather(1000)
   for (let time = 0; time < 3; time++) seldom.gathering.judge(0)
   expect(gathered(seldom)).toBeUndefined()
-  for (let number = 0; number < RUN; number++) seldom.block(coins, number, SIZE, SIZE * 64)
+  for (let number = 0; number < RUN; number++) seldom.block(coins, number, SIZE, SIZE * 96)
   expect(gathered(seldom)?.count).toBe(RUN * SIZE)
 })
 
