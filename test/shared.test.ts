@@ -1,11 +1,12 @@
 /** A store that two processes have open: the head that one writes wakes the readers of the other. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../adapters/memory/index.ts'
 import { slow } from '../adapters/testing/slow-store.ts'
 import { catalogue, openLedger } from '../src/index.ts'
 import { branchOf } from './closes.ts'
 import { shared } from './dump.ts'
+import { errorOf } from './engine/support.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
 const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<number[]> => {
@@ -125,3 +126,43 @@ test.each([
     expect([report.faults, report.ok]).toEqual([[], true])
   },
 )
+
+describe('who has not seen that ledgers were taken back and ingested again', () => {
+  const all = branchOf([1, 20], 1, (sequence) => [sequence % 3 === 0 ? 'GX' : 'GY'])
+  const others = branchOf([1, 20], 1, () => ['GY', 'GX'], undefined, 'corrected')
+  const opening = () => {
+    const disk = memoryDisk()
+    return () => openLedger(shared(memory(disk)), { pollMs: 100_000 })
+  }
+
+  test.each([
+    ['some of them', 12, all.slice(12, 18)],
+    ['all of them', 0, all.slice(0, 18)],
+    ['all of them with other records', 0, others.slice(0, 18)],
+  ] as const)('cannot write by what was, where it was %s', async (_, back, again) => {
+    const open = opening()
+    const writer = await open()
+    await writer.ingest(all.slice(0, 18))
+    const late = await open()
+    await writer.rollback(back)
+    await writer.ingest(again)
+    expect(writer.head).toEqual(late.head)
+    expect((await errorOf(() => late.append(all[18]!))).code).toBe('CONFLICT')
+    await writer.append((again[0] === others[0] ? others : all)[18]!)
+    const { ok, faults } = await (await open()).verify()
+    expect([ok, faults]).toEqual([true, []])
+  })
+
+  test('cannot either, where a third one begins anew what was emptied, and has seen nothing of it', async () => {
+    const open = opening()
+    const [writer, third] = [await open(), await open()]
+    await writer.append(all[0]!)
+    const late = await open()
+    await writer.rollback(0)
+    await third.append(all[0]!)
+    expect(third.head).toEqual(late.head)
+    expect((await errorOf(() => late.append(all[1]!))).code).toBe('CONFLICT')
+    await third.append(all[1]!)
+    expect((await third.verify()).ok).toBe(true)
+  })
+})

@@ -8,8 +8,8 @@ import { FolioError, invalidInput } from '../errors.ts'
 import { Block } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
-import { encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, bookSellerKey, HEAD, hashKey } from '../layout/keys.ts'
+import type { Head } from '../layout/head.ts'
+import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
@@ -201,13 +201,12 @@ export class Draft {
     return { unfiled: this.waiting, filing: this.filing }
   }
 
-  /** Everything to write, the head last; call once, when no further ledger is to be added. */
+  /** Everything to write but the head; call once, when no further ledger is to be added. */
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)
     for (const { write } of this.edges.values()) this.writes.push(write)
     for (const [id, { held, row }] of this.book) this.writes.push(...offerWrites(id, row, held))
-    this.writes.push([HEAD, encodeHead(this.head)])
     return this.writes
   }
 }

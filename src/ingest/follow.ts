@@ -31,6 +31,10 @@ export const stateOf = (store: Store): MaybePromise<State> =>
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
 
+/** A head as it is stored: where the store is shared, no two are the same, though ledgers were taken back and appended again between them. */
+export const inEra = ({ capabilities }: Store, head: Head, era: Era): Head =>
+  capabilities.shared && head.last > 0 ? { ...head, era } : head
+
 /** A read to write by. Under a head that does not stand any more, not all may be there. @throws CONFLICT where that is so */
 export async function readToWrite<T>(store: Store, state: State, reader: Reader, read: (reader: Reader) => T): Promise<T> {
   try {
@@ -50,15 +54,21 @@ export async function mayHold(store: Store, head: Head): Promise<boolean> {
   }
 }
 
-export interface Following {
+/** All that a writer stands on. */
+export interface Stand {
   readonly state: State
   readonly head: Head
+  /** The records not filed yet. */
+  readonly unfiled: Unfiled
+  /** The rows that the next blocks start with. */
+  readonly tails: Tails
+}
+
+export interface Following extends Stand {
   /** History has only grown. */
   readonly grown: boolean
   /** What is cached holds still. */
   readonly kept: boolean
-  readonly unfiled: Unfiled
-  readonly tails: Tails
 }
 
 /** What is known of a store: the state it had, the head of that, and what belongs to it. */

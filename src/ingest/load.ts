@@ -1,32 +1,22 @@
 /** What a store holds when it is opened: the state of history, and what a writer must have at hand to go on from there. */
 import { FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
-import { decodeHead, decodeIntent, emptyHead, type Head, type Intent } from '../layout/head.ts'
+import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
 import { INTENT } from '../layout/keys.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
-import type { Tails } from './draft.ts'
 import { fileAgain } from './filing.ts'
-import { isSame, type State, stateOf, tailsOf } from './follow.ts'
+import { isSame, type Stand, type State, stateOf, tailsOf } from './follow.ts'
 import type { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
-
-export interface Loaded {
-  readonly state: State
-  readonly head: Head
-  /** The rows that the next blocks start with. */
-  readonly tails: Tails
-  /** The records not filed yet. */
-  readonly unfiled: Unfiled
-}
 
 /**
  * Takes up what an earlier process left. While another one may be writing: all of it under one head, which is not taken back meanwhile.
  * @param head as it was read before
  */
-export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Loaded> {
+export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Stand> {
   if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, mark)
   for (;;) {
     const state = await stateOf(store)
@@ -41,7 +31,7 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
   }
 }
 
-async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Loaded> {
+async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Stand> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)
   const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))

@@ -5,8 +5,8 @@
  * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import type { Block } from '../layout/block.ts'
-import { encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import { blockKey, digestKey, HEAD, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { encodePruned, type Head } from '../layout/head.ts'
+import { blockKey, digestKey, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
@@ -23,7 +23,7 @@ import type { Step } from './rollback.ts'
 /** Records that one step gives up at the most, where they are of more than one ledger. */
 const STEP_RECORDS = 4096
 
-/** The batch that goes up towards the ledger `target` as the oldest one, the head last. */
+/** The step that goes up towards the ledger `target` as the oldest one. */
 export function stepUp(reader: Reader, target: number): Step {
   return reader.head.filed < target - 1 ? fileUp(reader, target - 1) : giveUp(reader, target)
 }
@@ -33,8 +33,7 @@ function fileUp(reader: Reader, filed: number): Step {
   const filedCounts = countsAfter(reader, filed)
   const head: Head = { ...reader.head, filed, filedCounts }
   const waiting = fileAgain(reader, reader.head.filedCounts, filedCounts)
-  const writes = [...fileLists(reader, waiting), [HEAD, encodeHead(head)] as const]
-  return { writes, head, unfiled: fileAgain(reader, filedCounts, head.counts) }
+  return { writes: fileLists(reader, waiting), head, unfiled: fileAgain(reader, filedCounts, head.counts) }
 }
 
 function giveUp(reader: Reader, target: number): Step {
@@ -64,7 +63,6 @@ function giveUp(reader: Reader, target: number): Step {
     bases.set(block.side(at, offerSide.id), { row: block.row(at), ordinal })
   for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
   for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
-  writes.push([HEAD, encodeHead(head)])
   return { writes, head, unfiled: reader.unfiled }
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { encodeBlock } from '../layout/encode-block.ts'
-import { emptyHead, encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, digestKey, HEAD, hashKey, postingPageKey } from '../layout/keys.ts'
+import { emptyHead, type Head } from '../layout/head.ts'
+import { blockKey, digestKey, hashKey, postingPageKey } from '../layout/keys.ts'
 import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
@@ -22,14 +22,14 @@ import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
 
-/** One batch of a change that takes several, its head last; that head, and what is unfiled under it. */
+/** One batch of a change that takes several, but for the head that it ends in; that head, and what is unfiled under it. */
 export interface Step {
   readonly writes: readonly Write[]
   readonly head: Head
   readonly unfiled: Unfiled
 }
 
-/** The batch that goes back towards the ledger `target`. */
+/** The step that goes back towards the ledger `target`. */
 export function stepBack(reader: Reader, target: number): Step {
   const before = reader.head
   // The newest ledger that this step may reach without cutting lists below where they were filed once before.
@@ -53,7 +53,6 @@ export function stepBack(reader: Reader, target: number): Step {
   for (const id of changed) writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!))
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
     writes.push([digestKey(sequence), undefined])
-  writes.push([HEAD, encodeHead(head)])
   return { writes, head, unfiled: fileAgain(reader, head.filedCounts, head.counts) }
 }
 

@@ -16,7 +16,7 @@ import { follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
-import { type Following, isSame, lookFor, mayHold, readToWrite, type State, stateOf, tailsOf } from './follow.ts'
+import { type Following, inEra, isSame, lookFor, mayHold, readToWrite, type Stand, type State, stateOf, tailsOf } from './follow.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf, loadFrom, unfinished } from './load.ts'
 import { Mark } from './mark.ts'
@@ -78,11 +78,7 @@ export class LedgerWriter {
   /** Takes up what an earlier process left. Where another one may be at work, what was begun may be its own, and is left to it until this one writes. */
   async load(): Promise<void> {
     const { store, cache, mark, state } = this
-    const loaded = await loadFrom(store, cache, mark, state.head)
-    this.state = loaded.state
-    this.head = loaded.head
-    this.tails = loaded.tails
-    this.backlog = { unfiled: loaded.unfiled }
+    this.standOn(await loadFrom(store, cache, mark, state.head))
     if (store.capabilities.shared) await unfinished(store)
     else await this.settle()
   }
@@ -122,18 +118,22 @@ export class LedgerWriter {
   }
 
   /** All of it in one turn. */
-  private takeOn({ state, head, grown, kept, unfiled, tails }: Following): void {
-    if (!kept) this.cache.clear()
+  private takeOn(found: Following): void {
+    if (!found.kept) this.cache.clear()
     // History that goes on from what was known may have been taken back and appended again, and a read have come across that.
-    if (!grown || state.era !== this.state.era) this.removals += 2
-    this.head = head
+    if (!found.grown || found.state.era !== this.state.era) this.removals += 2
+    this.standOn(found)
+    this.settled = false
+    if (found.grown) return void this.told.committed()
+    // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
+    this.told.rolledBack(Math.max(0, found.head.oldest - 1))
+  }
+
+  private standOn({ state, head, unfiled, tails }: Stand): void {
     this.state = state
+    this.head = head
     this.backlog = { unfiled }
     this.tails = tails
-    this.settled = false
-    if (grown) return void this.told.committed()
-    // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
-    this.told.rolledBack(Math.max(0, head.oldest - 1))
   }
 
   /** Runs `work` when everything asked for before it is done. */
@@ -165,6 +165,8 @@ export class LedgerWriter {
     handed?: () => void,
   ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
+    // No head fences who has not seen that another process emptied the store.
+    if (this.store.capabilities.shared && this.head.last === 0) await this.look()
     await this.settle()
     const { head, fileEvery, store, state } = this
     if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
@@ -202,13 +204,14 @@ export class LedgerWriter {
   }
 
   private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {
-    return this.write([...digests, ...draft.finish()], draft.head, durable, () => {
+    const head = inEra(this.store, draft.head, this.state.era)
+    return this.write([...digests, ...draft.finish()], head, durable, () => {
       this.backlog = draft.backlog()
       this.tails = draft.tails
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
-      for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, draft.head.last))
-      if (durable) this.mark.reached(draft.head)
+      for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, head.last))
+      if (durable) this.mark.reached(head)
       this.told.committed()
     })
   }
@@ -267,8 +270,10 @@ export class LedgerWriter {
     const expect = { key: HEAD, value: this.state.head }
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
-      const { writes, head, unfiled } = await readToWrite(this.store, this.state, this.reader(), next)
+      const { writes, unfiled, ...step } = await readToWrite(this.store, this.state, this.reader(), next)
       const { head: before, backlog: waited } = this
+      const era = this.state.era + 1
+      const head = inEra(this.store, step.head, era)
       const move = (head: Head, backlog: Backlog): void => {
         this.head = head
         this.backlog = backlog
@@ -278,11 +283,9 @@ export class LedgerWriter {
       this.removals++
       if (head.filed <= before.filed) adopt()
       try {
-        const ending: Write = [INTENT, isDone(head) ? undefined : encodeIntent(intent)]
         // Where this process alone has the store open, nobody else reads, and no era is kept.
-        const era = this.state.era + 1
         const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
-        await this.write([ending, ...begun, ...writes], head, true, adopt, era)
+        await this.write([[INTENT, isDone(head) ? undefined : encodeIntent(intent)], ...begun, ...writes], head, true, adopt, era)
       } catch (error) {
         // What was not removed is history still: also for who found nothing there meanwhile.
         if (!(await mayHold(this.store, head))) {
@@ -301,14 +304,15 @@ export class LedgerWriter {
   }
 
   /**
-   * Writes a batch that ends in a new head. The head and all that hangs on it, which `adopt` takes on, change in one turn, so that no reader
+   * Writes a batch, a new head last. The head and all that hangs on it, which `adopt` takes on, change in one turn, so that no reader
    * is ever made between them.
    */
   private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
+    const value = encodeHead(head)
     try {
-      await this.store.write(batch, { durable, expect: { key: HEAD, value: this.state.head } })
+      await this.store.write([...batch, [HEAD, value]], { durable, expect: { key: HEAD, value: this.state.head } })
       this.head = head
-      this.state = { head: encodeHead(head), era }
+      this.state = { head: value, era }
       adopt()
     } catch (error) {
       // What is stored is uncertain, or not all of it was taken on: nothing may be appended to that.

@@ -29,6 +29,8 @@ export interface Head {
   /** The ledger up to which the stored posting lists are complete, and the counts of every log after it. */
   readonly filed: number
   readonly filedCounts: readonly number[]
+  /** Where several processes may have the store open. */
+  readonly era?: Era
 }
 
 /** How many counts a stored head has: the tag of every log is below it. */
@@ -94,7 +96,8 @@ export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUN
 
 /**
  * How often history was taken back, a step each: kept where several processes may have the store open, since ledgers that are taken back and
- * appended again end in the same head, and what was read meanwhile is of neither.
+ * appended again would end in the same head, and what was read meanwhile is of neither. The head says so too, so that it fences who has not seen
+ * that; beside the head it outlasts a store that was emptied.
  */
 export type Era = number
 
