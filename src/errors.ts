@@ -217,6 +217,14 @@ export function checkObject<T extends object>(given: T, field: string): T {
   return given
 }
 
+/** Options of these names alone: another one would be a wish that nobody has heard. @throws BAD_REQUEST */
+export function checkNames<T extends object>(options: T, of: string, names: readonly (string & keyof T)[]): T {
+  for (const name in checkObject(options, 'options'))
+    if (!names.includes(name) && options[name] !== undefined)
+      throw badRequest(name, `none of the options of ${of}, which are ${names.join(', ')}`)
+  return options
+}
+
 /** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
 export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
   new FolioError('INVALID_INPUT', { ledger, path, expected })

@@ -5,7 +5,7 @@ import { checkRange, type LedgerRange, readDigests, readLine } from './audit/ran
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
-import { badRequest, checkObject, FolioError } from './errors.ts'
+import { badRequest, checkNames, checkObject, FolioError } from './errors.ts'
 import { checkIterable, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type AppendOptions, type AppendResult, LedgerWriter } from './ingest/writer.ts'
@@ -108,7 +108,7 @@ export class Ledger {
    * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll([prepareClose(close)], checkObject(options, 'options'))
+    const { results, refused } = await this.appendAll([prepareClose(close)], checkNames(options, 'append', ['durable']))
     if (refused) throw refused
     return results[0]!
   }
@@ -124,7 +124,7 @@ export class Ledger {
    * @throws as {@link append}
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { batch = 1, onBatch } = checkObject(options, 'options')
+    const { batch = 1, onBatch } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch'])
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
     const write = async (group: readonly Prepared[], handed: () => void): Promise<void> => {
@@ -297,7 +297,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   ndjson<R, V>(query: List<R, V>, values: V, options: LinesOptions = {}): AsyncGenerator<Lines, void, undefined> {
-    return linesOf(this.rawPages(query, values, options), options)
+    return linesOf((pages) => this.rawPages(query, values, pages), options)
   }
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */

@@ -1,5 +1,5 @@
 /** Opening: what lies in the store is checked before anything is read from it. */
-import { badRequest, checkObject, FolioError } from './errors.ts'
+import { badRequest, checkNames, FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
 import { FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
@@ -13,9 +13,11 @@ const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fi
 /** What every store has. */
 const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
 
+const NAMES = ['network', 'cacheBytes', 'fileEvery', 'pollMs'] as const
+
 /** @throws BAD_REQUEST */
 function checkBounds(options: LedgerOptions): void {
-  const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkObject(options, 'options')
+  const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkNames(options, 'openLedger', NAMES)
   if (network !== undefined && (typeof network !== 'string' || network === ''))
     throw badRequest('network', 'the name of the network, or nothing')
   if (!(cacheBytes >= 0 && cacheBytes < Number.POSITIVE_INFINITY)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')

@@ -1,5 +1,5 @@
 /** Ranges of ledgers: read back as lines, and compared by their digests. */
-import { badRequest, checkObject, FolioError } from '../errors.ts'
+import { badRequest, checkNames, checkObject, FolioError } from '../errors.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
@@ -18,30 +18,24 @@ export interface LedgerRange {
  * @throws BAD_REQUEST for what is no ledger, newer than the newest, or ends before it begins; GONE_BEFORE_HISTORY
  */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
-  checkObject(range, 'range')
+  checkNames(checkObject(range, 'range'), 'a range', ['from', 'to'])
   const from = params.ledger.check(range.from ?? oldest, 'from')
   const to = params.ledger.check(range.to ?? last, 'to')
-  if (range.from !== undefined) checkOrder(from, to, last)
+  const isNext = from === last + 1 && to === last
+  if (range.from !== undefined && from > to && !isNext)
+    throw badRequest(
+      'from',
+      to === last ? `at most ${last + 1}, the one after the newest ledger` : `at most ${to}, the last ledger of the range`,
+    )
   if (to > last) throw badRequest('to', `at most ${last}, the newest ledger`)
   const least = Math.min(from, to)
   if (least < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: least, oldest })
   return { from, to }
 }
 
-/** A range holds a ledger, or begins behind the newest one. @throws BAD_REQUEST */
-function checkOrder(from: number, to: number, last: number): void {
-  const isNext = from === last + 1 && to === last
-  if (from > to && !isNext)
-    throw badRequest(
-      'from',
-      to === last ? `at most ${last + 1}, the one after the newest ledger` : `at most ${to}, the last ledger of the range`,
-    )
-}
-
 /** History may move between two reads of a range. */
 function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number): void {
   if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
-  checkOrder(from, to, last)
   if (to > last) throw new FolioError('ROLLED_BACK', { ledger: last })
 }
 

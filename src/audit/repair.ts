@@ -6,6 +6,7 @@
  * rollback or pruning that was unfinished is named by that intent, and is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
+import { checkNames } from '../errors.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
 import { digestKey, FORMAT, HEAD, INTENT, KIND, MARK, PRUNED } from '../layout/keys.ts'
@@ -23,7 +24,7 @@ import {
   rebuildLists,
   rebuildPruned,
 } from './rebuild.ts'
-import { type Fault, FORGOTTEN, STRAY, UNNAMED, UNTOLD, type VerifyOptions, type VerifyReport } from './report.ts'
+import { type Fault, FORGOTTEN, STRAY, UNNAMED, UNTOLD, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
 import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
@@ -52,7 +53,8 @@ const ROUNDS = 6
  * Repairs a store that nobody else has open.
  * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
-export async function repairStore(store: Store, { cut = false, ...options }: RepairOptions = {}): Promise<RepairReport> {
+export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
+  const { cut = false } = checkNames(options, 'repair', ['cut', ...VERIFY_NAMES])
   const all = { ...options, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
   const gone = new Map<string, Fault>()

@@ -37,6 +37,8 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export const VERIFY_NAMES = ['onProgress', 'onFault', 'maxFaults', 'signal'] as const
+
 export interface VerifyReport {
   /** True where nothing is at fault. */
   readonly ok: boolean

@@ -4,7 +4,7 @@
  * is the live book, and otherwise does not grow with history.
  */
 import { equal } from '../bytes.ts'
-import { checkObject, FolioError } from '../errors.ts'
+import { checkNames, FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
@@ -18,7 +18,7 @@ import type { Store } from '../store.ts'
 import { Context, entriesOf } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
-import { Findings, type VerifyOptions, type VerifyReport } from './report.ts'
+import { Findings, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
 import { bucketOf } from './tally.ts'
 import { checkPruned, checkTails, checkValues } from './values.ts'
 
@@ -27,7 +27,7 @@ import { checkPruned, checkTails, checkValues } from './values.ts'
  * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
-  return (await audit(store, checkObject(options, 'options'))).report
+  return (await audit(store, checkNames(options, 'verify', VERIFY_NAMES))).report
 }
 
 /** As {@link verifyStore}, with what was learnt on the way. */

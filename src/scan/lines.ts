@@ -1,5 +1,6 @@
 /** Pages as lines of JSON (NDJSON): stored texts one behind the other, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
+import { checkObject } from '../errors.ts'
 import type { PageOptions, RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
@@ -19,12 +20,16 @@ export interface Lines {
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
 /** The lines of pages, as they come. */
-export async function* linesOf(pages: AsyncIterable<RawPage>, options: LinesOptions): AsyncGenerator<Lines, void, undefined> {
+export async function* linesOf(
+  pagesOf: (options: PageOptions) => AsyncIterable<RawPage>,
+  options: LinesOptions,
+): AsyncGenerator<Lines, void, undefined> {
+  const { reuse, ...ofPages } = checkObject(options, 'options')
   let room = Region.room(0)
-  for await (const { records, next } of pages) {
+  for await (const { records, next } of pagesOf(ofPages)) {
     let length = 0
     for (const { block, at } of records) length += block.textBytes(at) + 3
-    if (!options.reuse || room.bytes.length < length) room = Region.room(length)
+    if (!reuse || room.bytes.length < length) room = Region.room(length)
     const { bytes } = room
     let to = 0
     for (const { block, at } of records) {

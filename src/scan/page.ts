@@ -2,7 +2,7 @@
  * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
  * records are decoded or wire text is sliced.
  */
-import { badRequest, checkObject, FolioError } from '../errors.ts'
+import { badRequest, checkNames, FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
@@ -48,19 +48,11 @@ interface Asked {
   readonly limit: number
 }
 
-/** Refuses an option that no page takes. `reuse` is one of lines, which are made of pages. @throws BAD_REQUEST */
-function checkNames(options: PageOptions): void {
-  for (const name in checkObject(options, 'options')) {
-    if (name === 'cursor' || name === 'order' || name === 'limit' || name === 'reuse') continue
-    if (options[name as keyof PageOptions] !== undefined)
-      throw badRequest(name, 'none of the options of a page, which are cursor, order, limit')
-  }
-}
+const NAMES = ['cursor', 'order', 'limit'] as const
 
 /** @throws BAD_REQUEST */
 export function checkOptions(options: PageOptions, resource: Resource<any>): Asked {
-  checkNames(options)
-  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = options
+  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = checkNames(options, 'a page', NAMES)
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
   const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
   return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }

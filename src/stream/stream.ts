@@ -1,5 +1,5 @@
 /** Streams: a tail as an async iterator, of pages or of what is in them. */
-import { badRequest, checkObject } from '../errors.ts'
+import { badRequest, checkNames } from '../errors.ts'
 import type { List } from '../query.ts'
 import { checkOptions, type RawPage } from '../scan/page.ts'
 import type { Tail, Taker } from './tail.ts'
@@ -14,7 +14,7 @@ export interface TailOptions {
 /** @throws BAD_REQUEST for a list that never grows, and options that are none */
 export function checkTail(query: List<any>, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
   if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
-  const { cursor = '', signal } = checkObject(options, 'options')
+  const { cursor = '', signal } = checkNames(options, 'a stream', ['cursor', 'signal'])
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') throw badRequest('signal', 'an AbortSignal')
   checkOptions({ cursor }, query.of)
   return { cursor, signal }

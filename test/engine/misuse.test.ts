@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, openLedger, type Store } from '../../src/index.ts'
+import { catalogue, openLedger, repairStore, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from './support.ts'
 
 test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is no store', async (what) => {
@@ -84,6 +84,24 @@ describe('a call that no compiler has looked at', () => {
     expect(error.fields).toEqual({ field: 'limt', reason: 'none of the options of a page, which are cursor, order, limit' })
   })
 
+  test.each(lists.filter(listens))('%s with an option that no stream takes', async (method) => {
+    const error = await errorOf(() => ask(method, transactions, {}, { limit: 5 }))
+    expect(error.fields).toEqual({ field: 'limit', reason: 'none of the options of a stream, which are cursor, signal' })
+  })
+
+  test.each([
+    ['append', [richClose(sequence, ''), { durible: false }], 'durible', 'append, which are durable'],
+    ['ingest', [[], { bach: 5 }], 'bach', 'ingest, which are batch, durable, onBatch'],
+    ['verify', [{ maxFault: 5 }], 'maxFault', 'verify, which are onProgress, onFault, maxFaults, signal'],
+    ['lines', [{ form: 5 }], 'form', 'a range, which are from, to'],
+    ['digest', [{ form: 5 }], 'form', 'a range, which are from, to'],
+    // One of lines, which are made of pages.
+    ['page', [transactions, {}, { reuse: true }], 'reuse', 'a page, which are cursor, order, limit'],
+  ] as const)('%s with an option that it does not take', async (method, args, field, names) => {
+    const error = await errorOf(() => ask(method, ...args))
+    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason: `none of the options of ${names}` }])
+  })
+
   test.each(lists.filter((method) => method !== 'subscribe'))('%s takes what is undefined as not given', async (method) => {
     expect(await ask(method, trades, { base: undefined, base_asset_type: undefined }, { cursor: undefined, limt: undefined })).toBeDefined()
   })
@@ -113,6 +131,18 @@ describe('a call that no compiler has looked at', () => {
     expect(await refused('ingest', [], null)).toBe('BAD_REQUEST options')
     expect(await refused('append', richClose(sequence, ''), null)).toBe('BAD_REQUEST options')
     expect(await refused('verify', null)).toBe('BAD_REQUEST options')
+  })
+})
+
+test('a store opens and is repaired with the options there are, and no others', async () => {
+  const fields = async (call: () => unknown) => (await errorOf(call)).fields
+  expect(await fields(() => openLedger(memory(), { cachebytes: 5 } as object))).toEqual({
+    field: 'cachebytes',
+    reason: 'none of the options of openLedger, which are network, cacheBytes, fileEvery, pollMs',
+  })
+  expect(await fields(() => repairStore(memory(), { cutt: true } as object))).toEqual({
+    field: 'cutt',
+    reason: 'none of the options of repair, which are cut, onProgress, onFault, maxFaults, signal',
   })
 })
 
