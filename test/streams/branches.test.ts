@@ -2,10 +2,12 @@
  * Streams of a history that is taken back and goes on as another one, pulled at different speeds: whoever is not told so has been given all that
  * there is, and nothing that is gone.
  */
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 import { branchOf } from '../closes.ts'
+import { holds } from '../engine/support.ts'
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -50,7 +52,7 @@ const all = async (ledger: Ledger): Promise<string[]> => {
 }
 
 test('one that stands before what was taken back is given the branch that took its place, though others went on meanwhile', async () => {
-  const ledger = await openLedger(memory())
+  const ledger = await openLedger(memory(), { cacheBytes: 0 })
   const first = branchOf([10, 20], 1, (sequence) => (sequence === 10 ? ['GX'] : ['GY']))
   await ledger.ingest(first.slice(0, 10))
   const [slowly, quickly] = [follower(ledger), follower(ledger)]
@@ -80,3 +82,81 @@ test('one that stands before what was taken back is given the branch that took i
   expect([quickly.given, slowly.given, quickly.code(), slowly.code()]).toEqual([wanted, wanted, undefined, undefined])
   await ledger.close()
 })
+
+const FIRST = 10
+/** What happens to a history and to those who follow it, a step after the other. */
+type Happening =
+  /** So many ledgers follow, each as a step of its own. */
+  | { readonly append: number }
+  /** So many are taken back, and as many, or so many more of another branch take their place. */
+  | { readonly back: number; readonly more: number }
+  /** Each of these followers may take so many records. */
+  | { readonly let: readonly number[]; readonly take: number }
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ append: fc.integer({ min: 1, max: 2 }) }) },
+  { weight: 3, arbitrary: fc.record({ back: fc.integer({ min: 1, max: 6 }), more: fc.constantFrom(-1, 0, 0, 0, 0, 0, 1) }) },
+  { weight: 4, arbitrary: fc.record({ let: fc.subarray([0, 1, 2], { minLength: 1 }), take: fc.constantFrom(1, 99, 99) }) },
+)
+
+/** What is wrong with what the followers were given. */
+async function faultsOf(happenings: readonly Happening[], sparse: number): Promise<string[]> {
+  const ledger = await openLedger(memory(), { cacheBytes: 0 })
+  const held: LedgerClose[] = []
+  let branch = 0
+  const append = async (): Promise<void> => {
+    const sequence = FIRST + held.length
+    // Who is named in a ledger depends on its branch.
+    const names = sequence === FIRST || (Math.imul(sequence * 31 + branch, 0x9e3779b1) >>> 16) % sparse === 0
+    const previous = held.at(-1)?.ledger.hash as string | undefined
+    const [close] = branchOf([sequence, sequence], branch, () => [names ? 'GX' : 'GY'], previous)
+    await ledger.append(close!)
+    held.push(close!)
+    await turns(1)
+  }
+  const back = async (count: number): Promise<void> => {
+    held.splice(Math.max(1, held.length - count))
+    branch++
+    lowest.push(FIRST + held.length - 1)
+    await ledger.rollback(lowest.at(-1)!)
+  }
+  const lowest: number[] = []
+  for (let n = 0; n < 4; n++) await append()
+  const followers = Array.from({ length: 3 }, () => follower(ledger))
+  // They have all been given the same page then.
+  for (const { letGo } of followers) letGo(1)
+  await turns(1)
+  for (const what of happenings) {
+    if ('append' in what) for (let n = 0; n < what.append; n++) await append()
+    else if ('back' in what) {
+      await back(what.back)
+      for (let n = 0; n < what.back + what.more; n++) await append()
+    } else for (const n of what.let) followers[n]!.letGo(what.take)
+    await turns(1)
+  }
+  for (const { letGo } of followers) letGo(1000)
+  await turns(3)
+  for (let n = 0; n < 3; n++) await append()
+  await turns(3)
+  const wanted = await all(ledger)
+  const ledgerOf = (token: string): number => Number(BigInt(token.split(' ')[0]!) >> 32n)
+  const faults: string[] = []
+  for (const [n, { given, code }] of followers.entries()) {
+    const ended = code()
+    if (ended === undefined && given.join() !== wanted.join()) faults.push(`${n} was given ${given}, and there is ${wanted}`)
+    if (ended !== undefined && ended !== 'ROLLED_BACK') faults.push(`${n} ended with ${ended}`)
+    // No earlier than what it was given reaches.
+    const reached = Math.max(0, ...given.map(ledgerOf))
+    if (ended === 'ROLLED_BACK' && !lowest.some((last) => last < reached))
+      faults.push(`${n} was told of a rollback that it has not reached`)
+  }
+  await ledger.close()
+  return faults
+}
+
+test('of any branches, pulled in any order', async () => {
+  const plan = fc.array(happening, { minLength: 3, maxLength: 6 })
+  await holds(fc.tuple(plan, fc.integer({ min: 2, max: 6 })), 1000, async ([happenings, sparse]) => {
+    expect(await faultsOf(happenings, sparse)).toEqual([])
+  })
+}, 120_000)
