@@ -54,8 +54,8 @@ const ROUNDS = 6
  * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
-  const { cut = false } = checkNames(options, 'repair', ['cut', ...VERIFY_NAMES])
-  const all = { ...options, maxFaults: Number.POSITIVE_INFINITY }
+  const { cut = false, ...told } = checkNames(options, 'repair', ['cut', ...VERIFY_NAMES])
+  const all = { ...told, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
   const gone = new Map<string, Fault>()
   let cutAfter: number | undefined

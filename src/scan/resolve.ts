@@ -24,7 +24,7 @@ export function checkQuery(query: Query, kind: Query['kind']): void {
 }
 
 /** Refuses a value that the row does not take, such as a filter by its name on the wire: passed over, it would give records that were not asked for. */
-function checkNames(query: Query, names: readonly string[], values: Values): void {
+function checkValueNames(query: Query, names: readonly string[], values: Values): void {
   const filters: readonly string[] | undefined = query.kind === 'list' ? query.filters?.members : undefined
   for (const name in values) {
     if (names.includes(name) || filters?.includes(name) || values[name] === undefined) continue
@@ -38,7 +38,7 @@ export function checkValues(query: Query, kind: Query['kind'], values: Values = 
   checkQuery(query, kind)
   checkObject(values, 'values')
   const names = pathNames(query.path)
-  checkNames(query, names, values)
+  checkValueNames(query, names, values)
   if (names.length === 0) return values
   const checked: Record<string, unknown> = { ...values }
   for (const name of names) checked[name] = params[name].check(values[name] as never, name)
