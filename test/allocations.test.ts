@@ -1,7 +1,7 @@
 /**
  * What a page may allocate: counts of bytes, not times, so that a change which makes pages cost more fails here, on any machine.
  * Heap is what V8 hands out between two readings without a collection between. The least of many readings is held to the budget, since
- * compilation and other noise only ever add. A budget is about a third more than was measured.
+ * compilation and other noise only ever add. A budget is a fifth to a half more than was measured on that of Node 20, 22 and 24 which takes most.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -53,7 +53,7 @@ const answerTo = (target: string) => {
 }
 
 const cases: readonly [name: string, budget: number, work: () => () => unknown][] = [
-  ['transactions, 10', 3_000, () => pageOf(catalogue.transactions, 10)],
+  ['transactions, 10', 3_900, () => pageOf(catalogue.transactions, 10)],
   ['transactions, 200', 26_000, () => pageOf(catalogue.transactions, 200)],
   ['effects, 200', 24_000, () => pageOf(catalogue.effects, 200)],
   ['effects of an account, 200', 11_000, () => pageOf(catalogue.effectsOfAccount, 200, { account })],
