@@ -1,6 +1,6 @@
 /**
- * The connections of a server, and how they end when it closes: idle ones at once; those with an answer under way, or a part of a request,
- * after that; whatever is left then, at `drainMs`.
+ * The connections of a server, and how they end when it closes: those that are idle and stay so, at the first look; those with an answer under
+ * way, or a part of a request, after that; whatever is left then, at `drainMs`.
  * **Invariant:** no answer is cut before `drainMs`, and no connection outlives it. Node's own list keeps neither: it takes an answer for sent
  * when it was handed over, and forgets who asked for a tunnel.
  */
@@ -23,8 +23,8 @@ export class Sockets {
       this.open.add(socket)
       socket.once('close', () => this.open.delete(socket))
     })
-    // Node calls this itself when it closes.
-    server.closeIdleConnections = () => this.end(this.idle())
+    // Node calls this itself when it closes, and would end what is idle before it has read what had arrived by then.
+    server.closeIdleConnections = () => {}
   }
 
   /** Takes no more connections, and ends those that there are. */
@@ -33,12 +33,14 @@ export class Sockets {
       this.turns.close()
       // What was idle at the look before as well: a request may wait unread behind an answer that has only just gone out, and who closes a socket
       // with bytes unread takes back what the client has not received.
-      let before: ReadonlySet<Socket> = new Set()
-      const looks = setInterval(() => {
+      let before: ReadonlySet<Socket> = new Set(this.idle())
+      const look = (): void => {
         const idle = this.idle()
         this.end(idle.filter((socket) => before.has(socket)))
         before = new Set(idle)
-      }, LOOK_MS)
+      }
+      // A busy process may be late for a look, with more to read than it has read since the one before: what has arrived is read first.
+      const looks = setInterval(() => setImmediate(look), LOOK_MS)
       const cut = setTimeout(() => this.end(this.open), drainMs)
       this.server.close(() => {
         clearInterval(looks)

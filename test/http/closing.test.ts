@@ -113,6 +113,20 @@ describe('what is under way when a server closes', () => {
     await closing
   })
 
+  it('is a request that has arrived and was not read yet, and the answer before it that its client has not taken', async () => {
+    const server = await start()
+    // As much as the two sockets of the connection hold between them: for the server it is sent.
+    const [fresh, used] = [new Client(server), new Client(server, get('/transactions?limit=8'))]
+    await underWay(server)
+    for (const { socket } of [fresh, used]) socket.write(get('/ledgers'))
+    const closing = server.close()
+    // The process is busy meanwhile: a look comes due before anything is read.
+    for (const end = performance.now() + LOOKS; performance.now() < end; );
+    expect(await fresh.answers()).toEqual(['200 close whole'])
+    expect(await used.answers()).toEqual(['200 keep-alive whole', '200 close whole'])
+    await closing
+  })
+
   it('is cut after drainMs, where nobody reads or nothing more comes, also where a tunnel was asked for', async () => {
     const server = await start({ drainMs: 100 })
     const tunnel = 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -125,7 +139,7 @@ describe('what is under way when a server closes', () => {
   })
 })
 
-it('a connection that is idle goes at once when a server closes, whether anything was asked over it or not', async () => {
+it('a connection that is idle goes when a server closes, whether anything was asked over it or not', async () => {
   const server = await start()
   const [fresh, used] = [new Client(server), new Client(server, get('/health'))]
   await underWay(server)
