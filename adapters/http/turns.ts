@@ -29,6 +29,8 @@ interface Turn {
   streams: boolean
   /** No further request of this socket is taken. */
   full: boolean
+  /** Requests that came after that. */
+  dropped: number
   /** What to say at the end, and then close. */
   refusal: ProblemName | undefined
   /** A request did not arrive in time, while nothing was read of the socket. */
@@ -46,6 +48,9 @@ interface Ready {
   readonly response: ServerResponse
   readonly answer: CoreResponse
 }
+
+/** More than a socket is read of in one go: who sends no more than that is closed in order, behind the last answer. */
+const MAX_DROPPED = 4096
 
 /** How long a client is waited for. */
 type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
@@ -71,7 +76,17 @@ export class Turns {
   private of(socket: Duplex): Turn {
     let turn = this.turns.get(socket)
     if (!turn) {
-      turn = { busy: false, streams: false, full: false, refusal: undefined, late: false, read: 0, release: undefined, waiting: [] }
+      turn = {
+        busy: false,
+        streams: false,
+        full: false,
+        dropped: 0,
+        refusal: undefined,
+        late: false,
+        read: 0,
+        release: undefined,
+        waiting: [],
+      }
       this.turns.set(socket, turn)
     }
     return turn
@@ -80,7 +95,11 @@ export class Turns {
   /** Answers a request when those before it on its socket are answered. */
   take(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     const turn = this.of(request.socket)
-    if (turn.full) return
+    if (turn.full) {
+      // Node holds them until the answers before them are sent, and an event stream is never over.
+      if (++turn.dropped > MAX_DROPPED) request.socket.destroy()
+      return
+    }
     turn.read = request.socket.bytesRead
     turn.late = false
     const next = { request, response, answer }

@@ -1,4 +1,5 @@
 /** Every wait of a server has an end, everything a bound; all of them can be set, and stand in docs/limits.md. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -90,6 +91,28 @@ describe('a limit', () => {
       stalled.destroy()
     },
   )
+
+  it.each([
+    ['an event stream', get('/ledgers?cursor=now', 'Accept: text/event-stream\r\n')],
+    ['answers that nobody takes', get('/transactions?limit=200').repeat(20)],
+  ])('on requests that wait is kept behind %s, however many come: few are made of what is sent', async (_, first) => {
+    let made = 0
+    const count = (): void => void made++
+    subscribe('http.server.request.start', count)
+    await withServer({}, async (server) => {
+      const client = connect(server.port, '127.0.0.1', () => client.write(first))
+      client.pause()
+      client.on('error', () => {})
+      // Three megabytes.
+      for (let i = 0; i < 60; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        client.write(get('/health').repeat(1500))
+      }
+      client.destroy()
+    })
+    unsubscribe('http.server.request.start', count)
+    expect(made).toBeLessThan(10_000)
+  })
 
   it.each([
     ['is answered where it has arrived by then', 'lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '200'],
