@@ -37,7 +37,7 @@ async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): 
   const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
   await checkNewest(store, reader())
-  await mark.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)))
+  await mark.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)), state.era)
   return { state, head, tails, unfiled }
 }
 

@@ -1,10 +1,10 @@
 /**
  * How far history reached: noted beside the data by a store that has a place for that, so that data which went back in time is noticed.
  * **Invariant:** what is noted was durable before: the note may lag behind the data, by a second at the most while ledgers come in and not at all
- * after a close, and is never ahead of them. One that cannot be written is passed over, since it only ever adds a warning.
+ * after a close, and is never ahead of them, but for one of an earlier era, which is none. One that cannot be written is passed over, since it only ever adds a warning.
  */
 import { FolioError } from '../errors.ts'
-import { decodeMark, encodeMark, type Head, type HighWater } from '../layout/head.ts'
+import { decodeMark, type Era, encodeMark, type Head, type HighWater } from '../layout/head.ts'
 import type { MaybePromise, Store } from '../store.ts'
 
 const EVERY_MS = 1000
@@ -21,8 +21,8 @@ export class Mark {
   }
 
   /** @throws STORE_WENT_BACK where the store holds less than it held, or another history */
-  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>): Promise<void> {
-    const noted = await readMark(this.note)
+  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>, era?: Era): Promise<void> {
+    const noted = await readMark(this.note, era)
     if (!noted) return
     if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })
     if (noted.hash === undefined || noted.last < oldest) return
@@ -31,22 +31,22 @@ export class Mark {
   }
 
   /** A ledger is durable. */
-  reached({ last, hash }: Head): void {
+  reached({ last, hash, era }: Head): void {
     if (!this.note) return
-    this.waiting = last === 0 ? { last } : { last, hash }
+    this.waiting = last === 0 ? { last } : { last, hash, ...inEra(era) }
     if (this.timer !== undefined) return
     this.timer = setTimeout(() => void this.flush(), EVERY_MS)
     this.timer.unref?.()
   }
 
   /** History is about to be taken back. @throws what the store throws, since a note that stays ahead would be a false alarm */
-  async lower(last: number): Promise<void> {
+  async lower(last: number, era?: Era): Promise<void> {
     if (!this.note) return
     this.waiting = undefined
     await this.writing
-    const noted = await readMark(this.note)
+    const noted = await readMark(this.note, era)
     // Before the rollback is: a higher one that came back with the power would be a false alarm.
-    if (noted && noted.last > last) await this.note.write(encodeMark({ last }), { durable: true })
+    if (noted && noted.last > last) await this.note.write(encodeMark({ last, ...inEra(era) }), { durable: true })
   }
 
   /** Notes what waits. */
@@ -60,11 +60,16 @@ export class Mark {
   }
 }
 
+const inEra = (era: Era | undefined): Pick<HighWater, 'era'> => (era === undefined ? {} : { era })
+
 /**
- * What is noted; nothing where a loss of power left only zeros, since a note is not synced.
+ * What is noted; nothing where a loss of power left only zeros, since a note is not synced, and of an earlier era than the store's: who wrote that
+ * may not have known yet that another process had taken history back.
  * @throws CORRUPT where it is damaged: then nothing tells whether the data went back
  */
-export async function readMark(note: Store['note']): Promise<HighWater | undefined> {
+export async function readMark(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
   const value = await note?.read()
-  return value?.some((byte) => byte !== 0) ? decodeMark(value) : undefined
+  if (!value?.some((byte) => byte !== 0)) return undefined
+  const noted = decodeMark(value)
+  return (noted.era ?? era) < era ? undefined : noted
 }

@@ -228,7 +228,7 @@ export class LedgerWriter {
     const { oldest, first, last } = this.head
     const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
     this.checkSound()
-    await this.mark.lower(sequence < oldest ? 0 : sequence)
+    await this.mark.lower(sequence < oldest ? 0 : sequence, this.head.era)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
       this.tails = await tailsOf(this.store, this.head)
@@ -297,6 +297,8 @@ export class LedgerWriter {
         this.removals++
       }
     }
+    // What was noted is of an earlier era now.
+    if (this.store.capabilities.shared) this.mark.reached(this.head)
   }
 
   private checkSound(): void {

@@ -108,6 +108,8 @@ export const decodeEra = (value: Uint8Array | undefined): Era => (value ? openJs
 export interface HighWater {
   readonly last: number
   readonly hash?: string
+  /** Where several processes may have the store open: a note of an earlier era than the store's says nothing, since another one took history back. */
+  readonly era?: Era
 }
 
 export const encodeMark = (mark: HighWater): Uint8Array => sealJson(MARK, mark)

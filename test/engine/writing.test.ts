@@ -7,7 +7,7 @@ import { slow } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { Mark, readMark } from '../../src/ingest/mark.ts'
 import { decodeMark, emptyHead, encodeMark } from '../../src/layout/head.ts'
-import { shared } from '../dump.ts'
+import { everything, shared } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
@@ -184,6 +184,32 @@ describe.each([
     await other.ingest(closes.slice(0, 3))
     expect([await one.refresh(), one.head?.last]).toEqual([true, 7])
     for (const ledger of [one, other]) await ledger.close()
+  })
+
+  test('a note from before another process took history back says nothing, and one from after that does', async () => {
+    const [disk, on] = [memoryDisk(), paper()]
+    const store = (inner: Store): Store => Object.assign(Object.create(shared(wrap(inner))) as Store, { note: on.note })
+    const open = (): Promise<Ledger> => openLedger(store(memory(disk)), { pollMs: 1e6 })
+    const one = await open()
+    await one.ingest(closes.slice(0, 4))
+    const old = memoryDisk()
+    old.write((await memory(disk).scan(everything, { limit: 1e6 })).entries)
+    const other = await open()
+    await other.rollback(6)
+    await other.append(others[0]!)
+    await other.close()
+    expect(noted(on)).toEqual({ last: 7, hash: hashOf(7, 98), era: 1 })
+    // It has not seen that, and notes what it wrote.
+    await one.close()
+    expect(noted(on)).toEqual({ last: 8, hash: hashOf(8, 99), era: 0 })
+    const again = await open()
+    expect([again.head?.last, (await again.verify()).ok]).toEqual([7, true])
+    await again.ingest(others.slice(1))
+    await again.prune(6)
+    await again.close()
+    expect(noted(on)).toEqual({ last: 9, hash: hashOf(9, 98), era: 3 })
+    expect(await codeOf(() => openLedger(store(memory(old))))).toBe('STORE_WENT_BACK')
+    await (await open()).close()
   })
 
   test('ledgers that another process gave up are gone', async () => {
