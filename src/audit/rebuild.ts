@@ -2,6 +2,7 @@
 import { equal, hex } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
+import { inEra } from '../ingest/follow.ts'
 import { closeLine, isEmpty, storedRows } from '../ingest/line.ts'
 import { Block } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
@@ -38,7 +39,7 @@ import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf } from './context.ts'
 import { type List, lastPruned, listOf, walk } from './lists.ts'
-import { eachRecord } from './verify.ts'
+import { eachRecord, eraOf } from './verify.ts'
 
 /** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
 export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
@@ -224,7 +225,7 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const filedCounts = filing ? endsOf(filing, row % (1 << ledgers.shift)) : since
   const topOffer = block.side(at, ledgerSide.topOffer)
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
-  return [[HEAD, encodeHead(head)]]
+  return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
 }
 
 /** The numbers of the blocks of a log, rising. */

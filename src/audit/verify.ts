@@ -8,7 +8,18 @@ import { checkNames, FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { checkFormat, decodeEra, decodeHead, decodeIntent, emptyHead, fingerprint, type Head, type Intent, kindOf } from '../layout/head.ts'
+import {
+  checkFormat,
+  decodeEra,
+  decodeHead,
+  decodeIntent,
+  type Era,
+  emptyHead,
+  fingerprint,
+  type Head,
+  type Intent,
+  kindOf,
+} from '../layout/head.ts'
 import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
@@ -73,11 +84,19 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   })
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
-  const kept = await store.get(ERA)
-  const era = tried(() => decodeEra(kept))
-  const noted = (await readMark(store.note, era).catch((error) => findings.take(error)))?.last ?? 0
+  const noted = (await readMark(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(MARK, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   return { head: head ?? emptyHead, intent: begun && tried(() => decodeIntent(begun)) }
+}
+
+/** The era of the store; the first one where that is damaged, as where it is missing. */
+export async function eraOf(store: Store): Promise<Era> {
+  const value = await store.get(ERA)
+  try {
+    return decodeEra(value)
+  } catch {
+    return decodeEra(undefined)
+  }
 }
 
 /** Whether a store holds more than what stays in one that was emptied: its mark and its era. */

@@ -1,5 +1,6 @@
 /** From records to each kind of value that follows from them, kind by kind: the very bytes that were there, and nothing where nothing tells them. */
 import { describe, expect, test } from 'vitest'
+import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import type { Context } from '../../src/audit/context.ts'
@@ -14,7 +15,7 @@ import {
   rebuildPruned,
 } from '../../src/audit/rebuild.ts'
 import { audit } from '../../src/audit/verify.ts'
-import type { LedgerClose, Write } from '../../src/index.ts'
+import { type LedgerClose, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { baseWrite } from '../../src/ingest/book.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
@@ -25,6 +26,7 @@ import {
   bookKey,
   bookSellerKey,
   digestKey,
+  ERA,
   HEAD,
   hashKey,
   PRUNED,
@@ -39,7 +41,7 @@ import { operations, operationsByAccount } from '../../src/resources/operation.t
 import { trades } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { longCloses } from '../closes.ts'
-import { hex } from '../dump.ts'
+import { dump, hex, shared } from '../dump.ts'
 import { broken, edgeOf, gone, headOf, held, keysOf, type Plant, rowsOf, type Store, sealed, storesOf, withRows } from './support.ts'
 
 const FIRST = 5
@@ -397,6 +399,21 @@ describe('a head', () => {
   test.each(names)('of a store that is %s is as it was', async (kind) => {
     const context = await contextIn(kind, () => [gone(HEAD)])
     expect(left(await rebuildHead(context))).toStrictEqual(kept(await stored(kind), [HEAD]))
+  })
+
+  test('of a store that processes share says its era', async () => {
+    const store = shared(memory())
+    const ledger = await openLedger(store)
+    await ledger.ingest(closes.slice(0, 5))
+    await ledger.rollback(FIRST + 2)
+    const before = await dump(store)
+    await store.write([gone(HEAD)], { durable: true })
+    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(await dump(store)).toEqual(before)
+    // Where that is damaged, it begins anew.
+    await store.write([gone(HEAD), broken(store as never, ERA)], { durable: true })
+    expect((await repairStore(store)).after).toMatchObject({ ok: true, last: FIRST + 2 })
+    expect(headOf(store as never).era).toBe(0)
   })
 
   test('is that of the newest ledgers that are there', async () => {
