@@ -24,7 +24,7 @@ import {
   rebuildLists,
   rebuildPruned,
 } from './rebuild.ts'
-import { type Fault, FORGOTTEN, STRAY, UNNAMED, UNTOLD, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
+import { type Fault, FORGOTTEN, STRAY, UNCOUNTED, UNNAMED, UNTOLD, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
 import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
@@ -121,7 +121,9 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists))
-  if (forgotten.length > 0 || of(PRUNED[0]!).length > 0) parts.push(rebuildPruned(context))
+  const uncounted = of(PRUNED[0]!).length > 0
+  if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
+  if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
   if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash)))
   if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
   // The last change of an offer is judged by the list of its changes: it is looked at when that is whole.

@@ -17,6 +17,7 @@ export const STRAY = 'it is not known what this is'
 export const FORGOTTEN = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
 /** What the value told besides is nowhere else. */
 export const UNNAMED = 'the name of the network, where it was given one, cannot be told'
+export const UNCOUNTED = 'whether lists that are damaged besides named what was pruned cannot be told'
 export const UNTOLD = 'a change was begun and not finished; which one cannot be told'
 
 /** How far an audit is. `total` is known where it counts ledgers, not where it counts values. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { UNNAMED, UNTOLD } from '../../src/audit/report.ts'
+import { UNCOUNTED, UNNAMED, UNTOLD } from '../../src/audit/report.ts'
 import { type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeEra, encodeFormat, encodeIntent, encodeMark, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
@@ -342,6 +342,14 @@ describe('a list of which only its number tells', () => {
     expect(count).toBe(1)
     expect(hex(held(store, PRUNED))).toBe(hex(encodePruned(others)))
     expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+  })
+
+  test('is lost too where its number is damaged, and where it was another list, that cannot be told', async () => {
+    for (const key of [postingKey(tradesByOffer.tag, [7n]), postingKey(operationsByAccount.tag, ['GALICE'])]) {
+      const store = await planted('pruned', (whole) => [broken(whole, key), broken(whole, PRUNED)])
+      expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [fault(PRUNED, UNCOUNTED)], after: { ok: true } })
+      expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+    }
   })
 
   test('and one that is mended are told apart', async () => {
