@@ -36,9 +36,9 @@ export const inEra = ({ capabilities }: Store, head: Head, era: Era): Head =>
   capabilities.shared && head.last > 0 ? { ...head, era } : head
 
 /** A read to write by. Under a head that does not stand any more, not all may be there. @throws CONFLICT where that is so */
-export async function readToWrite<T>(store: Store, state: State, reader: Reader, read: (reader: Reader) => T): Promise<T> {
+export async function readToWrite<T>(store: Store, state: State, read: () => MaybePromise<T>): Promise<T> {
   try {
-    return await reader.run(read)
+    return await read()
   } catch (error) {
     if (!store.capabilities.shared || isSame(await stateOf(store), state)) throw error
     throw new FolioError('CONFLICT', {}, error)

@@ -170,7 +170,7 @@ export class LedgerWriter {
     await this.settle()
     const { head, fileEvery, store, state } = this
     if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
-      this.backlog = await readToWrite(store, state, this.reader(), (read) => takeUp(read, fileEvery))
+      this.backlog = await readToWrite(store, state, () => this.reader().run((read) => takeUp(read, fileEvery)))
     const draft = new Draft(head, this.tails, this.backlog, fileEvery)
     const drafted = new Map<number, string>()
     const digests: Write[] = []
@@ -181,7 +181,7 @@ export class LedgerWriter {
         const { ledger } = prepared
         if (!ledger) throw prepared.error
         const { sequence } = ledger
-        const held = drafted.get(sequence) ?? (await readToWrite(store, state, this.reader(), (read) => hashOf(read, sequence)))
+        const held = drafted.get(sequence) ?? (await readToWrite(store, state, () => this.reader().run((read) => hashOf(read, sequence))))
         const appended = follows(draft.head, ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
@@ -231,7 +231,8 @@ export class LedgerWriter {
     await this.mark.lower(sequence < oldest ? 0 : sequence, this.head.era)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
-      this.tails = await tailsOf(this.store, this.head)
+      // Where nothing was taken back they are what they were, and under a head that does not stand any more not to be had.
+      if (this.head.last < last) this.tails = await readToWrite(this.store, this.state, () => tailsOf(this.store, this.head))
     } catch (error) {
       // The tails are those of the head from before: nothing may be appended to them.
       if (this.head.last < last) this.failure ??= error
@@ -270,7 +271,7 @@ export class LedgerWriter {
     const expect = { key: HEAD, value: this.state.head }
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
-      const { writes, unfiled, ...step } = await readToWrite(this.store, this.state, this.reader(), next)
+      const { writes, unfiled, ...step } = await readToWrite(this.store, this.state, () => this.reader().run(next))
       const { head: before, backlog: waited } = this
       const era = this.state.era + 1
       const head = inEra(this.store, step.head, era)

@@ -341,6 +341,30 @@ describe('where processes share a store', () => {
     expect([await other.refresh(), await other.rollback(11), (await other.verify()).ok]).toEqual([true, 1, true])
   })
 
+  test('who has nothing to take back by such a head takes nothing back, and hears of no damage', async () => {
+    const disk = memoryDisk()
+    const [writer, other] = [await on(disk), await on(disk)]
+    await writer.ingest(chain(10, 29))
+    await other.refresh()
+    await writer.rollback(12)
+    expect([await other.rollback(29), await other.refresh(), other.head?.last]).toEqual([0, true, 12])
+    expect(await other.append(close(13))).toMatchObject({ appended: true })
+  })
+
+  test('who takes history back, of which another takes back more, is told of that one', async () => {
+    const disk = memoryDisk()
+    const { store, told } = inSteps(disk)
+    const writer = await openLedger(store, { pollMs: 2 ** 30 })
+    await writer.ingest(chain(10, 28))
+    const other = await on(disk)
+    told.between = async () => {
+      await other.refresh()
+      expect(await other.rollback(11)).toBe(9)
+    }
+    expect(await codeOf(() => writer.rollback(20))).toBe('CONFLICT')
+    expect([await writer.refresh(), writer.head?.last, (await ofA(writer)).length]).toEqual([true, 11, 6])
+  })
+
   test('now is what it was when it was asked for, though history has gone on by another way', async () => {
     const disk = memoryDisk()
     const writer = await on(disk)
