@@ -1,5 +1,5 @@
 /** What a ledger can be told, and what it answers with. */
-import type { AppendOptions, AppendResult } from './ingest/writer.ts'
+import type { AppendOptions, AppendResult } from './ingest/close.ts'
 import type { Ended } from './scan/page.ts'
 
 export interface LedgerOptions {

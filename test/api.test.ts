@@ -62,7 +62,7 @@ test.each([
 describe('every option is named', () => {
   test.each([
     ['Ledger', 'src/options.ts', ['LedgerOptions', 'IngestOptions']],
-    ['Ledger', 'src/ingest/writer.ts', ['AppendOptions']],
+    ['Ledger', 'src/ingest/close.ts', ['AppendOptions']],
     ['Ledger', 'src/scan/page.ts', ['PageOptions']],
     ['Ledger', 'src/scan/lines.ts', ['LinesOptions']],
     ['Ledger', 'src/stream/stream.ts', ['TailOptions']],

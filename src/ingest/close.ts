@@ -29,6 +29,18 @@ export const closeSchema = object({
   offers: optional(offersSchema),
 })
 
+export interface AppendResult {
+  readonly sequence: number
+  readonly hash: string
+  /** False where the ledger was held already, and nothing was written. */
+  readonly appended: boolean
+}
+
+export interface AppendOptions {
+  /** Resolve only when the ledger is on stable storage. Default true. */
+  readonly durable?: boolean | undefined
+}
+
 const validate = validator(closeSchema)
 
 const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined)

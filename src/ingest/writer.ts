@@ -12,7 +12,7 @@ import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
-import { follows } from './close.ts'
+import { type AppendResult, follows } from './close.ts'
 import { Draft, type Tails } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
@@ -22,18 +22,6 @@ import { hashOf, loadFrom, unfinished } from './load.ts'
 import { Mark } from './mark.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
-
-export interface AppendResult {
-  readonly sequence: number
-  readonly hash: string
-  /** False where the ledger was held already, and nothing was written. */
-  readonly appended: boolean
-}
-
-export interface AppendOptions {
-  /** Resolve only when the ledger is on stable storage. Default true. */
-  readonly durable?: boolean | undefined
-}
 
 /** Who is told when history has moved, each time readers can see it. */
 export interface Told {
@@ -55,6 +43,8 @@ export class LedgerWriter {
   private state: State
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
+  /** What was written last need not be on stable storage yet. */
+  private soft = false
   /** Nothing is left unfinished by an earlier process, or another one. */
   private settled = false
   private readonly mark: Mark
@@ -199,6 +189,9 @@ export class LedgerWriter {
       const written = this.commit(draft, digests, durable)
       handed?.()
       await written
+    } else if (durable && this.soft && results.length > 0) {
+      // Held, and said to be held: so it has to be on stable storage too.
+      await this.write([], head, true, () => this.mark.reached(head))
     }
     return { results, refused }
   }
@@ -316,6 +309,7 @@ export class LedgerWriter {
       await this.store.write([...batch, [HEAD, value]], { durable, expect: { key: HEAD, value: this.state.head } })
       this.head = head
       this.state = { head: value, era }
+      this.soft = !durable
       adopt()
     } catch (error) {
       // What is stored is uncertain, or not all of it was taken on: nothing may be appended to that.

@@ -122,6 +122,30 @@ describe('how far history reached', () => {
   })
 })
 
+test('a ledger that is held, and appended again so that it is durable, is on stable storage when that is said', async () => {
+  const synced: boolean[] = []
+  const inner = memory()
+  const store: Store = {
+    ...inner,
+    write: (batch, options) => {
+      synced.push(options.durable)
+      return inner.write(batch, options)
+    },
+  }
+  const ledger = await openLedger(store)
+  await ledger.ingest(closes.slice(0, 2), { durable: false })
+  synced.length = 0
+  for (const durable of [false, true, true]) expect((await ledger.append(closes[0]!, { durable })).appended).toBe(false)
+  expect(synced).toEqual([true])
+  await ledger.append(closes[2]!, { durable: false })
+  expect(await codeOf(() => ledger.append(closes[4]!))).toBe('LEDGER_GAP')
+  await ledger.rollback(6)
+  await ledger.append(closes[1]!)
+  expect(synced).toEqual([true, false, true])
+  expect(await ledger.verify()).toMatchObject({ ok: true, last: 6 })
+  await ledger.close()
+})
+
 describe.each([
   ['at once', (store: Store) => store],
   ['late', (store: Store) => slow(store)],
