@@ -1,6 +1,8 @@
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -93,6 +95,9 @@ const all = { gte: Uint8Array.of(0), lt: Uint8Array.of(255) }
 const code = (wanted: string, location?: string) =>
   expect.objectContaining({ code: wanted, ...(location ? { fields: expect.objectContaining({ location }) } : {}) })
 
+/** A program that opens a directory, as another process would. */
+const OPENS = "new (require('classic-level').ClassicLevel)(process.argv[1]).open().catch((error) => { throw error.cause })"
+
 describe('level, opening', () => {
   test('a store that is open already is STORE_LOCKED, until it is closed', async () => {
     const place = await directory()
@@ -100,6 +105,33 @@ describe('level, opening', () => {
     await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
     await first.close()
     await (await level(place)).close()
+  })
+
+  test('a store that this process has open is STORE_LOCKED by every name of its directory, also while it is being opened', async () => {
+    const place = await directory()
+    const link = join(await directory(), 'link')
+    await symlink(place, link)
+    const both = await Promise.allSettled([level(place), level(link)])
+    expect(both).toContainEqual({ status: 'rejected', reason: code('STORE_LOCKED') })
+    for (const name of [`${place}/`, relative('.', place), link]) await expect(level(name)).rejects.toEqual(code('STORE_LOCKED', name))
+    for (const one of both) if (one.status === 'fulfilled') await one.value.close()
+    await (await level(link)).close()
+  })
+
+  test('an opening that is refused leaves the store locked to other processes', async () => {
+    const place = await directory()
+    const first = await level(place)
+    const elsewhere = () =>
+      promisify(execFile)(process.execPath, ['-e', OPENS, place]).then(
+        () => 'opened',
+        ({ stderr }) => stderr,
+      )
+    expect(await elsewhere()).toMatch('LEVEL_LOCKED')
+    for (const name of [place, `${place}/`]) await expect(level(name)).rejects.toEqual(code('STORE_LOCKED', name))
+    await Promise.allSettled([level(place), level(place)])
+    expect(await elsewhere()).toMatch('LEVEL_LOCKED')
+    await first.close()
+    expect(await elsewhere()).toBe('opened')
   })
 
   test('a file in the place of the directory, or of one above it, is STORE_DENIED', async () => {

@@ -6,6 +6,7 @@
  */
 import type { AbstractLevel } from 'abstract-level'
 import { FolioError } from '../../src/errors.ts'
+import { alone } from './alone.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
 import { encodings } from './scan.ts'
 
@@ -40,7 +41,10 @@ const CHECKED_BYTES = 64 << 20
 /** LevelDB keeps 1,000 tables open: with 8 MiB a table that covers 8 GB, with its own 2 MiB only 2. */
 const TABLE_BYTES = 8 << 20
 
-export async function openDirectory(location: string, options: LevelOptions): Promise<Database> {
+export const openDirectory = (location: string, options: LevelOptions): Promise<Database> =>
+  alone(location, () => openHere(location, options))
+
+async function openHere(location: string, options: LevelOptions): Promise<Database> {
   try {
     const held = (await holdsDatabase(location)) && (await sound(location, options))
     if (!held && options.mustExist) throw new FolioError('STORE_MISSING', { location })
