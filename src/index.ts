@@ -7,7 +7,7 @@ export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit
 export { verifyStore } from './audit/verify.ts'
 export { compare, copy, Region, SLACK, same } from './bytes.ts'
 export { type Catalogue, catalogue, type QueryName } from './catalogue.ts'
-export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
+export { checkNames, type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
 export { type AppendOptions, type AppendResult, closeSchema, type LedgerClose } from './ingest/close.ts'
 export { Digits, type Json, parseJson, stringifyJson } from './json.ts'
 export type { Block, Place } from './layout/block.ts'

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
-import { level } from '../adapters/level/index.ts'
+import { checkFiles, level } from '../adapters/level/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
 import { type StoreSubject, storeConformance } from '../adapters/testing/index.ts'
 import type { Store } from '../src/store.ts'
@@ -132,6 +132,28 @@ describe('level, opening', () => {
     expect(await elsewhere()).toMatch('LEVEL_LOCKED')
     await first.close()
     expect(await elsewhere()).toBe('opened')
+  })
+
+  test.each([
+    [{ mustExists: true }, 'mustExists'],
+    [{ cacheBytes: '8 MiB' }, 'cacheBytes'],
+    [{ writeBufferBytes: 0.5 }, 'writeBufferBytes'],
+    [{ blockBytes: -1 }, 'blockBytes'],
+    [null, 'options'],
+  ])('with %o is refused, and makes nothing', async (options, field) => {
+    const place = join(await directory(), 'data')
+    const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
+    await expect(level(place, options as never)).rejects.toEqual(refused)
+    await expect(level(place, { mustExist: true })).rejects.toEqual(code('STORE_MISSING', place))
+  })
+
+  test('the check of files takes the options there are, and memory a disk or nothing', async () => {
+    const place = await directory()
+    await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toMatchObject({
+      code: 'BAD_REQUEST',
+      fields: { field: 'tablebytes' },
+    })
+    expect(() => memory({ cacheBytes: 5 } as never)).toThrow(code('STORE_MISUSE'))
   })
 
   test('a file in the place of the directory, or of one above it, is STORE_DENIED', async () => {

@@ -23,7 +23,7 @@ export type {
 /**
  * Closes `options.ledgers` ledgers, one by one as they are asked for. Integers are numbers where exact, and bigints beyond 2^53.
  * Each close is the receiver's own.
- * @throws BAD_REQUEST at the call, before any ledger is asked for, naming in `field` an option that is missing or out of range
+ * @throws BAD_REQUEST at the call, before any ledger is asked for, naming in `field` an option that is missing, out of range, or none
  */
 export function generate(options: GenerateOptions): Generator<GeneratedClose, void, undefined> {
   return closes(settle(options))

@@ -1,7 +1,7 @@
 /**
  * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
  */
-import { FolioError, type OfferAsset, type TradeInput } from '../../src/index.ts'
+import { checkNames, FolioError, type OfferAsset, type TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
   /** How many ledgers to close, 0 or more. */
@@ -9,27 +9,27 @@ export interface GenerateOptions {
   /** The same seed and options give the same ledgers, byte for byte. */
   readonly seed: number | string
   /** Sequence of the first ledger. Default 2,100,000: there operation ids and young accounts' sequences pass 2^53. */
-  readonly firstLedger?: number
+  readonly firstLedger?: number | undefined
   /** Id of the first offer, 1 to 2^62; a bigint beyond 2^53. Default 51,829; ids count up from here. */
-  readonly firstOffer?: number | bigint
+  readonly firstOffer?: number | bigint | undefined
   /** Close of the first ledger, whole seconds since 1970; the others follow 5 s apart, up to the year 9999. Default 1,541,030,400 (2018-11-01T00:00:00Z). */
-  readonly startTime?: number
+  readonly startTime?: number | undefined
   /** Mean transactions in a ledger, spread evenly from 0 to twice that; besides, one ledger in 40 is empty. 0 to 500,000. Default 20. */
-  readonly transactionsPerLedger?: number
+  readonly transactionsPerLedger?: number | undefined
   /** Mean operations in a transaction (geometric, 1 to 100), 1 to 50. Default 1.3. */
-  readonly operationsPerTransaction?: number
+  readonly operationsPerTransaction?: number | undefined
   /** Accounts that exist before the first ledger, at least 16. They act by Zipf's law; create_account adds, account_merge removes. Default 10,000. */
-  readonly accounts?: number
+  readonly accounts?: number | undefined
   /** Issued assets beside the native one, 1 to 1,000. Default 40. */
-  readonly assets?: number
+  readonly assets?: number | undefined
   /** Most offers in the book at once, 0 or more. Default 1,000. */
-  readonly offers?: number
+  readonly offers?: number | undefined
   /** Mean size of a transaction's three XDR members together, before base64. Default 580, which makes a transaction about 1.2 KB of JSON without its operations. */
-  readonly envelopeBytes?: number
+  readonly envelopeBytes?: number | undefined
   /** Share of transactions that fail, 0 to 1. Default 0.15. */
-  readonly failedShare?: number
+  readonly failedShare?: number | undefined
   /** Share of operations that go out to trade, 0 to 1. Default 0.15. */
-  readonly tradeShare?: number
+  readonly tradeShare?: number | undefined
 }
 
 export const DEFAULTS = {
@@ -46,7 +46,9 @@ export const DEFAULTS = {
   tradeShare: 0.15,
 } satisfies Omit<GenerateOptions, 'ledgers' | 'seed'>
 
-export type Settings = Required<GenerateOptions>
+const NAMES = ['ledgers', 'seed', ...Object.keys(DEFAULTS)] as (keyof GenerateOptions)[]
+
+export type Settings = { readonly [N in keyof GenerateOptions]-?: NonNullable<GenerateOptions[N]> }
 
 const LAST_LEDGER = 2 ** 31 - 1
 /** The last second of the year 9999: years of more digits are no times of a close. */
@@ -59,8 +61,8 @@ const refuse = (field: string, reason: string): never => {
 /** The options with their defaults. @throws BAD_REQUEST naming one that makes no sense */
 export function settle(options: GenerateOptions): Settings {
   if (typeof options !== 'object' || options === null) refuse('options', 'an object')
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as unknown as GenerateOptions) }
+  const given = Object.entries(checkNames(options, 'generate', NAMES)).filter(([, value]) => value !== undefined)
+  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
   const number = (name: keyof Settings, least: number, most: number): void => {
     const value = settings[name]
     if (!(typeof value === 'number' && value >= least && value <= most)) refuse(name, `a number from ${least} to ${most}`)

@@ -2,6 +2,7 @@
  * LevelDB's own files, checked without LevelDB: it drops what is damaged in a log without a word, goes back in time where its MANIFEST was cut,
  * and ends the process where a table was. What is in use is read off CURRENT and the MANIFEST; other files do not matter.
  */
+import { checkNames } from '../../src/errors.ts'
 import { batchOf, readLog } from './log.ts'
 import { type LiveTable, Version } from './manifest.ts'
 import { FileReader } from './reading.ts'
@@ -35,10 +36,10 @@ const logName = (number: number): string => `${String(number).padStart(6, '0')}.
 
 /**
  * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte, and the list of tables.
- * @throws what the file system says, and the reason of the signal
+ * @throws BAD_REQUEST for an option that is none, what the file system says, and the reason of the signal
  */
 export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
-  const check = new Check(directory, options)
+  const check = new Check(directory, checkNames(options, 'checkFiles', ['tableBytes', 'onFile', 'signal']))
   await check.run()
   const { faults, files, bytes, torn } = check
   return { ok: faults.length === 0, faults, files, bytes, torn }

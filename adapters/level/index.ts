@@ -9,7 +9,7 @@ import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
-import { failure, type LevelOptions, openDirectory } from './open.ts'
+import { checkLevelOptions, failure, type LevelOptions, openDirectory } from './open.ts'
 import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
 export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
@@ -21,11 +21,12 @@ export type { LevelOptions } from './open.ts'
  * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
- * @throws `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
+ * @throws `BAD_REQUEST` for an option that is none, or out of bounds; `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
  *   `mustExist`, `STORE_MISUSE` for what is neither, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | AnyLevel, options: LevelOptions = {}): Promise<Store> {
+  checkLevelOptions(options)
   if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
   if (typeof location?.open !== 'function')
     throw new FolioError('STORE_MISUSE', { found: typeof location, expected: 'the path of a directory, or an abstract-level database' })

@@ -5,7 +5,7 @@
  * ever), and it takes a directory whose CURRENT is lost for a new one and deletes the old tables.
  */
 import type { AbstractLevel } from 'abstract-level'
-import { FolioError } from '../../src/errors.ts'
+import { badRequest, checkNames, FolioError } from '../../src/errors.ts'
 import { alone } from './alone.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
 import { encodings } from './scan.ts'
@@ -40,6 +40,19 @@ const CHECKED_BYTES = 64 << 20
 
 /** LevelDB keeps 1,000 tables open: with 8 MiB a table that covers 8 GB, with its own 2 MiB only 2. */
 const TABLE_BYTES = 8 << 20
+
+const SIZES = ['cacheBytes', 'writeBufferBytes', 'blockBytes'] as const
+const NAMES = ['mustExist', 'checkFiles', 'compression', ...SIZES] as const
+
+/** LevelDB takes what is no number, or one out of bounds, for its own default. @throws BAD_REQUEST */
+export function checkLevelOptions(options: LevelOptions): void {
+  checkNames(options, 'level', NAMES)
+  for (const name of SIZES) {
+    const { [name]: size = 1 } = options
+    if (!(Number.isSafeInteger(size) && size >= 0 && size < 2 ** 31))
+      throw badRequest(name, 'a whole number of bytes, from 0 to 2147483647')
+  }
+}
 
 export const openDirectory = (location: string, options: LevelOptions): Promise<Database> =>
   alone(location, () => openHere(location, options))

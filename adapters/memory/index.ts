@@ -12,8 +12,12 @@ export type MemoryDisk = Tree
 /** An empty disk: hand it to `memory()` again and again, to close and reopen the same store in a test. */
 export const memoryDisk = (): MemoryDisk => new Tree()
 
-/** A store in memory, over a disk of its own or over the one given. It keeps no lock: several stores may share a disk. */
+/**
+ * A store in memory, over a disk of its own or over the one given. It keeps no lock: several stores may share a disk.
+ * @throws STORE_MISUSE for what is no disk
+ */
 export function memory(disk: MemoryDisk = memoryDisk()): Store {
+  if (!(disk instanceof Tree)) throw new FolioError('STORE_MISUSE', { found: typeof disk, expected: 'a memoryDisk(), or nothing' })
   let closed = false
   const open = (): void => {
     if (closed) throw new FolioError('CLOSED', { store: 'memory' })

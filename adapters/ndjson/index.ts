@@ -1,7 +1,7 @@
 /**
  * NDJSON of ledger closes, one a line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line.
  */
-import { FolioError, type LedgerClose } from '../../src/index.ts'
+import { checkNames, FolioError, type LedgerClose } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { type Origin, parseLine } from './parse.ts'
 import { type ByteOptions, checkSource, nameOf, readBytes, type Source } from './source.ts'
@@ -14,6 +14,8 @@ export interface ReadClosesOptions extends ByteOptions {
   /** The longest line that is read. Default 256 MiB; a string of Node holds less than 512 MiB. */
   readonly maxLineBytes?: number | undefined
 }
+
+const NAMES = ['gunzip', 'onBytes', 'maxLineBytes'] as const
 
 const origins = new WeakMap<object, Origin>()
 
@@ -31,14 +33,15 @@ export function locateError(error: unknown, close: LedgerClose): unknown {
  * Reads ledger closes, source after source. Blank lines, CRLF, a byte order mark and a last line without its end are fine.
  * Only the JSON is checked here; whether it is a ledger close is checked where it is appended ({@link ingestCloses} adds the line to that error).
  * @example for await (const close of readCloses('closes.ndjson.gz')) await ledger.append(close)
- * @throws BAD_REQUEST for what is no source, before any is read, and for a stream of text; MALFORMED_JSON with `file`, `line`, `column` where
+ * @throws BAD_REQUEST for an option that is none and what is no source, before any is read, and for a stream of text; MALFORMED_JSON with `file`, `line`, `column` where
  *   known, and `reason`; INVALID_INPUT for JSON that is no object; what the file system says, as it is
  */
 export async function* readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
-  const { maxLineBytes = 256 * 2 ** 20 } = options
+  const { maxLineBytes = 256 * 2 ** 20 } = checkNames(options, 'readCloses', NAMES)
+  if (!(maxLineBytes >= 1)) throw new FolioError('BAD_REQUEST', { field: 'maxLineBytes', reason: 'a number of bytes, 1 or more' })
   const list = isList(sources) ? sources : [sources]
   for (const source of list) checkSource(source)
   for (const source of list) {

@@ -2,7 +2,7 @@
  * Feeds closes to a ledger so that a refused close names its file and line.
  * **Invariant:** closes are appended in order; a ledger is reported only when it is durable and visible.
  */
-import { type AppendResult, FolioError, type IngestResult, type Ledger, type LedgerClose } from '../../src/index.ts'
+import { type AppendResult, checkNames, FolioError, type IngestResult, type Ledger, type LedgerClose } from '../../src/index.ts'
 import { locateError } from './index.ts'
 
 export interface IngestClosesOptions {
@@ -14,9 +14,20 @@ export interface IngestClosesOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const refused = (field: string, reason: string): FolioError => new FolioError('BAD_REQUEST', { field, reason })
+
+/** @throws BAD_REQUEST */
+function checkGiven(ledger: Ledger, closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>): void {
+  if (typeof ledger?.ingest !== 'function') throw refused('ledger', 'a ledger, such as openLedger resolves to')
+  const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
+  // A text would be iterated over by its letters; it is the name of a file, most likely.
+  if (typeof closes === 'string' || typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function')
+    throw refused('closes', 'ledger closes that can be iterated over; readCloses gives those of a file')
+}
+
 /**
  * As `ledger.ingest`, and reads the next batch while one is written. Where a close is refused, those before it stay.
- * @throws BAD_REQUEST for a batch of less than one ledger; as `ledger.append`, with `file` and `line` of the close that is refused; and what the
+ * @throws BAD_REQUEST for what is no ledger and no closes, an option that is none, and a batch of less than one ledger; as `ledger.append`, with `file` and `line` of the close that is refused; and what the
  *   source throws
  */
 export async function ingestCloses(
@@ -24,8 +35,10 @@ export async function ingestCloses(
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
-  const { batch = 1, onLedger, signal } = options
-  if (!(batch >= 1)) throw new FolioError('BAD_REQUEST', { field: 'batch', reason: 'a number of ledgers, 1 or more' })
+  const { batch = 1, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'])
+  checkGiven(ledger, closes)
+  if (!(batch >= 1)) throw refused('batch', 'a number of ledgers, 1 or more')
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refused('signal', 'an AbortSignal')
   const total = { appended: 0, known: 0 }
   const report = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) {

@@ -54,7 +54,7 @@ export function checkClose(close: unknown): asserts close is LedgerClose {
 export function checkIterable<T extends AsyncIterable<LedgerClose> | Iterable<LedgerClose>>(closes: T): T {
   const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
   // The name of a file, most likely.
-  if (typeof closes === 'string') throw badRequest('closes', 'ledger closes; ingestCloses of ledger-folio/ndjson takes those of a file')
+  if (typeof closes === 'string') throw badRequest('closes', 'ledger closes; readCloses of ledger-folio/ndjson gives those of a file')
   if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) === 'function') return closes
   throw badRequest('closes', 'ledger closes that can be iterated over; append takes a single one')
 }

@@ -85,6 +85,32 @@ test.each([0, -1, Number.NaN])('a batch of %d ledgers is refused before anything
   expect(pulled).toBe(false)
 })
 
+test.each<[string, unknown, object, string]>([
+  ['an option that nobody takes', [], { bach: 5 }, 'bach'],
+  ['options that are none', [], null as never, 'options'],
+  ['a signal that is none', [], { signal: new AbortController() }, 'signal'],
+  ['the name of a file in the place of its closes', 'closes.ndjson', {}, 'closes'],
+  ['one close in the place of several', { ledger: {} }, {}, 'closes'],
+])('%s is refused by ingestCloses', async (_, closes, options, field) => {
+  await using ledger = await openLedger(memory())
+  const refused = { code: 'BAD_REQUEST', fields: { field } }
+  await expect(ingestCloses(ledger, closes as never, options)).rejects.toMatchObject(refused)
+  // A promise of a ledger is none.
+  await expect(ingestCloses(Promise.resolve(ledger) as never, [])).rejects.toMatchObject({
+    code: 'BAD_REQUEST',
+    fields: { field: 'ledger' },
+  })
+})
+
+test.each([
+  [{ maxLineByte: 5 }, 'maxLineByte'],
+  [{ maxLineBytes: '1 MiB' }, 'maxLineBytes'],
+  [null, 'options'],
+])('%o are no options of readCloses', async (options, field) => {
+  const first = readCloses(bytes('{}'), options as never).next()
+  await expect(first).rejects.toMatchObject({ code: 'BAD_REQUEST', fields: { field } })
+})
+
 test('integers past 2^53 are bigints, even ones too; other numbers keep their digits', async () => {
   const { values } = await read(
     bytes('{"a":9007199254740994,"b":9007199254740993,"c":12,"d":1.50,"e":"9007199254740994","f":[9223372036854775807]}'),
