@@ -74,7 +74,7 @@ describe('every option is named', () => {
     ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
     ['ledger-folio/ndjson', 'adapters/ndjson/index.ts', ['ReadClosesOptions']],
     ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
-    ['ledger-folio/http', 'adapters/http/handler.ts', ['CoreOptions']],
+    ['ledger-folio/http', 'adapters/http/door.ts', ['CoreOptions']],
     ['ledger-folio/http', 'adapters/http/node.ts', ['ListenerOptions', 'ServeOptions']],
     ['ledger-folio/generate', 'adapters/generate/options.ts', ['GenerateOptions']],
   ])('%s: %s', (heading, path, types) => {

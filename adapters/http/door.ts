@@ -1,12 +1,36 @@
 /** What a service is made of, checked where it is given: over what is no ledger, it would answer every request with a defect. */
-import { FolioError, isPromise, type Ledger } from '../../src/index.ts'
+import { checkNames, FolioError, isPromise, type Ledger } from '../../src/index.ts'
+import type { Profile } from './extended.ts'
+import type { StreamOptions } from './stream.ts'
 
-/** A ledger and options, whatever the types said. @throws BAD_REQUEST naming what is at fault, and what was found in its place */
-export function checkGiven(ledger: Ledger, options: object): void {
+export interface CoreOptions extends StreamOptions {
+  /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
+  readonly baseUrl?: string | undefined
+  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
+  readonly trustProxy?: boolean | undefined
+  /** Default `document`. */
+  readonly profile?: Profile | undefined
+  /** Longest request target read. Default 8192. */
+  readonly maxTargetBytes?: number | undefined
+  /** Is given what an `internal_error` or `unavailable` answer stands for. Default: `console.error`. */
+  readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
+}
+
+export const coreNames = [
+  ...(['baseUrl', 'trustProxy', 'profile', 'log'] as const),
+  ...(['maxTargetBytes', 'maxStreams', 'streamIdleMs', 'streamStallMs'] as const),
+] as const satisfies readonly (keyof CoreOptions)[]
+
+/**
+ * A ledger and options of these names, whatever the types said: a limit or a base URL by another name would be one that is not there.
+ * @throws BAD_REQUEST naming what is at fault, and what was found in its place
+ */
+export function checkGiven<T extends object>(ledger: Ledger, options: T, of: string, names: readonly (string & keyof T)[]): void {
   if (!isLedger(ledger))
     throw new FolioError('BAD_REQUEST', { field: 'ledger', reason: 'a ledger, such as openLedger gives', found: nameOf(ledger) })
   if (typeof options !== 'object' || options === null)
     throw new FolioError('BAD_REQUEST', { field: 'options', reason: 'an object', found: nameOf(options) })
+  checkNames(options, of, names)
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>

@@ -1,7 +1,8 @@
 /** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else speaks Request and Response. */
 import type { Ledger } from '../../src/index.ts'
 import { concat } from './bytes.ts'
-import { type CoreOptions, createCore } from './handler.ts'
+import { type CoreOptions, checkGiven, coreNames } from './door.ts'
+import { coreOf } from './handler.ts'
 import type { CoreRequest } from './message.ts'
 import { below, checkMount, elsewhere, type MountOptions } from './mount.ts'
 import type { Frames } from './stream.ts'
@@ -15,7 +16,8 @@ export interface HandlerOptions extends CoreOptions, MountOptions {}
  * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; the handler itself never rejects
  */
 export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
-  const core = createCore(ledger, options)
+  checkGiven(ledger, options, 'createHandler', [...coreNames, 'mount'])
+  const core = coreOf(ledger, options)
   const mount = checkMount(options.mount)
   const answer = (request: CoreRequest) => {
     const target = mount === undefined ? request.target : below(mount, request.target)

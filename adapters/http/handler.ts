@@ -7,8 +7,8 @@ import { after, isPromise, type Ledger, type List, type MaybePromise, type One, 
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
-import { checkGiven } from './door.ts'
-import { checkProfile, type Profile } from './extended.ts'
+import { type CoreOptions, checkGiven, coreNames } from './door.ts'
+import { checkProfile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
 import { Listing, Listings } from './listings.ts'
@@ -33,21 +33,8 @@ import { type Asked, PAGE_TAIL, pageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
-import { type StreamOptions, type StreamRequest, Streams } from './stream.ts'
+import { type StreamRequest, Streams } from './stream.ts'
 import { decode, parseQuery, parseTarget, type Target } from './target.ts'
-
-export interface CoreOptions extends StreamOptions {
-  /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
-  readonly baseUrl?: string | undefined
-  /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
-  readonly trustProxy?: boolean | undefined
-  /** Default `document`. */
-  readonly profile?: Profile | undefined
-  /** Longest request target read. Default 8192. */
-  readonly maxTargetBytes?: number | undefined
-  /** Is given what an `internal_error` or `unavailable` answer stands for. Default: `console.error`. */
-  readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
-}
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
@@ -57,7 +44,12 @@ export interface Core {
 
 /** @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
-  checkGiven(ledger, options)
+  checkGiven(ledger, options, 'createCore', coreNames)
+  return coreOf(ledger, options)
+}
+
+/** A core for a shell, which has looked at the names of its own options. */
+export function coreOf(ledger: Ledger, options: CoreOptions): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
 }

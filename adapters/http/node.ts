@@ -6,9 +6,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FolioError, type Ledger } from '../../src/index.ts'
-import { checkGiven } from './door.ts'
-import { type Core, type CoreOptions, createCore } from './handler.ts'
-import { type Limits, settle } from './limits.ts'
+import { type CoreOptions, checkGiven, coreNames } from './door.ts'
+import { type Core, coreOf } from './handler.ts'
+import { type LimitName, type Limits, limits, settle } from './limits.ts'
 import type { CoreRequest } from './message.ts'
 import { below, checkMount, elsewhere, isMount, type MountOptions } from './mount.ts'
 import { refuse } from './refuse.ts'
@@ -47,7 +47,8 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  const core = createCore(ledger, options)
+  checkGiven(ledger, options, 'listener', [...coreNames, 'mount', 'maxQueued'])
+  const core = coreOf(ledger, options)
   return inTurn(core, new Turns(settle(options).maxQueued), checkMount(options.mount))
 }
 
@@ -97,13 +98,15 @@ class NodeRequest implements CoreRequest {
   }
 }
 
+const serveNames = ['port', 'host', ...new Set([...coreNames, ...(Object.keys(limits) as LimitName[])])] as const
+
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
  * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; what Node says where it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
-  checkGiven(ledger, options)
+  checkGiven(ledger, options, 'serve', serveNames)
   const { port, host = '127.0.0.1' } = options
   // Node listens on a port of its choice where none is given.
   if (!(Number.isInteger(port) && port >= 0 && port < 65536))
@@ -112,7 +115,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   if (typeof host !== 'string' || host === '')
     throw new FolioError('BAD_REQUEST', { field: 'host', reason: 'a host name or address; 0.0.0.0 or :: for all of them' })
   const set = settle(options)
-  const core = createCore(ledger, { ...options, ...set })
+  const core = coreOf(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued, set)
   const server = createServer(
     {

@@ -397,6 +397,20 @@ describe('options', () => {
     expect(() => listener(ledger, { maxQueued: 0 })).toThrow(badOption('maxQueued'))
   })
 
+  it('that nobody takes are refused by name', async () => {
+    const refuse = (field: string, of: string): unknown =>
+      expect.objectContaining({ fields: { field, reason: expect.stringMatching(`^none of the options of ${of}, which are .*maxStreams`) } })
+    for (const shell of [listener, createHandler, createCore]) {
+      expect(() => shell(ledger, { baseURL: 'http://x.test' } as object)).toThrow(refuse('baseURL', shell.name))
+      // That of a server, which is another one's here.
+      expect(() => shell(ledger, { maxConnections: 5 } as object)).toThrow(refuse('maxConnections', shell.name))
+      expect(() => shell(ledger, { baseUrl: undefined, baseURL: undefined } as object)).not.toThrow()
+    }
+    await expect(serve(ledger, { port: 0, maxStream: 5 } as never)).rejects.toThrow(refuse('maxStream', 'serve'))
+    // A server of its own lies below no other path.
+    await expect(serve(ledger, { port: 0, mount: '/history' } as never)).rejects.toThrow(refuse('mount', 'serve'))
+  })
+
   it('that are no object are refused, and so is what is no ledger, saying what was found', async () => {
     const refuse = (field: string, found: string): unknown =>
       expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field, found }) })
