@@ -8,17 +8,20 @@ import { agrees, ask, asked, Fault, maxLimit, oldest, other, same, type Window, 
 
 export interface PagingOptions {
   /** How many records are looked at, at either end of the listing. Default: 100. */
-  readonly window?: number
+  readonly window?: number | undefined
   /** The most cases a law tries. Default: 1,000. */
-  readonly cases?: number
+  readonly cases?: number | undefined
 }
+
+/** How much is looked at. */
+export type Bounded = { readonly [N in keyof PagingOptions]-?: number }
 
 /** Why a law could not be checked on this listing; nothing where it was. */
 export type Unchecked = string | undefined
 
 export interface PagingLaw {
   readonly name: string
-  check(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<Unchecked>
+  check(listing: PagedListing<any>, options: Bounded): Promise<Unchecked>
 }
 
 /** A page asked for at a place of a window: the cursor of the record before it, going one way or the other. */
@@ -45,7 +48,7 @@ function spread<T>(items: readonly T[], most: number): T[] {
 }
 
 /** Every page that begins at a record of the listing's windows. */
-async function casesOf(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<Case[]> {
+async function casesOf(listing: PagedListing<any>, options: Bounded): Promise<Case[]> {
   const all: Case[] = []
   for (const window of await windows(listing, options.window))
     for (const limit of limitsOf(listing))
@@ -73,7 +76,9 @@ export const pagingAlgebra: readonly PagingLaw[] = [
   {
     name: 'tokens rise with their records, and no two records share one',
     async check(listing, { window }) {
-      for (const { tokens } of await windows(listing, window))
+      const held = await windows(listing, window)
+      if (held[0]!.tokens.length === 0) return EMPTY
+      for (const { tokens } of held)
         for (const [n, token] of tokens.entries()) {
           const rises = n === 0 ? true : isBefore(tokens[n - 1]!, token)
           if (rises === undefined) return 'its tokens are no numbers, so their order is not known'
@@ -206,7 +211,7 @@ async function linksToItself(listing: PagedListing<any>, cursor: string, order: 
  * Reads pages that nothing added later can change.
  * @returns what reads them again; it throws a Fault where one has changed
  */
-export async function remember(listing: PagedListing<any>, options: Required<PagingOptions>): Promise<() => Promise<void>> {
+export async function remember(listing: PagedListing<any>, options: Bounded): Promise<() => Promise<void>> {
   const before = await oldest(listing, options.window)
   const held: [one: Case, page: PagedPage<any>][] = []
   for (const one of await casesOf(listing, { ...options, cases: Math.ceil(options.cases / 10) })) {

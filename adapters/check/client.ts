@@ -3,15 +3,15 @@ import { parseJson } from '../../src/index.ts'
 
 export interface Bounds {
   /** The most requests. Default: 2,000. */
-  readonly requests?: number
+  readonly requests?: number | undefined
   /** The longest time in milliseconds. Default: 60,000. */
-  readonly ms?: number
+  readonly ms?: number | undefined
   /** Ends it early. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Who fetches. Default: the global `fetch`. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Sent with every request. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** A bound was reached: nothing is wrong, but nothing more can be said. */

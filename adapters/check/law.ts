@@ -1,5 +1,5 @@
 /** A law: something that must hold, in words, and a way to find out. Made to be handed to whatever test runner is at hand. */
-import { FolioError } from '../../src/index.ts'
+import { checkNames, FolioError } from '../../src/index.ts'
 
 /**
  * @example for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run) // node:test
@@ -21,8 +21,35 @@ export interface Law {
 /** Laws that are not to be checked, each with the reason: by their names, or by as much of the beginning as no other law of these shares. */
 export type Declined = Readonly<Record<string, string>>
 
-const refuse = (reason: string): never => {
-  throw new FolioError('BAD_REQUEST', { field: 'declined', reason })
+const refuse = (reason: string, field = 'declined'): never => {
+  throw new FolioError('BAD_REQUEST', { field, reason })
+}
+
+/**
+ * A subject of these members alone: a law that asks for one which is misspelt would be skipped, or try what nobody asked for.
+ * @param counts those of how many something is tried, of which none is not enough
+ * @throws BAD_REQUEST
+ */
+export function checkSubject<T extends object>(
+  subject: T,
+  of: string,
+  names: readonly (string & keyof T)[],
+  counts: readonly (string & keyof T)[] = [],
+): T {
+  checkNames(subject, of, names)
+  const { open } = subject as { open?: unknown }
+  if (typeof open !== 'function') refuse('a function that gives what is tried', 'open')
+  for (const name of counts) {
+    const count = subject[name]
+    if (count !== undefined && !(Number.isSafeInteger(count) && Number(count) >= 1)) refuse('a whole number, 1 or more', name)
+  }
+  return subject
+}
+
+/** Whether there is anything to check may show only once a test has begun: `run` is handed the context of the test by node:test and vitest. */
+export function tellSkipped(context: unknown, reason: string): void {
+  const test = context as { skip?: unknown } | undefined
+  if (typeof test?.skip === 'function') test.skip(reason)
 }
 
 /** @throws BAD_REQUEST where the name is that of no law, or begins several */

@@ -8,7 +8,7 @@ export interface PagedPage<R = unknown> {
   /** The cursor that leads back from this page, to be read in the other order. */
   readonly prev: string
   /** What is wrong with the page as such, where whoever read it can tell: links that lead elsewhere, records without tokens. */
-  readonly faults?: readonly string[]
+  readonly faults?: readonly string[] | undefined
 }
 
 /** A listing of records that are only ever added at its newer end. */
@@ -18,7 +18,7 @@ export interface PagedListing<R = unknown> {
   /** The cursor that continues after a record. */
   token(record: R): string
   /** The largest limit there is. Default: 200. */
-  readonly maxLimit?: number
+  readonly maxLimit?: number | undefined
   /** All records, oldest first, from another source: without it, a record that every page leaves out cannot be missed. */
   records?(): MaybePromise<readonly R[]>
   /**
@@ -29,7 +29,7 @@ export interface PagedListing<R = unknown> {
   /** Adds newer records. */
   grow?(): MaybePromise<unknown>
   /** Newer records may come at any time, by themselves. Default: false. */
-  readonly live?: boolean
+  readonly live?: boolean | undefined
   /** How a page is asked for, to be told in messages. */
   ask?(cursor: string, order: Order, limit: number): string
 }

@@ -1,5 +1,6 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
-import { EMPTY, type PagingOptions, pagingAlgebra, remember } from './algebra.ts'
+import { checkNames } from '../../src/index.ts'
+import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
 import { type Bounds, Client, Exhausted, Unreachable } from './client.ts'
 import { discover, kindOf } from './discover.ts'
 import { halListing, largestLimit } from './hal.ts'
@@ -8,13 +9,13 @@ import { Fault } from './window.ts'
 
 export interface ServiceOptions extends Bounds {
   /** The most listings. Default: 40. */
-  readonly listings?: number
+  readonly listings?: number | undefined
   /** How many records are looked at, at either end of a listing. Default: 60. */
-  readonly window?: number
+  readonly window?: number | undefined
   /** The largest limit that is asked for. Default: 200, or less where the service takes less. */
-  readonly maxLimit?: number
+  readonly maxLimit?: number | undefined
   /** Told of every listing as it is done. */
-  readonly onListing?: (result: ListingResult) => void
+  readonly onListing?: ((result: ListingResult) => void) | undefined
 }
 
 export interface LawResult {
@@ -52,6 +53,8 @@ export class NoListing extends Error {
   }
 }
 
+const NAMES = ['listings', 'window', 'maxLimit', 'onListing', 'requests', 'ms', 'signal', 'fetch', 'headers'] as const
+
 const STAYS = pagingAlgebra.at(-1)!.name
 const BOOK = 'it lists what is there now'
 /** These list what is there now, and no history. */
@@ -82,7 +85,7 @@ interface Pending {
 }
 
 /** What a listing holds now is compared with what it held when the check began, once all else is done. */
-async function begin(client: Client, url: string, options: Required<PagingOptions>, most: number): Promise<Pending> {
+async function begin(client: Client, url: string, options: Bounded, most: number): Promise<Pending> {
   const before = client.requests
   const kind = kindOf(url)
   const laws: LawResult[] = []
@@ -109,8 +112,8 @@ function unread(error: unknown): string {
 async function settled(
   name: string,
   listing: PagedListing,
-  options: Required<PagingOptions>,
-  check: (listing: PagedListing, options: Required<PagingOptions>) => Promise<string | undefined>,
+  options: Bounded,
+  check: (listing: PagedListing, options: Bounded) => Promise<string | undefined>,
   changes: boolean,
 ): Promise<LawResult> {
   for (let tries = changes ? 3 : 1; ; tries--) {
@@ -122,10 +125,10 @@ async function settled(
 /**
  * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
  * The service is taken as it is: nothing is asked of it but HAL pages, and ledgers may be added all the while.
- * @throws NoListing; Unreachable where no service answers; the reason of the signal, where it comes before a listing is found
+ * @throws BAD_REQUEST for an option that is none; NoListing; Unreachable where no service answers; the reason of the signal, where it comes before a listing is found
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
-  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = options
+  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = checkNames(options, 'checkService', NAMES)
   const client = new Client(options)
   client.share(0.3)
   const urls = await discover(client, url, most).catch((error) => {

@@ -9,7 +9,7 @@
  * - {@link naiveLedger}: the reference model, which answers every query by filtering arrays.
  *
  * Properties print the seed of a failure and its smallest case; `FC_SEED` in the environment repeats it, `FC_RUNS` sets how many cases are
- * tried, `FC_PATH` goes to the failing one at once.
+ * tried.
  */
 export {
   type Bounds,

@@ -1,13 +1,19 @@
 /** How properties are tried, whatever the runner: so many cases, from a seed that can be given, a failure told with the way to repeat it. */
 import fc from 'fast-check'
+import { FolioError } from '../../src/errors.ts'
 
-const env = (name: string): number | undefined => {
-  const given = globalThis.process?.env[name]
-  return given === undefined || given === '' ? undefined : Number(given)
+/** What is no number would try no case at all, or repeat another seed, and hold. @throws BAD_REQUEST */
+function env(name: string, least: number): number | undefined {
+  const found = globalThis.process?.env[name]
+  if (found === undefined || found === '') return undefined
+  const number = Number(found)
+  if (!(Number.isSafeInteger(number) && number >= least))
+    throw new FolioError('BAD_REQUEST', { field: name, reason: `a whole number${least > 0 ? `, ${least} or more` : ''}`, found })
+  return number
 }
 
 /** The seed that `FC_SEED` asks for. */
-export const seed = (): number | undefined => env('FC_SEED')
+export const seed = (): number | undefined => env('FC_SEED', Number.MIN_SAFE_INTEGER)
 
 /** Steps of a schedule that are told. */
 const STEPS = 20
@@ -29,7 +35,7 @@ export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, che
     await check(value)
   })
   const given = seed()
-  const run = await fc.check(property, { numRuns: env('FC_RUNS') ?? numRuns, ...(given !== undefined && { seed: given }) })
+  const run = await fc.check(property, { numRuns: env('FC_RUNS', 1) ?? numRuns, ...(given !== undefined && { seed: given }) })
   if (!run.failed) return
   const { errorInstance: cause, seed: failed, counterexample, numRuns: tried } = run
   const told = cause instanceof Error ? cause.message : String(cause)

@@ -11,7 +11,7 @@
  */
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
-import { type Declined, decline, type Law } from '../check/index.ts'
+import { checkSubject, type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
 import { checked } from './store-answers.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
@@ -35,21 +35,25 @@ export interface StoreSubject {
    */
   fail?(store: Store): MaybePromise<unknown>
   /** What the stores must say of themselves, where that is known before. */
-  readonly capabilities?: Partial<Capabilities>
+  readonly capabilities?: Partial<Capabilities> | undefined
   /**
    * How many resources are held on to by now: descriptors, timers, connections. Default: what Node says of its process; elsewhere the count
    * of leaks is skipped.
    */
   held?(): MaybePromise<number>
   /** Laws that this store does not keep, by the beginning of their names that no other law shares, each with the reason. */
-  readonly declined?: Declined
+  readonly declined?: Declined | undefined
 }
+
+const NAMES = ['open', 'reopen', 'beside', 'fail', 'held', 'capabilities', 'declined'] as const
 
 /**
  * The laws for a store; each opens stores of its own, and rejects with what was expected and what came.
+ * @throws BAD_REQUEST for a member that is none
  * @example for (const law of storeConformance({ open: () => new MyStore() })) test(law.name, { skip: law.skip ?? false }, law.run)
  */
 export function storeConformance(subject: StoreSubject): Law[] {
+  checkSubject(subject, 'storeConformance', NAMES)
   const law: MakeLaw = (name, check, skip) => {
     const run = async (...[context]: readonly unknown[]): Promise<void> => {
       const store = await subject.open()
@@ -82,10 +86,4 @@ export function storeConformance(subject: StoreSubject): Law[] {
     leakLaw(subject),
   ]
   return decline(laws, subject.declined)
-}
-
-/** Whether there is anything to check shows only once a store is open, when the runner has begun the test. */
-function tellSkipped(context: unknown, reason: string): void {
-  const test = context as { skip?: unknown } | undefined
-  if (typeof test?.skip === 'function') test.skip(reason)
 }

@@ -1,7 +1,7 @@
 /** The laws of streams, for any API that streams records after a cursor, as properties under schedules of every kind. */
 import fc from 'fast-check'
 import type { MaybePromise } from '../../src/index.ts'
-import { type Declined, decline, type Law } from '../check/index.ts'
+import { checkSubject, type Declined, decline, type Law } from '../check/index.ts'
 import { forAll } from './property.ts'
 import { type Plan, play, type Reader, type StreamSource } from './stream-play.ts'
 
@@ -12,12 +12,14 @@ export interface StreamSubject<R> {
    */
   open(step: () => Promise<void>): MaybePromise<StreamSource<R>>
   /** Milliseconds that a source may take by itself, where its waits are no steps. Default: 0. */
-  readonly patience?: number
+  readonly patience?: number | undefined
   /** Schedules that each law tries. Default: 200. */
-  readonly runs?: number
+  readonly runs?: number | undefined
   /** Laws that this API does not keep, by the beginning of their names that no other law shares, each with the reason. */
-  readonly declined?: Declined
+  readonly declined?: Declined | undefined
 }
+
+const NAMES = ['open', 'patience', 'runs', 'declined'] as const
 
 /** The most that is appended at once where a page must overflow: streams read in pages of up to 200 records. */
 const LARGE = 450
@@ -92,9 +94,11 @@ function evened(one: Plan): Plan {
 /**
  * The laws of streams. Each opens sources of its own and rejects with the smallest plan and schedule found under which a reader saw the wrong
  * thing: a record lost, twice, out of order, or a stream that ended or would not end.
+ * @throws BAD_REQUEST for a member that is none, or out of bounds
  * @example for (const law of streamLaws({ open: (step) => new Feed(step) })) test(law.name, law.run)
  */
-export function streamLaws<R>({ open, patience = 0, runs = 200, declined }: StreamSubject<R>): Law[] {
+export function streamLaws<R>(subject: StreamSubject<R>): Law[] {
+  const { open, patience = 0, runs = 200, declined } = checkSubject(subject, 'streamLaws', NAMES, ['runs'])
   const made = laws.map(
     ({ name, plans, needs, share = 1 }): Law => ({
       name,

@@ -1,6 +1,6 @@
 /** The laws of paging: a right API passes, faulty ones are rejected, also over HTTP. */
-import { describe, expect, test } from 'vitest'
-import { checkService, pagingLaws } from '../../adapters/testing/index.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { checkService, type PagedListing, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { halService } from './hal-service.ts'
 import { Pages } from './pages.ts'
@@ -27,10 +27,82 @@ test.each<[page: unknown, said: string]>([
   for (const message of told) expect(message).toContain(said)
 })
 
+test('what a listing gives no chance to check is skipped, with the reason, where the runner can', async () => {
+  const skipped = async (listing: PagedListing): Promise<string[]> => {
+    const reasons: string[] = []
+    for (const { run } of pagingLaws({ open: () => listing }))
+      await (run as (context: object) => Promise<void>)({ skip: (reason: string) => reasons.push(reason) })
+    return reasons
+  }
+  const empty: PagedListing = { page: (cursor) => ({ records: [], next: cursor, prev: cursor }), token: String }
+  expect(await skipped(empty)).toEqual([
+    ...Array(6).fill('the listing is empty'),
+    'no cursor is known to lie between two of its records',
+    'nothing is known to add records',
+  ])
+  const pages = new Pages()
+  expect(await skipped(pages)).toEqual([])
+  const named: PagedListing = {
+    page: (cursor, order, limit) => {
+      const { records, next, prev } = pages.page(cursor.slice(1), order, limit)
+      return { records, next: next && `c${next}`, prev: prev && `c${prev}` }
+    },
+    token: (record) => `c${pages.token(record as never)}`,
+  }
+  expect(await skipped(named)).toEqual([
+    'its tokens are no numbers, so their order is not known',
+    'no cursor is known to lie between two of its records',
+    'nothing is known to add records',
+  ])
+})
+
 test('every law of paging rejects some API', () => {
   const laws = pagingLaws({ open: () => new Pages() })
   const proven = faultyPages.map(([start]) => start)
   expect(laws.filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
+})
+
+describe('what laws are asked of', () => {
+  const open = (): never => expect.fail()
+  const refuse = (field: string): unknown => expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
+  afterEach(() => vi.unstubAllEnvs())
+
+  test.each([
+    [
+      'a member by another name',
+      [
+        { open, reopn: open },
+        { open, case: 5 },
+        { open, run: 5 },
+      ],
+      ['reopn', 'case', 'run'],
+    ],
+    ['nothing to open', [{}, {}, {}], ['open', 'open', 'open']],
+    ['no object', [open, open, open], ['options', 'options', 'options']],
+  ])('%s is refused', (_, [store, paging, stream], [ofStore, ofPaging, ofStream]) => {
+    expect(() => storeConformance(store as never)).toThrow(refuse(ofStore!))
+    expect(() => pagingLaws(paging as never)).toThrow(refuse(ofPaging!))
+    expect(() => streamLaws(stream as never)).toThrow(refuse(ofStream!))
+  })
+
+  test('no cases, which would hold whatever is tried, are refused', async () => {
+    expect(() => pagingLaws({ open, cases: 0 })).toThrow(refuse('cases'))
+    expect(() => pagingLaws({ open, window: Number.NaN })).toThrow(refuse('window'))
+    expect(() => streamLaws({ open, runs: 0 })).toThrow(refuse('runs'))
+    await expect(checkService('http://service.example', { request: 5 } as object)).rejects.toThrow(refuse('request'))
+  })
+
+  test.each([
+    ['FC_RUNS', '0'],
+    ['FC_RUNS', 'many'],
+    ['FC_RUNS', '-1'],
+    ['FC_SEED', 'seven'],
+    ['FC_SEED', '1.5'],
+  ])('%s=%s fails the laws that go by it', async (name, found) => {
+    vi.stubEnv(name, found)
+    const [law] = streamLaws({ open })
+    await expect(law!.run()).rejects.toThrow(refuse(name))
+  })
 })
 
 describe('over HTTP, while it grows', () => {
