@@ -39,6 +39,15 @@ test('the table has the least and the most of the ratios, and costs under their 
   expect(out).toMatch(/\ntrades, 200 +µs +[\d.]+ +[\d.]+ [\d.]+× \([\d.]+ to [\d.]+\)\n {2}calls of the store +calls /)
 })
 
+test('takes no directory for a file of ledgers, such as that of a store', async () => {
+  const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '.'])
+  expect({ code, out, err }).toEqual({
+    code: 1,
+    out: '',
+    err: "folio: cannot be read: EISDIR: '.' is a directory, and no file of ledger closes; folio export makes one of a store\n",
+  })
+})
+
 test('a signal ends it without figures', async () => {
   const running = start(['bench', '--store', 'memory', '--ledgers', '20'])
   running.stop('SIGINT')

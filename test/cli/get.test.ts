@@ -40,6 +40,18 @@ describe('a store of five ledgers', () => {
     expect(JSON.parse(out.slice(out.indexOf('\n\n')))._links.self.href).toMatch(/^https:\/\/example\.org\/api\/ledgers\?/)
   })
 
+  test('gives what a link of its own answers leads to, whatever links begin with', async () => {
+    const data = await filled()
+    for (const more of [[], ['--base-url', 'https://example.org/api/']]) {
+      const get = async (path: string) => JSON.parse((await folio(['get', path, '--data', data, ...more])).out)
+      const { next, self } = (await get('/ledgers?limit=2'))._links
+      expect((await get(next.href))._embedded.records.map((record: any) => record.sequence)).toEqual([2_100_002, 2_100_003])
+      expect((await get(self.href))._links.self).toEqual(self)
+      expect((await get('http://127.0.0.1:8001/ledgers/2100003')).sequence).toBe(2_100_003)
+      expect((await get('http://127.0.0.1:8001')).history.last_ledger).toBe(2_100_004)
+    }
+  })
+
   test('gives all records of a list as NDJSON, whatever the limit says', async () => {
     const data = await filled()
     const get = (path: string, ...more: string[]) => folio(['get', path, '--data', data, ...more])

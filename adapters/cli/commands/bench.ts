@@ -5,6 +5,7 @@ import { compareStores, type Row, type Span } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { readCloses } from '../../ndjson/index.ts'
 import { exits } from '../exit.ts'
+import { checkInputs } from '../feed.ts'
 import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
@@ -53,6 +54,7 @@ export const bench = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => compare(io, options)))
 
 async function compare(io: Io, { store, data, ledgers, seed, rounds, json = false }: Options): Promise<number> {
+  if (data !== undefined) await checkInputs([data])
   const closes: LedgerClose[] = []
   const given = data === undefined ? generate({ ledgers, seed }) : readCloses([data === '-' ? io.stdin : data])
   for await (const close of given) {

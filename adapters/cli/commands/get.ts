@@ -28,7 +28,7 @@ export const get = (program: Command, run: Run): Command =>
   program
     .command('get')
     .description('print what the HTTP service would answer')
-    .argument('<path>', 'path and query, such as /ledgers?limit=1')
+    .argument('<path>', 'path and query, such as /ledgers?limit=1, or a link of an answer')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .option('--headers', 'print the status line and the headers first')
@@ -41,8 +41,9 @@ export const get = (program: Command, run: Run): Command =>
 async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
   if (headers && ndjson) throw new UsageError('--ndjson writes records, without a status line and --headers')
   await using ledger = await openNamed(where, true)
-  const core = createCore(ledger, { profile, baseUrl: baseUrl ?? 'http://127.0.0.1:8000', log: logTo(io) })
-  const target = path.startsWith('/') ? path : `/${path}`
+  const base = baseUrl ?? 'http://127.0.0.1:8000'
+  const core = createCore(ledger, { profile, baseUrl: base, log: logTo(io) })
+  const target = targetOf(path, base)
   const reply = await core({ method: 'GET', target, header: () => undefined })
   if (ndjson && reply.status < 400) return await writeLines(io, ledger, target)
   if (headers) {
@@ -52,6 +53,13 @@ async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile,
   await print(io.stdout, Buffer.concat([...reply.parts, Buffer.from('\n')]))
   if (reply.status < 400) return exits.ok
   return reply.status < 500 ? exits.answer4xx : exits.answer5xx
+}
+
+/** The target of a path, with or without its slash, or of a link of an answer. */
+function targetOf(path: string, base: string): string {
+  const mount = base.replace(/\/+$/, '')
+  const rest = path.startsWith(mount) ? path.slice(mount.length) : path.replace(/^https?:\/\/[^/?]*/i, '')
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 async function writeLines(io: Io, ledger: Ledger, target: string): Promise<number> {
