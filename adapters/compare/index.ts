@@ -55,7 +55,8 @@ const REQUESTS = { 10: 60, 200: 12 } as const
 
 /**
  * @param closes at least one ledger with a transaction in it
- * @throws Incomparable where there is none, or a store forgets what was written
+ * @throws Incomparable where there is none, or a store forgets what was written or throws what is no FolioError; of what it throws besides,
+ *   `location` names it
  */
 export async function compareStores(
   candidates: readonly Candidate[],
@@ -87,7 +88,18 @@ export async function compareStores(
 
 async function opened(candidate: Candidate, options?: LedgerOptions): Promise<Side> {
   const { store, costOf } = counted(await candidate.open())
-  return { candidate, ledger: await openLedger(store, options), costOf }
+  return { candidate, ledger: await by(candidate, () => openLedger(store, options)), costOf }
+}
+
+/** Work of a candidate. Of several stores, whoever asked must be told which one failed; one of theirs may throw anything. */
+async function by<T>({ name }: Candidate, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof FolioError))
+      throw new Incomparable(`${name} fails: ${error instanceof Error ? error.message : error}`, { cause: error })
+    throw error.status < 500 ? error : new FolioError(error.code, { location: name, ...error.fields }, error)
+  }
 }
 
 async function fill(sides: readonly Side[], closes: readonly LedgerClose[], signal?: AbortSignal): Promise<Row> {
@@ -95,9 +107,11 @@ async function fill(sides: readonly Side[], closes: readonly LedgerClose[], sign
   for (let from = 0; from < closes.length; from += TURN) {
     signal?.throwIfAborted()
     const part = closes.slice(from, from + TURN)
-    for (const [at, { ledger }] of sides.entries()) {
+    for (const [at, { candidate, ledger }] of sides.entries()) {
       const started = performance.now()
-      for (const close of part) await ledger.append(close)
+      await by(candidate, async () => {
+        for (const close of part) await ledger.append(close)
+      })
       spent[at]! += performance.now() - started
     }
   }
@@ -110,7 +124,7 @@ async function reopen(sides: readonly Side[]): Promise<Row[]> {
   const sizes: (number | undefined)[] = []
   for (const side of sides) {
     const { candidate, ledger } = side
-    await ledger.close()
+    await by(candidate, () => ledger.close())
     const bytes = await candidate.size()
     sizes.push(bytes === undefined ? undefined : bytes / 1e6)
     const started = performance.now()
@@ -127,7 +141,7 @@ async function reopen(sides: readonly Side[]): Promise<Row[]> {
 
 async function pages(sides: readonly Side[], { name }: Work, limit: number, asked: readonly Draw[], rounds: number): Promise<Row[]> {
   const answers: string[] = []
-  for (const { ledger } of sides) answers.push(await answersOf(ledger, asked))
+  for (const { candidate, ledger } of sides) answers.push(await by(candidate, () => answersOf(ledger, asked)))
   for (const [at, answer] of answers.entries())
     if (answer !== answers[0])
       throw new FolioError('CORRUPT', { reason: `${sides[at]!.candidate.name} answers ${name} otherwise than ${sides[0]!.candidate.name}` })
@@ -136,7 +150,10 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
     for (let turn = 0; turn < sides.length; turn++) {
       const at = round % 2 === 0 ? turn : sides.length - 1 - turn
       const started = performance.now()
-      for (const one of asked) await read(sides[at]!.ledger, one)
+      const { candidate, ledger } = sides[at]!
+      await by(candidate, async () => {
+        for (const one of asked) await read(ledger, one)
+      })
       times[at]!.push(((performance.now() - started) * 1000) / asked.length)
     }
   const timed: Row = {

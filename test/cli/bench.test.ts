@@ -68,6 +68,7 @@ test('ledgers that leave nothing to ask for are refused', async () => {
 })
 
 const adapter = new URL('../../adapters/memory/index.ts', import.meta.url).href
+const errors = new URL('../../src/errors.ts', import.meta.url).href
 
 /** A module of the test's own. */
 function moduleOf(text: string): string {
@@ -150,6 +151,18 @@ test('refuses a store that forgets what was written', async () => {
     out: '',
     err: 'folio: cannot be compared: mine, opened again, does not hold what was written\n',
   })
+})
+
+test('says which store failed, whatever it throws', async () => {
+  const failing = (error: string) =>
+    moduleOf(`
+      import { memory } from ${JSON.stringify(adapter)}
+      import { FolioError } from ${JSON.stringify(errors)}
+      export default () => ({ ...memory(), getMany() { throw ${error} }, write(batch) { if (batch.length > 9) throw ${error} } })`)
+  const bench = (error: string) => folio(['bench', '--store', `memory,mine=${failing(error)}`, '--ledgers', '12'])
+  expect(await bench("new Error('no wire')")).toMatchObject({ code: 1, err: 'folio: cannot be compared: mine fails: no wire\n' })
+  const { code, err } = await bench("new FolioError('STORE_FAILED', { reason: 'no wire' })")
+  expect([code, err]).toEqual([3, expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, reason: no wire\)\n$/)])
 })
 
 test('refuses a store that it does not know', async () => {

@@ -28,7 +28,8 @@ rounds; behind those of the other stores stands how many times the first one's t
 the most of that, round by round. The stores are made in the directory for temporary files, and removed.
 
 A store of your own is name=module: the default export of that module is a function, which is given the path of an empty
-directory, later of the same one filled, and gives a Store or the promise of one.
+directory, later of the same one filled, and gives a Store or the promise of one. Figures do not say that it keeps the
+contract of stores: storeConformance of ledger-folio/testing does.
 
 Examples:
   folio bench --store level,memory
