@@ -38,7 +38,7 @@ export async function ingestCloses(
   const { batch = 1, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'])
   checkGiven(ledger, closes)
   if (!(batch >= 1)) throw refused('batch', 'a number of ledgers, 1 or more')
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refused('signal', 'an AbortSignal')
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw refused('signal', 'an AbortSignal')
   const total = { appended: 0, known: 0 }
   const report = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) {
