@@ -147,6 +147,12 @@ describe('level, opening', () => {
     await expect(level(place, { mustExist: true })).rejects.toEqual(code('STORE_MISSING', place))
   })
 
+  test('of a directory are refused beside a database, which has its own', async () => {
+    const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'mustExist' }) })
+    await expect(level(new MemoryLevel(), { mustExist: true })).rejects.toEqual(refused)
+    await (await level(new MemoryLevel(), { mustExist: undefined })).close()
+  })
+
   test('the check of files takes the options there are, and memory a disk or nothing', async () => {
     const place = await directory()
     await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toMatchObject({

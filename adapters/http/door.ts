@@ -31,6 +31,12 @@ export function checkGiven<T extends object>(ledger: Ledger, options: T, of: str
   if (typeof options !== 'object' || options === null)
     throw new FolioError('BAD_REQUEST', { field: 'options', reason: 'an object', found: nameOf(options) })
   checkNames(options, of, names)
+  const { trustProxy, log }: CoreOptions = options
+  // 'false' would be true.
+  if (trustProxy !== undefined && typeof trustProxy !== 'boolean')
+    throw new FolioError('BAD_REQUEST', { field: 'trustProxy', reason: 'true or false', found: nameOf(trustProxy) })
+  if (log !== undefined && typeof log !== 'function')
+    throw new FolioError('BAD_REQUEST', { field: 'log', reason: 'a function', found: nameOf(log) })
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>

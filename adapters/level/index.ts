@@ -5,7 +5,7 @@
  * **Invariant:** after a failed write no other is tried: LevelDB was measured to acknowledge, and lose, synced batches after a full disk.
  */
 import { same } from '../../src/bytes.ts'
-import { FolioError } from '../../src/errors.ts'
+import { badRequest, FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
@@ -21,7 +21,7 @@ export type { LevelOptions } from './open.ts'
  * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
- * @throws `BAD_REQUEST` for an option that is none, or out of bounds; `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
+ * @throws `BAD_REQUEST` for an option that is none, out of bounds, or given beside a database; `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
  *   `mustExist`, `STORE_MISUSE` for what is neither, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
@@ -30,6 +30,8 @@ export async function level(location: string | AnyLevel, options: LevelOptions =
   if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
   if (typeof location?.open !== 'function')
     throw new FolioError('STORE_MISUSE', { found: typeof location, expected: 'the path of a directory, or an abstract-level database' })
+  const given = Object.entries(options).find(([, value]) => value !== undefined)
+  if (given) throw badRequest(given[0], 'left out for a database, which was made with options of its own')
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)

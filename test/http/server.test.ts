@@ -419,6 +419,10 @@ describe('options', () => {
         expect(() => shell(ledger, options as never)).toThrow(refuse('options', found))
       await expect(serve(ledger, options as never)).rejects.toThrow(refuse('options', found))
     }
+    for (const shell of [listener, createHandler, createCore]) {
+      expect(() => shell(ledger, { trustProxy: 'false' } as object)).toThrow(refuse('trustProxy', 'string'))
+      expect(() => shell(ledger, { log: console } as object)).toThrow(refuse('log', 'object'))
+    }
     await expect((serve as any)(ledger)).rejects.toThrow(refuse('options', 'undefined'))
     for (const [given, found] of [
       [undefined, 'undefined'],

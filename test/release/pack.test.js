@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { posix } from 'node:path'
 import { test } from 'node:test'
 
@@ -22,6 +23,12 @@ test('the package holds its doors, what they share, its documentation, and nothi
   const doors = ways.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`])
   const pages = ['README.md', 'SECURITY.md', 'bench/README.md', 'src/README.md']
   assert.deepEqual(files.filter((path) => !isShared(path) && !isPage(path)).sort(), ['LICENSE', 'package.json', ...pages, ...doors].sort())
+})
+
+test('every door opens from CommonJS, which needs that no module waits for another one', () => {
+  const require = createRequire(import.meta.url)
+  for (const way of ways.filter((name) => name !== 'cli'))
+    assert.ok(Object.keys(require(`ledger-folio${way === 'index' ? '' : `/${way}`}`)).length > 0, way)
 })
 
 test('every relative link of a page in the package leads to a file in it', () => {
