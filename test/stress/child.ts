@@ -15,8 +15,8 @@ const { plant, writeBufferBytes } = JSON.parse(process.env['FOLIO_STRESS'] ?? '{
 const [, program, role, ...args] = process.argv
 
 async function cli(): Promise<void> {
-  stores.level.open = async (data, options) =>
-    planted(await level(data, { ...options, ...(writeBufferBytes && { writeBufferBytes }) }), plant)
+  stores.level.open = async (data, { mustExist, damaged }) =>
+    planted(await level(data, { mustExist, writeBufferBytes, ...(damaged && { checkFiles: false }) }), plant)
   process.argv = [process.execPath, program!, ...args]
   await import('../../adapters/cli/index.ts')
 }
