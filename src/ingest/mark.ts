@@ -33,7 +33,7 @@ export class Mark {
   /** A ledger is durable. */
   reached({ last, hash, era }: Head): void {
     if (!this.note) return
-    this.waiting = last === 0 ? { last } : { last, hash, ...inEra(era) }
+    this.waiting = last === 0 ? { last } : { last, hash, era }
     if (this.timer !== undefined) return
     this.timer = setTimeout(() => void this.flush(), EVERY_MS)
     this.timer.unref?.()
@@ -46,7 +46,7 @@ export class Mark {
     await this.writing
     const noted = await readMark(this.note, era)
     // Before the rollback is: a higher one that came back with the power would be a false alarm.
-    if (noted && noted.last > last) await this.note.write(encodeMark({ last, ...inEra(era) }), { durable: true })
+    if (noted && noted.last > last) await this.note.write(encodeMark({ last, era }), { durable: true })
   }
 
   /** Notes what waits. */
@@ -59,8 +59,6 @@ export class Mark {
     return this.writing
   }
 }
-
-const inEra = (era: Era | undefined): Pick<HighWater, 'era'> => (era === undefined ? {} : { era })
 
 /**
  * What is noted; nothing where a loss of power left only zeros, since a note is not synced, and of an earlier era than the store's: who wrote that

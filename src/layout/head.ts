@@ -109,7 +109,7 @@ export interface HighWater {
   readonly last: number
   readonly hash?: string
   /** Where several processes may have the store open: a note of an earlier era than the store's says nothing, since another one took history back. */
-  readonly era?: Era
+  readonly era?: Era | undefined
 }
 
 export const encodeMark = (mark: HighWater): Uint8Array => sealJson(MARK, mark)
