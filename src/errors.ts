@@ -208,8 +208,9 @@ export class FolioError extends Error {
   }
 }
 
-/** A parameter is at fault: `field` is its name on the wire, `reason` says what it must be. */
-export const badRequest = (field: string, reason: string): FolioError => new FolioError('BAD_REQUEST', { field, reason })
+/** A parameter or option is at fault: `field` is its name, on the wire where it has one there; `reason` says what it must be, `found` what it was. */
+export const badRequest = (field: string, reason: string, found?: string): FolioError =>
+  new FolioError('BAD_REQUEST', found === undefined ? { field, reason } : { field, reason, found })
 
 /** Options, values and the like, where they are given: not null, and nothing else that is no object. @throws BAD_REQUEST */
 export function checkObject<T extends object>(given: T, field: string): T {

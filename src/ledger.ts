@@ -6,7 +6,7 @@ import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { badRequest, checkNames, checkObject, FolioError } from './errors.ts'
-import { type AppendOptions, type AppendResult, checkIterable, type LedgerClose } from './ingest/close.ts'
+import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
@@ -147,7 +147,7 @@ export class Ledger {
       })
     }
     try {
-      for await (const close of checkIterable(closes)) if (group.push(prepareClose(close)) >= batch) await flush()
+      for await (const close of checkCloses(closes)) if (group.push(prepareClose(close)) >= batch) await flush()
     } finally {
       // A source that broke must not cost the good ledgers read before.
       await flush()

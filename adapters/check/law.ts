@@ -1,5 +1,5 @@
 /** A law: something that must hold, in words, and a way to find out. Made to be handed to whatever test runner is at hand. */
-import { checkNames, FolioError } from '../../src/index.ts'
+import { badRequest, checkNames } from '../../src/index.ts'
 
 /**
  * @example for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run) // node:test
@@ -22,7 +22,7 @@ export interface Law {
 export type Declined = Readonly<Record<string, string>>
 
 const refuse = (reason: string, field = 'declined'): never => {
-  throw new FolioError('BAD_REQUEST', { field, reason })
+  throw badRequest(field, reason)
 }
 
 /**

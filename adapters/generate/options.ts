@@ -1,7 +1,7 @@
 /**
  * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
  */
-import { checkNames, FolioError, type OfferAsset, type TradeInput } from '../../src/index.ts'
+import { badRequest, checkNames, type OfferAsset, type TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
   /** How many ledgers to close, 0 or more. */
@@ -55,7 +55,7 @@ const LAST_LEDGER = 2 ** 31 - 1
 const LAST_SECOND = 253_402_300_799
 
 const refuse = (field: string, reason: string): never => {
-  throw new FolioError('BAD_REQUEST', { field, reason })
+  throw badRequest(field, reason)
 }
 
 /** The options with their defaults. @throws BAD_REQUEST naming one that makes no sense */

@@ -2,7 +2,7 @@
  * The base of every link: configured, or read from the request. A Host header is text from outside that ends up in bodies and caches,
  * so only what can be a host name or address and a port gets through.
  */
-import { FolioError } from '../../src/index.ts'
+import { badRequest } from '../../src/index.ts'
 import { badParameter, ProblemError } from './problem.ts'
 
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
@@ -17,7 +17,7 @@ function checkHost(host: string): string {
 export function checkBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-    throw new FolioError('BAD_REQUEST', { field: 'baseUrl', reason: 'an absolute http or https URL without query' })
+    throw badRequest('baseUrl', 'an absolute http or https URL without query')
   const path = url.pathname.replace(/\/+$/, '').replace(/["\\<>{}]/g, encodeURIComponent)
   return url.origin + path
 }

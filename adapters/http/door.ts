@@ -1,5 +1,5 @@
 /** What a service is made of, checked where it is given: over what is no ledger, it would answer every request with a defect. */
-import { checkNames, FolioError, isPromise, type Ledger } from '../../src/index.ts'
+import { badRequest, checkNames, isPromise, type Ledger } from '../../src/index.ts'
 import type { Profile } from './extended.ts'
 import type { StreamOptions } from './stream.ts'
 
@@ -26,17 +26,13 @@ export const coreNames = [
  * @throws BAD_REQUEST naming what is at fault, and what was found in its place
  */
 export function checkGiven<T extends object>(ledger: Ledger, options: T, of: string, names: readonly (string & keyof T)[]): void {
-  if (!isLedger(ledger))
-    throw new FolioError('BAD_REQUEST', { field: 'ledger', reason: 'a ledger, such as openLedger gives', found: nameOf(ledger) })
-  if (typeof options !== 'object' || options === null)
-    throw new FolioError('BAD_REQUEST', { field: 'options', reason: 'an object', found: nameOf(options) })
+  if (!isLedger(ledger)) throw badRequest('ledger', 'a ledger, such as openLedger gives', nameOf(ledger))
+  if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object', nameOf(options))
   checkNames(options, of, names)
   const { trustProxy, log }: CoreOptions = options
   // 'false' would be true.
-  if (trustProxy !== undefined && typeof trustProxy !== 'boolean')
-    throw new FolioError('BAD_REQUEST', { field: 'trustProxy', reason: 'true or false', found: nameOf(trustProxy) })
-  if (log !== undefined && typeof log !== 'function')
-    throw new FolioError('BAD_REQUEST', { field: 'log', reason: 'a function', found: nameOf(log) })
+  if (trustProxy !== undefined && typeof trustProxy !== 'boolean') throw badRequest('trustProxy', 'true or false', nameOf(trustProxy))
+  if (log !== undefined && typeof log !== 'function') throw badRequest('log', 'a function', nameOf(log))
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>

@@ -2,15 +2,14 @@
  * The extended profile: members that published clients and explorers read beyond the documented ones, each worked out from what is stored.
  * **Invariant:** they stand behind the members of the record, and one that the record already has is left as it is.
  */
-import { type Block, FolioError, type OpenRecord } from '../../src/index.ts'
+import { type Block, badRequest, type OpenRecord } from '../../src/index.ts'
 
 /** `document`: the members of the service document and what the input carried. `extended`: derived members besides. */
 export type Profile = 'document' | 'extended'
 
 /** The profile to use. @throws BAD_REQUEST for one that is none */
 export function checkProfile(profile: Profile = 'document'): Profile {
-  if (profile !== 'document' && profile !== 'extended')
-    throw new FolioError('BAD_REQUEST', { field: 'profile', reason: 'document or extended' })
+  if (profile !== 'document' && profile !== 'extended') throw badRequest('profile', 'document or extended')
   return profile
 }
 

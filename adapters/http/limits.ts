@@ -2,7 +2,7 @@
  * The limits of a service, one row each: what it is by default, what may be set, and what happens beyond it.
  * **Invariant:** every wait of a server has an end, and everything that a client can make it hold has a bound.
  */
-import { FolioError } from '../../src/index.ts'
+import { badRequest } from '../../src/index.ts'
 
 interface Limit {
   readonly default: number
@@ -62,8 +62,7 @@ export function settle(set: Limits): Readonly<Record<LimitName, number>> {
   const settled: Partial<Record<LimitName, number>> = {}
   for (const [name, { default: fallback, least, most }] of Object.entries(limits) as [LimitName, Limit][]) {
     const value = set[name] ?? fallback
-    if (!Number.isSafeInteger(value) || value < least || value > most)
-      throw new FolioError('BAD_REQUEST', { field: name, reason: `a whole number from ${least} to ${most}` })
+    if (!Number.isSafeInteger(value) || value < least || value > most) throw badRequest(name, `a whole number from ${least} to ${most}`)
     settled[name] = value
   }
   return settled as Record<LimitName, number>

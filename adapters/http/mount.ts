@@ -1,5 +1,5 @@
 /** Where a service lies in a server of somebody else: the path that requests come below, and that links begin with. */
-import { FolioError } from '../../src/index.ts'
+import { badRequest } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
 
 export interface MountOptions {
@@ -16,7 +16,7 @@ export const isMount = (path: unknown): path is string => typeof path === 'strin
 /** @throws BAD_REQUEST for a mount that is no path */
 export function checkMount(mount: string | undefined): string | undefined {
   if (mount === undefined || (mount !== '' && isMount(mount))) return mount
-  throw new FolioError('BAD_REQUEST', { field: 'mount', reason: 'a path that begins with a slash and ends in none' })
+  throw badRequest('mount', 'a path that begins with a slash and ends in none')
 }
 
 /** What a target asks for below a path, as a target; undefined where it lies elsewhere. */

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { FolioError, type Ledger } from '../../src/index.ts'
+import { badRequest, type Ledger } from '../../src/index.ts'
 import { type CoreOptions, checkGiven, coreNames } from './door.ts'
 import { type Core, coreOf } from './handler.ts'
 import { type LimitName, type Limits, limits, settle } from './limits.ts'
@@ -109,11 +109,9 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   checkGiven(ledger, options, 'serve', serveNames)
   const { port, host = '127.0.0.1' } = options
   // Node listens on a port of its choice where none is given.
-  if (!(Number.isInteger(port) && port >= 0 && port < 65536))
-    throw new FolioError('BAD_REQUEST', { field: 'port', reason: 'a whole number from 0 to 65535; 0 picks a free one' })
+  if (!(Number.isInteger(port) && port >= 0 && port < 65536)) throw badRequest('port', 'a whole number from 0 to 65535; 0 picks a free one')
   // Where the name is empty, it listens on every address.
-  if (typeof host !== 'string' || host === '')
-    throw new FolioError('BAD_REQUEST', { field: 'host', reason: 'a host name or address; 0.0.0.0 or :: for all of them' })
+  if (typeof host !== 'string' || host === '') throw badRequest('host', 'a host name or address; 0.0.0.0 or :: for all of them')
   const set = settle(options)
   const core = coreOf(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued, set)

@@ -1,7 +1,7 @@
 /**
  * NDJSON of ledger closes, one a line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line.
  */
-import { checkNames, FolioError, type LedgerClose } from '../../src/index.ts'
+import { badRequest, checkNames, FolioError, type LedgerClose } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { type Origin, parseLine } from './parse.ts'
 import { type ByteOptions, checkSource, nameOf, readBytes, type Source } from './source.ts'
@@ -41,7 +41,7 @@ export async function* readCloses(
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
   const { maxLineBytes = 256 * 2 ** 20 } = checkNames(options, 'readCloses', NAMES)
-  if (!(maxLineBytes >= 1)) throw new FolioError('BAD_REQUEST', { field: 'maxLineBytes', reason: 'a number of bytes, 1 or more' })
+  if (!(maxLineBytes >= 1)) throw badRequest('maxLineBytes', 'a number of bytes, 1 or more')
   const list = isList(sources) ? sources : [sources]
   for (const source of list) checkSource(source)
   for (const source of list) {

@@ -2,7 +2,16 @@
  * Feeds closes to a ledger so that a refused close names its file and line.
  * **Invariant:** closes are appended in order; a ledger is reported only when it is durable and visible.
  */
-import { type AppendResult, checkNames, FolioError, type IngestResult, type Ledger, type LedgerClose } from '../../src/index.ts'
+import {
+  type AppendResult,
+  badRequest,
+  checkCloses,
+  checkNames,
+  FolioError,
+  type IngestResult,
+  type Ledger,
+  type LedgerClose,
+} from '../../src/index.ts'
 import { locateError } from './index.ts'
 
 export interface IngestClosesOptions {
@@ -12,17 +21,6 @@ export interface IngestClosesOptions {
   readonly onLedger?: ((result: AppendResult) => void | Promise<void>) | undefined
   /** Stops between two batches. */
   readonly signal?: AbortSignal | undefined
-}
-
-const refused = (field: string, reason: string): FolioError => new FolioError('BAD_REQUEST', { field, reason })
-
-/** @throws BAD_REQUEST */
-function checkGiven(ledger: Ledger, closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>): void {
-  if (typeof ledger?.ingest !== 'function') throw refused('ledger', 'a ledger, such as openLedger resolves to')
-  const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
-  // A text would be iterated over by its letters; it is the name of a file, most likely.
-  if (typeof closes === 'string' || typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) !== 'function')
-    throw refused('closes', 'ledger closes that can be iterated over; readCloses gives those of a file')
 }
 
 /**
@@ -36,9 +34,10 @@ export async function ingestCloses(
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
   const { batch = 1, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'])
-  checkGiven(ledger, closes)
-  if (!(batch >= 1)) throw refused('batch', 'a number of ledgers, 1 or more')
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw refused('signal', 'an AbortSignal')
+  if (typeof ledger?.ingest !== 'function') throw badRequest('ledger', 'a ledger, such as openLedger resolves to')
+  checkCloses(closes)
+  if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
+  if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw badRequest('signal', 'an AbortSignal')
   const total = { appended: 0, known: 0 }
   const report = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) {

@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createGunzip } from 'node:zlib'
-import { FolioError } from '../../src/index.ts'
+import { badRequest, FolioError } from '../../src/index.ts'
 
 /** A path, the `file:` URL of one, or bytes as they come (such as `process.stdin`), which errors call `-`. */
 export type Source = string | URL | AsyncIterable<Uint8Array>
@@ -23,8 +23,7 @@ export function nameOf(source: Source): string {
   return source instanceof URL ? fileURLToPath(source) : '-'
 }
 
-const noSource = (found: string): FolioError =>
-  new FolioError('BAD_REQUEST', { field: 'sources', reason: 'paths, file: URLs, or streams of bytes', found })
+const noSource = (found: string): FolioError => badRequest('sources', 'paths, file: URLs, or streams of bytes', found)
 
 /** @throws BAD_REQUEST for what is no source */
 export function checkSource(source: Source): void {

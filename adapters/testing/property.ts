@@ -1,6 +1,6 @@
 /** How properties are tried, whatever the runner: so many cases, from a seed that can be given, a failure told with the way to repeat it. */
 import fc from 'fast-check'
-import { FolioError } from '../../src/errors.ts'
+import { badRequest } from '../../src/errors.ts'
 
 /** What is no number would try no case at all, or repeat another seed, and hold. @throws BAD_REQUEST */
 function env(name: string, least: number): number | undefined {
@@ -8,7 +8,7 @@ function env(name: string, least: number): number | undefined {
   if (found === undefined || found === '') return undefined
   const number = Number(found)
   if (!(Number.isSafeInteger(number) && number >= least))
-    throw new FolioError('BAD_REQUEST', { field: name, reason: `a whole number${least > 0 ? `, ${least} or more` : ''}`, found })
+    throw badRequest(name, `a whole number${least > 0 ? `, ${least} or more` : ''}`, found)
   return number
 }
 

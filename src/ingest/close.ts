@@ -51,7 +51,7 @@ export function checkClose(close: unknown): asserts close is LedgerClose {
 }
 
 /** @throws BAD_REQUEST for what is no source of closes, such as a single one */
-export function checkIterable<T extends AsyncIterable<LedgerClose> | Iterable<LedgerClose>>(closes: T): T {
+export function checkCloses<T extends AsyncIterable<LedgerClose> | Iterable<LedgerClose>>(closes: T): T {
   const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
   // The name of a file, most likely.
   if (typeof closes === 'string') throw badRequest('closes', 'ledger closes; readCloses of ledger-folio/ndjson gives those of a file')
