@@ -21,10 +21,13 @@ export async function checkInputs(files: readonly string[]): Promise<void> {
     if (file === '-') continue
     await access(file, constants.R_OK)
     if ((await stat(file)).isDirectory())
-      throw Object.assign(new Error(`EISDIR: '${file}' is a directory, and no file of ledger closes; folio export makes one of a store`), {
-        code: 'EISDIR',
-        syscall: 'read',
-      })
+      throw Object.assign(
+        new Error(`EISDIR: '${file}' is a directory, not a file of ledger closes; folio export makes a file from a store`),
+        {
+          code: 'EISDIR',
+          syscall: 'read',
+        },
+      )
   }
 }
 

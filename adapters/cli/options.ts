@@ -34,7 +34,7 @@ export const baseUrlOption = (): Option =>
   new Option('--base-url <url>', 'what links start with (default: the host of the request)').argParser(absoluteUrl)
 
 export const profileOption = (): Option =>
-  new Option('--profile <name>', 'the members of records: as documented, or those that SDKs read besides')
+  new Option('--profile <name>', 'the members of records: as documented, or with those that SDKs also read')
     .choices(['document', 'extended'])
     .default('document')
 

@@ -42,7 +42,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')
     .addHelpText('after', help)
-    .showHelpAfterError('(folio --help and folio <command> --help show what there is)')
+    .showHelpAfterError('(see folio --help and folio <command> --help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),

@@ -85,7 +85,7 @@ export const parseContenders = (text: string): Contender[] =>
     const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
     if (own !== undefined && path !== undefined) return { name: own, place: async () => inDirectory(await loaded(path)) }
     const name = storeNames.find((one) => one === word.trim())
-    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, with commas between.`)
+    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, comma-separated.`)
     return ours(name)
   })
 
@@ -99,12 +99,12 @@ async function loaded(path: string): Promise<(directory: string) => Store | Prom
     try {
       const store = await module.default(directory)
       const missing = needed.find((name) => store?.[name] === undefined)
-      if (missing !== undefined) throw new Error(`what it gives has no ${missing}`)
+      if (missing !== undefined) throw new Error(`what it returned has no ${missing}`)
       return store
     } catch (error) {
       throw error instanceof FolioError
         ? error
-        : new UsageError(`${path} gives no store: ${error instanceof Error ? error.message : error}`)
+        : new UsageError(`${path} did not return a store: ${error instanceof Error ? error.message : error}`)
     }
   }
 }
@@ -131,14 +131,14 @@ export async function candidatesOf(contenders: readonly Contender[]): Promise<Ca
 
 /** `--store`; `lasting` leaves out the stores that would forget at once. */
 export const storeOption = (lasting = true): Option =>
-  new Option('--store <name>', 'what the data is kept in')
+  new Option('--store <name>', 'the kind of store')
     .choices(storeNames.filter((name) => !lasting || stores[name].persistent))
     .default('level')
 
-export const dataOption = (): Option => new Option('--data <dir>', 'the directory of the data')
+export const dataOption = (): Option => new Option('--data <dir>', 'the data directory')
 
 export const networkOption = (): Option =>
-  new Option('--network <name>', 'the network; a store keeps the first name it is given, and is refused with another')
+  new Option('--network <name>', 'the name of the network; a store keeps the first one it is given and refuses any other')
 
 export interface StoreOptions {
   readonly store: StoreName
@@ -150,7 +150,7 @@ export interface StoreOptions {
 export async function openStore({ store, data }: StoreOptions, mustExist: boolean, damaged = false): Promise<Store> {
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
-  if (!persistent && data !== undefined) throw new UsageError(`--data <dir> is of no use with --store ${store}, which keeps nothing`)
+  if (!persistent && data !== undefined) throw new UsageError(`--data <dir> cannot be used with --store ${store}, which keeps nothing`)
   return open(data ?? '', { mustExist, damaged })
 }
 

@@ -67,9 +67,9 @@ export async function compareStores(
   const sides: Side[] = []
   try {
     for (const candidate of candidates) sides.push(await opened(candidate))
-    onStep(`${closes.length} ledgers go in, each durable before the next`)
+    onStep(`ingesting ${closes.length} ledgers, each durable before the next`)
     const rows: Row[] = [await fill(sides, closes, signal)]
-    onStep('the stores are closed and opened')
+    onStep('closing and reopening the stores')
     rows.push(...(await reopen(sides)))
     const sample = await sampleOf(sides[0]!.ledger)
     for (const work of works)
@@ -144,7 +144,9 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
   for (const { candidate, ledger } of sides) answers.push(await by(candidate, () => answersOf(ledger, asked)))
   for (const [at, answer] of answers.entries())
     if (answer !== answers[0])
-      throw new FolioError('CORRUPT', { reason: `${sides[at]!.candidate.name} answers ${name} otherwise than ${sides[0]!.candidate.name}` })
+      throw new FolioError('CORRUPT', {
+        reason: `${sides[at]!.candidate.name} answers ${name} differently from ${sides[0]!.candidate.name}`,
+      })
   const times = sides.map((): number[] => [])
   for (let round = 0; round < rounds; round++)
     for (let turn = 0; turn < sides.length; turn++) {

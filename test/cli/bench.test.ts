@@ -44,7 +44,7 @@ test('takes no directory for a file of ledgers, such as that of a store', async 
   expect({ code, out, err }).toEqual({
     code: 1,
     out: '',
-    err: "folio: cannot be read: EISDIR: '.' is a directory, and no file of ledger closes; folio export makes one of a store\n",
+    err: "folio: cannot be read: EISDIR: '.' is a directory, not a file of ledger closes; folio export makes a file from a store\n",
   })
 })
 
@@ -100,7 +100,10 @@ test('refuses a module that gives no store', async () => {
   const path = moduleOf('export default 7')
   expect(await bench(path)).toMatchObject({ code: 2, err: `folio: ${path} has no function as its default export\n` })
   const broken = moduleOf('export default class {}')
-  expect(await bench(broken)).toMatchObject({ code: 2, err: expect.stringContaining(`folio: ${broken} gives no store: Class constructor`) })
+  expect(await bench(broken)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(`folio: ${broken} did not return a store: Class constructor`),
+  })
 })
 
 test.for(['{}', '7', 'undefined', '{ get() {}, getMany() {}, scan() {}, write() {}, close() {} }'])(
@@ -110,7 +113,7 @@ test.for(['{}', '7', 'undefined', '{ get() {}, getMany() {}, scan() {}, write() 
     expect(await folio(['bench', '--store', `mine=${path}`])).toEqual({
       code: 2,
       out: '',
-      err: `folio: ${path} gives no store: what it gives has no capabilities\n`,
+      err: `folio: ${path} did not return a store: what it returned has no capabilities\n`,
     })
   },
 )

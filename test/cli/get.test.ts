@@ -74,7 +74,7 @@ describe('a store of five ledgers', () => {
 
     const missing = await get('/ledgers/9999999/operations', '--ndjson')
     expect([missing.code, JSON.parse(missing.out).status]).toEqual([4, 404])
-    expect(await get('/ledgers/2100003', '--ndjson')).toEqual({ code: 2, out: '', err: 'folio: --ndjson is for paths that give a list\n' })
+    expect(await get('/ledgers/2100003', '--ndjson')).toEqual({ code: 2, out: '', err: 'folio: --ndjson needs a path that gives a list\n' })
   })
 
   test('keeps 64-bit integers exact', async () => {
@@ -106,5 +106,5 @@ test('a directory without a store is not made one', async () => {
 
 test('a status line and headers are not asked for beside records', async () => {
   const { code, err } = await folio(['get', '/ledgers', '--data', 'unread', '--headers', '--ndjson'])
-  expect({ code, err }).toEqual({ code: 2, err: 'folio: --ndjson writes records, without a status line and --headers\n' })
+  expect({ code, err }).toEqual({ code: 2, err: 'folio: --ndjson prints records only, so --headers does not apply\n' })
 })

@@ -76,7 +76,7 @@ test('acknowledgements are not asked for where nothing is ingested', async () =>
   const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--json'])
   expect({ code, err }).toEqual({
     code: 2,
-    err: expect.stringMatching(/^folio: --json acknowledges what --ingest reads; there is none\n$/),
+    err: expect.stringMatching(/^folio: --json acknowledges the ledgers of --ingest, which is missing\n$/),
   })
 })
 

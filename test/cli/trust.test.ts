@@ -69,14 +69,14 @@ test('what follows from the records is repaired; lost records are listed, and wi
   await damage(data, '00', undefined)
   expect(await folio(['repair', '--data', data])).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/\nrepaired: [\d,]+ values mended; ledgers /),
+    out: expect.stringMatching(/\nrepaired: [\d,]+ values; ledgers /),
   })
   expect((await folio(['verify', '--data', data])).code).toBe(0)
   await damage(data, '1003000000000001', undefined)
   const lost = await folio(['repair', '--data', data])
   expect(lost).toMatchObject({
     code: 8,
-    out: expect.stringMatching(/cannot be saved:\n1003000000000001: .*\(ledger \d+\)\n0 values mended, 1 LOST/),
+    out: expect.stringMatching(/cannot be saved:\n1003000000000001: .*\(ledger \d+\)\n0 values repaired, 1 LOST/),
   })
   const cut = await folio(['repair', '--data', data, '--cut', '--json'])
   expect(cut.code).toBe(0)
@@ -110,7 +110,7 @@ test('what is unfinished is said by verify and repair, with who finishes it', as
   await damage(data, '02', encodeIntent({ rollback: FIRST + 29 }))
   const rest = '; a rollback is unfinished, which opening the store finishes\n'
   expect(await folio(['verify', '--data', data])).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^whole: .*${rest}$`)) })
-  const repaired = `repaired: 0 values mended; ledgers ${FIRST} to ${FIRST + 39}${rest}`
+  const repaired = `repaired: 0 values; ledgers ${FIRST} to ${FIRST + 39}${rest}`
   expect(await folio(['repair', '--data', data])).toMatchObject({ code: 0, out: repaired })
   await damage(data, '02', encodeIntent({ repair: true, unfinished: { rollback: FIRST + 29 } }))
   expect((await folio(['verify', '--data', data])).out).toMatch(/; a repair is unfinished, which folio repair finishes\n$/)

@@ -45,7 +45,7 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['serve', '--data', 'x', '--port', '0x10'], /argument '0x10' is invalid/],
   [['serve', '--data', 'x', '--base-url', 'example.org'], /It must be like https:\/\/example.org\/path/],
   [['serve', '--data', 'x', '--base-url', 'https://u:p@example.org'], /It must be like https:\/\/example.org\/path/],
-  [['serve', '--store', 'memory', '--data', 'x'], /^folio: --data <dir> is of no use with --store memory, which keeps nothing/],
+  [['serve', '--store', 'memory', '--data', 'x'], /^folio: --data <dir> cannot be used with --store memory, which keeps nothing/],
   [['copy', '--from', 'x', '--to', 'memory:'], /argument 'memory:' is invalid. memory keeps nothing when the command ends/],
   [['copy', '--from', 'memory:x', '--to', 'y'], /argument 'memory:x' is invalid/],
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],

@@ -37,7 +37,7 @@ Examples:
   folio bench --store level,mine=./my-store.js`
 
 const storesOption = (): Option =>
-  new Option('--store <names>', `the stores, with commas between: ${storeNames.join(', ')}, or name=module for one of yours`)
+  new Option('--store <names>', `the stores, comma-separated: ${storeNames.join(', ')}, or name=module for your own`)
     .argParser(parseContenders)
     .default(contenders, storeNames.join(','))
 
@@ -48,8 +48,8 @@ export const bench = (program: Command, run: Run): Command =>
     .addOption(storesOption())
     .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
-    .option('--seed <seed>', 'of the generated ledgers', 'bench')
-    .option('--rounds <count>', 'times that each row is measured', wholeNumber(1, 1000), 7)
+    .option('--seed <seed>', 'seed of the generated ledgers', 'bench')
+    .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
     .option('--json', 'print the rows as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => compare(io, options)))

@@ -32,7 +32,7 @@ export const check = (program: Command, run: Run): Command =>
   program
     .command('check')
     .description('check the paging of a service over HTTP')
-    .argument('<url>', 'where the service begins, or one of its listings', httpUrl)
+    .argument('<url>', 'the root of the service, or one of its listings', httpUrl)
     .option('--requests <count>', 'the most requests to make', wholeNumber(1, 1e9), 2000)
     .option('--seconds <count>', 'the longest time to take', wholeNumber(1, 1e6), 60)
     .option('--listings <count>', 'the most listings to check', wholeNumber(1, 1e6), 40)

@@ -29,8 +29,8 @@ export const copy = (program: Command, run: Run): Command =>
     .command('copy')
     .description('copy the ledgers of a store into another, and compare both')
     .requiredOption('--from <store>', 'the store to read', storeOf)
-    .requiredOption('--to <store>', 'the store to write, made if need be', storeOf)
-    .option('--batch <ledgers>', 'ledgers a durable batch', wholeNumber(1, 100_000), 100)
+    .requiredOption('--to <store>', 'the store to write, created if missing', storeOf)
+    .option('--batch <ledgers>', 'ledgers per durable batch', wholeNumber(1, 100_000), 100)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => copyStore(io, options)))
 

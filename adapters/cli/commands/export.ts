@@ -33,7 +33,7 @@ export const exportCloses = (program: Command, run: Run): Command =>
     .addOption(storeOption())
     .addOption(fromOption())
     .addOption(toOption())
-    .option('--out <file>', 'the file to write; packed where it ends in .gz (default: standard output)')
+    .option('--out <file>', 'the file to write, compressed if its name ends in .gz (default: standard output)')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => write(io, options)))
 

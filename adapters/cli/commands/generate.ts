@@ -17,12 +17,12 @@ Examples:
 export const generate = (program: Command, run: Run): Command =>
   program
     .command('generate')
-    .description('write the ledger closes of a made-up, lifelike network as NDJSON')
+    .description('write the ledger closes of a realistic, generated network as NDJSON')
     .requiredOption('--ledgers <count>', 'how many ledgers to close', wholeNumber(0, 2 ** 31 - 1))
-    .requiredOption('--seed <text>', 'what the network is made up from')
+    .requiredOption('--seed <text>', 'seed of the network: the same seed gives the same network')
     .option('--first-ledger <sequence>', 'sequence of the first ledger (default: 2100000)', wholeNumber(1, 2 ** 31 - 1))
     .option('--accounts <count>', 'accounts at the start (default: 10000)', wholeNumber(16, 2 ** 24))
-    .option('--transactions-per-ledger <mean>', 'mean transactions a ledger (default: 20)', wholeNumber(0, 1000))
+    .option('--transactions-per-ledger <mean>', 'mean transactions per ledger (default: 20)', wholeNumber(0, 1000))
     .addHelpText('after', help)
     .action((options: GenerateOptions) => run((io) => writeLines(io, options)))
 

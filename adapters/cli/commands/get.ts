@@ -32,14 +32,14 @@ export const get = (program: Command, run: Run): Command =>
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .option('--headers', 'print the status line and the headers first')
-    .option('--ndjson', 'print all records of a list, a line of JSON each')
+    .option('--ndjson', 'print all records of a list, one line of JSON each')
     .addOption(baseUrlOption())
     .addOption(profileOption())
     .addHelpText('after', help)
     .action((path: string, options: Options) => run((io) => answer(io, path, options)))
 
 async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
-  if (headers && ndjson) throw new UsageError('--ndjson writes records, without a status line and --headers')
+  if (headers && ndjson) throw new UsageError('--ndjson prints records only, so --headers does not apply')
   await using ledger = await openNamed(where, true)
   const base = baseUrl ?? 'http://127.0.0.1:8000'
   const core = createCore(ledger, { profile, baseUrl: base, log: logTo(io) })
@@ -64,7 +64,7 @@ function targetOf(path: string, base: string): string {
 
 async function writeLines(io: Io, ledger: Ledger, target: string): Promise<number> {
   const list = listOf(target)
-  if (!list) throw new UsageError('--ndjson is for paths that give a list')
+  if (!list) throw new UsageError('--ndjson needs a path that gives a list')
   const { query, values, cursor, order } = list
   await pour(io, bytesOf(ledger.ndjson(query, values, { cursor, order })))
   return exitOf(io.signal)

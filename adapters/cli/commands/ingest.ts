@@ -29,12 +29,12 @@ Examples:
 export const ingest = (program: Command, run: Run): Command =>
   program
     .command('ingest')
-    .description('read ledger closes (NDJSON, one a line; plain or gzip) into a store')
-    .argument('<file...>', 'files of closes; - is standard input')
+    .description('read ledger closes (NDJSON, one per line; plain or gzip) into a store')
+    .argument('<file...>', 'files of ledger closes; - is standard input')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .addOption(networkOption())
-    .option('--batch <ledgers>', 'ledgers a durable batch: more is faster, and a crash loses whole batches', wholeNumber(1, 100_000), 1)
+    .option('--batch <ledgers>', 'ledgers per durable batch: larger is faster, but a crash loses whole batches', wholeNumber(1, 100_000), 1)
     .option('--json', 'print an acknowledgement line for each ledger')
     .addHelpText('after', help)
     .action((files: string[], options: Options) => run((io) => ingestFiles(io, files, options)))

@@ -23,7 +23,7 @@ export const prune = (program: Command, run: Run): Command =>
     .description('remove the oldest ledgers')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .requiredOption('--before <ledger>', 'the ledger that is to be the oldest', ledgerNumber)
+    .requiredOption('--before <ledger>', 'the ledger that becomes the oldest', ledgerNumber)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => giveUp(io, options)))
 

@@ -26,10 +26,10 @@ Examples:
 export const repair = (program: Command, run: Run): Command =>
   program
     .command('repair')
-    .description('build the indexes of a damaged store again')
+    .description('rebuild the indexes of a damaged store')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .option('--cut', 'give up the first ledger that cannot be saved, and all after it')
+    .option('--cut', 'discard the first ledger that cannot be saved, and all later ones')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => mend(io, options)))
@@ -49,6 +49,6 @@ function summary({ mended, lost, cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
   const cut = cutAfter === undefined ? '' : `; history was cut after ledger ${cutAfter}, ingest again from there`
   const rest = `${held}${cut}${restOf(after.unfinished)}`
-  if (lost.length === 0) return `repaired: ${digits(mended)} values mended; ${rest}`
-  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values mended, ${digits(lost.length)} LOST; ${rest}`].join('\n')
+  if (lost.length === 0) return `repaired: ${digits(mended)} values; ${rest}`
+  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values repaired, ${digits(lost.length)} LOST; ${rest}`].join('\n')
 }

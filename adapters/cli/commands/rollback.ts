@@ -22,7 +22,7 @@ export const rollback = (program: Command, run: Run): Command =>
     .description('remove the newest ledgers')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .requiredOption('--to <ledger>', 'the ledger that is to be the newest; 0 removes all', ledgerNumber)
+    .requiredOption('--to <ledger>', 'the ledger that becomes the newest; 0 removes all', ledgerNumber)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => takeBack(io, options)))
 
@@ -30,8 +30,7 @@ async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
   const oldest = ledger.head?.oldest ?? 0
   // A digit left out is not to cost all of history.
-  if (to > 0 && to < oldest - 1)
-    throw new UsageError(`--to ${to} lies below all that is held, which begins at ledger ${oldest}; 0 removes all`)
+  if (to > 0 && to < oldest - 1) throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all`)
   const count = await ledger.rollback(to)
   await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
   return exits.ok

@@ -45,7 +45,7 @@ function limit(text: string, before: Limits): Limits {
 }
 
 const limitOption = (): Option =>
-  new Option('--limit <name=number>', 'a limit other than the default one; may be repeated').argParser(limit).default({}, 'as below')
+  new Option('--limit <name=number>', 'override a limit; may be repeated').argParser(limit).default({}, 'as below')
 
 export const serve = (program: Command, run: Run): Command =>
   program
@@ -54,9 +54,9 @@ export const serve = (program: Command, run: Run): Command =>
     .addOption(dataOption())
     .addOption(storeOption(false))
     .addOption(networkOption())
-    .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8000)
+    .option('--port <number>', 'port to listen on; 0 picks a free one', wholeNumber(0, 65_535), 8000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--ingest <file>', 'read ledger closes meanwhile; - is standard input')
+    .option('--ingest <file>', 'ingest ledger closes while serving; - is standard input')
     .option('--json', 'print an acknowledgement line for each ledger')
     .addOption(limitOption())
     .addOption(baseUrlOption())
@@ -65,7 +65,7 @@ export const serve = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => serveStore(io, options)))
 
 async function serveStore(io: Io, { port, host, ingest, json = false, limit, baseUrl, profile, ...where }: Options): Promise<number> {
-  if (json && ingest === undefined) throw new UsageError('--json acknowledges what --ingest reads; there is none')
+  if (json && ingest === undefined) throw new UsageError('--json acknowledges the ledgers of --ingest, which is missing')
   if (ingest !== undefined) await checkInputs([ingest])
   await using ledger = await openNamed(where, ingest === undefined)
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
