@@ -7,7 +7,7 @@ async function open(path: string): Promise<Ledger> {
     return await openLedger(level(path))
   } catch (error) {
     if (!(error instanceof FolioError)) throw error
-    // `code` is to switch on; `message` says what to do.
+    // Switch on `code`; `message` says what to do.
     if (error.code === 'STORE_LOCKED') throw new Error(`${path} is open elsewhere`, { cause: error })
     throw error
   }
@@ -16,7 +16,7 @@ async function open(path: string): Promise<Ledger> {
 const ledger = await open('./data/example')
 const server = await serve(ledger, { port: 8000 })
 
-// The server first: answers under way still read the ledger. Then the ledger, which waits for the append under way.
+// Close the server first, since responses in flight still read the ledger. Then close the ledger, which waits for an append in flight.
 async function stop(): Promise<void> {
   await server.close()
   await ledger.close()

@@ -9,7 +9,7 @@ try {
   await ledger.append(third!)
 } catch (error) {
   if (!(error instanceof FolioError)) throw error
-  // `code` to switch on, `fields` saying what and where, `message` saying what to do.
+  // Switch on `code`; `fields` say what and where, `message` says what to do.
   console.log(error.code, error.fields, error.message)
 }
 await ledger.close()

@@ -4,10 +4,10 @@ import { ingestCloses, readCloses } from 'ledger-folio/ndjson'
 
 const ledger = await openLedger(level('./data/files'))
 
-// Files, plain or gzip, and streams of bytes, one after the other: `folio generate … > closes.ndjson` makes such a file.
+// Reads plain or gzip files and byte streams, one after the other. `folio generate … > closes.ndjson` makes such a file.
 const closes = readCloses(['closes.ndjson'])
 const { appended, known, last } = await ingestCloses(ledger, closes, {
-  // Ledgers a durable write: more are faster, and a crash loses at most so many. Those are read again next time, and what is held is passed over.
+  // Ledgers per durable write. More is faster, but a crash loses up to that many. The next run reads them again and skips those already stored.
   batch: 100,
   onLedger: ({ sequence }) => {
     if (sequence % 1000 === 0) console.log(`at ledger ${sequence}`)

@@ -5,11 +5,11 @@ import { level } from 'ledger-folio/level'
 
 const ledger = await openLedger(level('./data/example'))
 
-// A server of its own …
+// A standalone server …
 const server = await serve(ledger, { port: 8000 })
 console.log(server.url)
 
-// … or a part of yours: Node's listener (Express; Fastify, with `mount` for its prefix), or the web-standard handler (Hono, Next, Bun, Deno).
+// … or part of yours: a Node listener (Express; Fastify, with `mount` for its prefix), or a web-standard handler (Hono, Next, Bun, Deno).
 const mounted = createServer(listener(ledger)).listen(8001)
 const handler = createHandler(ledger, { baseUrl: 'https://ledger.example' })
 const answer = await handler(new Request('https://ledger.example/transactions?limit=1'))

@@ -2,21 +2,21 @@ import { catalogue, isPayment, openLedger } from 'ledger-folio'
 import { generate } from 'ledger-folio/generate'
 import { level } from 'ledger-folio/level'
 
-// A ledger is opened over a store. `await using` closes it; so does `await ledger.close()`.
+// Open a ledger over a store. Close it with `await using`, or with `await ledger.close()`.
 const ledger = await openLedger(level('./data/example'))
 
 // Each append is one atomic, durable batch. Appending the newest ledger again is a no-op.
 for (const close of generate({ ledgers: 20, seed: 7 })) await ledger.append(close)
 
-// Queries give pages of typed records; 64-bit integers are bigints.
+// Queries return pages of typed records; 64-bit integers are bigints.
 const page = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 3 })
 for (const { ledger: sequence, account, account_sequence } of page.records) console.log(sequence, account, account_sequence)
 
-// The cursor of a page continues it, today or in a year.
+// The cursor of a page continues the listing, today or in a year.
 const older = await ledger.page(catalogue.transactions, {}, { order: 'desc', limit: 3, cursor: page.next })
 console.log(older.records.length, 'more, then', older.ended)
 
-// Path parameters and filters are typed by the row of the catalogue; a guard gives an operation the types of its members.
+// The row of the catalogue types path parameters and filters. A guard narrows an operation, so that its members are typed.
 const newest = await ledger.page(catalogue.payments, {}, { order: 'desc' })
 const { sender: account } = newest.records.find(isPayment)!
 for await (const operation of ledger.records(catalogue.paymentsOfAccount, { account }))

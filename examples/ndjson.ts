@@ -13,6 +13,6 @@ async function* payments() {
 }
 await pipeline(payments, createWriteStream('payments.ndjson'))
 
-// Each chunk says how many records it holds, and the cursor that goes on behind it.
+// Each chunk says how many records it holds, and which cursor continues after it.
 for await (const { bytes, count, next } of ledger.ndjson(catalogue.payments, {}, { limit: 20 })) console.log(bytes.length, count, next)
 await ledger.close()
