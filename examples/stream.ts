@@ -5,7 +5,7 @@ import { memory } from 'ledger-folio/memory'
 const ledger = await openLedger(memory())
 const closes = generate({ ledgers: 10, seed: 7 })
 
-// A stream replays history, then follows every commit: each record once, in order, and never ends.
+// A stream replays history, then follows every commit: each record once, in order, until it is closed.
 const seen = (async () => {
   let effects = 0
   for await (const _ of ledger.stream(catalogue.effects, {})) effects++
