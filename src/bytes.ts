@@ -16,14 +16,14 @@ export const text: (bytes: Uint8Array, from?: number, to?: number) => string = n
 
 const latin1Decoder = new TextDecoder('latin1')
 
-/** A character for each byte of `bytes[from, to)`: the text where that is ASCII. */
+/** One character per byte of `bytes[from, to)`: the text, if that is ASCII. */
 export const characters: (bytes: Uint8Array, from: number, to: number) => string = node
   ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
   : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
 
 const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
 
-/** Unsigned byte order, the shorter of two keys with a common prefix first. */
+/** Unsigned byte order; of two keys with a common prefix, the shorter comes first. */
 export const compare: (a: Uint8Array, b: Uint8Array) => number = node
   ? (a, b) => node.compare(a, b)
   : (a, b) => {
@@ -34,7 +34,7 @@ export const compare: (a: Uint8Array, b: Uint8Array) => number = node
 
 const SURROGATE = 0xd800
 
-/** As {@link compare} of the UTF-8 of both, which is made only where it could have another order than the characters. */
+/** As {@link compare} on the UTF-8 of both, which is encoded only where its order could differ from that of the characters. */
 export function compareTexts(a: string, b: string): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
@@ -57,7 +57,7 @@ export function hex(bytes: Uint8Array): string {
   return out
 }
 
-/** What a hexadecimal digit, in either case, stands for. */
+/** The value of a hexadecimal digit, in either case. */
 export const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
 
 /** The bytes of an even number of hex digits, in either case. */
@@ -82,21 +82,21 @@ function crc32Table(bytes: Uint8Array, start = 0, from = 0, to = bytes.length): 
 /** CRC-32 (ISO 3309, as in gzip) of the bytes, continued from `start`. */
 export const crc32: (bytes: Uint8Array, start?: number) => number = globalThis.process?.getBuiltinModule?.('node:zlib')?.crc32 ?? crc32Table
 
-/** The portable form of {@link crc32}: for a few bytes it is faster than a call out of JavaScript. */
+/** The portable form of {@link crc32}: for a few bytes, faster than a call out of JavaScript. */
 export const portableCrc32 = crc32Table
 
 /** Plain memory, since views of a `Buffer` cost more than those of a `Uint8Array`. */
 const allocate = (size: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
 
 /**
- * Where values are carved from: many small buffers cost the garbage collector far more than few large ones. A slab is given up, never reused:
- * it lives as long as any value carved from it.
+ * Values are carved from slabs, since many small buffers cost the garbage collector far more than a few large ones. A slab is abandoned when full,
+ * never reused: it lives as long as any value carved from it.
  */
 const SLAB_BYTES = 256 * 1024
 let slab: Uint8Array = new Uint8Array(0)
 let slabUsed = 0
 
-/** Up to this length text is written character by character. */
+/** Text up to this length is written character by character. */
 const SHORT = 24
 
 /** A growing byte buffer, written front to back. Integers are little-endian. */
@@ -105,7 +105,7 @@ export class Writer {
   length = 0
   private view: DataView
 
-  /** @param capacity bytes that will be needed; more are found where that was too few, by copying */
+  /** @param capacity bytes that will be needed; if that was too few, the buffer grows by copying */
   constructor(capacity = 256) {
     if (capacity > SLAB_BYTES / 4) this.bytes = allocate(capacity)
     else {
@@ -144,23 +144,23 @@ export class Writer {
     this.length += 4
   }
 
-  /** Leaves out `bytes` of undefined content, to be set later. */
+  /** Skips `bytes` of undefined content, to be set later. */
   skip(bytes: number): void {
     this.reserve(bytes)
     this.length += bytes
   }
 
-  /** Writes over a byte that was written before. */
+  /** Overwrites a byte that was written before. */
   setU8(at: number, value: number): void {
     this.bytes[at] = value
   }
 
-  /** Writes over two bytes that were written before. */
+  /** Overwrites two bytes that were written before. */
   setU16(at: number, value: number): void {
     this.view.setUint16(at, value, true)
   }
 
-  /** Writes over four bytes that were written before. */
+  /** Overwrites four bytes that were written before. */
   setU32(at: number, value: number): void {
     this.view.setUint32(at, value, true)
   }
@@ -192,7 +192,7 @@ export class Writer {
     return written
   }
 
-  /** Writes text that is all ASCII: short text is written sooner than the platform is called. False, and nothing is written, for other text. */
+  /** Writes text that is all ASCII, for short text faster than a call to the platform. For other text it returns false, and nothing is written. */
   private ascii(value: string): boolean {
     const { bytes, length } = this
     for (let at = 0; at < value.length; at++) {
@@ -204,15 +204,15 @@ export class Writer {
     return true
   }
 
-  /** What was written, as a view: the writer is done with. */
+  /** What was written, as a view; the writer must not be used any more. */
   finish(): Uint8Array {
-    // What was carved from the slab and not needed goes back, where nothing was carved behind it.
+    // The part of the slab that was not needed goes back, if nothing was carved behind it.
     if (this.bytes.buffer === slab.buffer && this.bytes.byteOffset + this.bytes.length === slab.byteOffset + slabUsed)
       slabUsed -= this.bytes.length - this.length
     return this.bytes.subarray(0, this.length)
   }
 
-  /** What was written, copied, and the writer made ready for the next value: small values share one writer. */
+  /** A copy of what was written; the writer is reset for the next value, so that small values can share one. */
   take(): Uint8Array {
     const { length } = this
     this.length = 0
@@ -229,15 +229,15 @@ export class Writer {
 export const i32 = (bytes: Uint8Array, at: number): number =>
   bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 
-/** Bytes to copy from or to: the same memory seen byte by byte and through a view. */
+/** Bytes to copy from or to: the same memory, seen both byte by byte and through a `DataView`. */
 export class Region {
   bytes: Uint8Array
   view: DataView
-  /** The buffer of the bytes, and where in it they begin: to ask the bytes for them takes as long as to make a view. */
+  /** The buffer of the bytes, and their offset in it: asking the bytes for these takes as long as making a view. */
   private buffer: ArrayBufferLike
   private offset: number
 
-  /** @param bytes what lies in their buffer up to {@link SLACK} bytes behind them may be read, and in a region written to also overwritten */
+  /** @param bytes up to {@link SLACK} bytes behind these in their buffer may be read and, in a region written to, overwritten */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
     this.buffer = bytes.buffer
@@ -249,7 +249,7 @@ export class Region {
     return new DataView(this.buffer, this.offset, Math.min(length + SLACK, this.buffer.byteLength - this.offset))
   }
 
-  /** Takes other bytes. */
+  /** Switches to other bytes. */
   protected use(bytes: Uint8Array): void {
     this.bytes = bytes
     this.buffer = bytes.buffer
@@ -257,17 +257,17 @@ export class Region {
     this.view = this.seen(bytes.length)
   }
 
-  /** A view of `bytes[from, to)`, which must lie in the region: made sooner than by `subarray`. */
+  /** A view of `bytes[from, to)`, which must lie in the region; faster than `subarray`. */
   part(from: number, to: number): Uint8Array {
     return new Uint8Array(this.buffer, this.offset + from, to - from)
   }
 
-  /** So many bytes, their content undefined, and room behind them. */
+  /** This many bytes of undefined content, with slack behind them. */
   static room(length: number): Region {
     return new Region(allocate(length + SLACK).subarray(0, length))
   }
 
-  /** A copy of the bytes with the room behind them that {@link copy} needs. */
+  /** A copy of the bytes, with the slack behind them that {@link copy} needs. */
   static padded(bytes: Uint8Array): Region {
     const room = allocate(bytes.length + SLACK)
     room.set(bytes)
@@ -275,18 +275,18 @@ export class Region {
   }
 }
 
-/** How far {@link copy} may reach behind what it copies. */
+/** How far {@link copy} may reach beyond what it copies. */
 export const SLACK = 3
-/** From this length on a call of the platform copies faster. */
+/** From this length on, a call to the platform copies faster. */
 const LONG = 128
 
 /**
- * Copies a run of UTF-8; returns where it ends. Eight bytes at a time through views, then four: measured four times faster than one at a time,
- * and for 60 bytes more than twice as fast as `set`, which first needs a view of the run. So up to three bytes behind the run are written
- * over: a caller writes front to back, into a region with {@link SLACK} bytes more than it needs.
+ * Copies a run of UTF-8; returns where it ends. It copies eight bytes at a time through views, then four: measured four times faster than one at a
+ * time, and for 60 bytes more than twice as fast as `set`, which first needs a view of the run. Up to three bytes behind the run are therefore
+ * overwritten: callers write front to back, into a region with {@link SLACK} bytes more than they need.
  *
- * Eight bytes travel as a double, which an engine may change where it is no number. UTF-8 never is that: it would take a byte FF, or 7F behind
- * one from F0 on.
+ * Eight bytes travel as a double, and an engine may change the bits of a NaN. UTF-8 never forms one: that would take a byte FF, or 7F behind a byte
+ * from F0 on.
  */
 export function copy(out: Region, at: number, source: Region, from: number, length: number): number {
   if (length > LONG) {
@@ -310,7 +310,7 @@ export class VarintReader {
     this.at = at
   }
 
-  /** The next varint; NaN where the bytes end too early, which no caller may accept. */
+  /** The next varint; NaN if the bytes end too early, which no caller may accept. */
   next(): number {
     let value = 0
     let scale = 1

@@ -1,6 +1,6 @@
 /**
- * The catalogue: one row a query. A new endpoint is one row; routes, typed API, OpenAPI, docs and property tests follow from it.
- * Numbers on the right are the rows of the service document's endpoint table.
+ * The catalogue: one row per query. A new endpoint is one row; routes, typed API, OpenAPI, docs and property tests follow from it.
+ * The numbers on the right are the rows of the service document's endpoint table.
  */
 import { list, one, type Query } from './query.ts'
 import { accounts } from './resources/account.ts'
@@ -48,7 +48,7 @@ export const catalogue = {
   tradesOfOperation: list('/operations/{operation}/trades', trades, { filters }),
 } as const
 
-/** Not by `satisfies` at the constant itself: that would make `any` of what each row says of its values. */
+/** Not `satisfies` on the constant itself: that would turn what each row says about its values into `any`. */
 type Rows<C extends Readonly<Record<string, Query>>> = C
 export type Catalogue = Rows<typeof catalogue>
 export type QueryName = keyof Catalogue

@@ -1,15 +1,17 @@
 /**
- * Every error the library throws: one table, one class.
- * The sentence of a code is fixed text; what varies is in `fields`, and is appended to the message.
+ * Every error the library throws: one table, one class. Each code has a fixed sentence; what varies is in `fields`, and is appended to the message.
  */
 
-/** `status` is that of HTTP, and says who can mend it: below 500 whoever asked or feeds, from 500 on whoever runs the store. */
+/**
+ * `status` is the HTTP status, and says who can fix the error: below 500 the caller or whoever supplies the input, from 500 on whoever runs the
+ * store.
+ */
 interface Row {
   readonly status: number
   readonly sentence: string
-  /** What `fields` may hold, by name. An error has those that are known where it is thrown. */
+  /** The names that `fields` may hold, and what they mean. An error has those that are known where it is thrown. */
   readonly fields: Readonly<Record<string, string>>
-  /** Where the same call is worth another try as it is: once what has come to pass. */
+  /** Present if the same call is worth retrying unchanged: what must have happened first. */
   readonly retry?: string
 }
 
@@ -178,12 +180,12 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable
 
 /**
- * What varies in an error: names and values of the thing at fault; {@link errorTable} says which a code may have. Never secrets; paths only of the
- * caller's own store.
+ * What varies in an error: names and values of the thing at fault; {@link errorTable} lists those that each code may have. Never secrets; paths only
+ * of the caller's own store.
  */
 export type ErrorFields = Readonly<Record<string, string | number | bigint | boolean | undefined>>
 
-/** The only error class of the library. Switch on `code`; `fields` says what and where, `message` also what to do. */
+/** The only error class of the library. Switch on `code`; `fields` says what is at fault and where, `message` also what to do. */
 export class FolioError extends Error {
   readonly code: ErrorCode
   readonly fields: ErrorFields
@@ -202,7 +204,7 @@ export class FolioError extends Error {
     return errorTable[this.code].status
   }
 
-  /** True where the same call is worth another try as it is: once the ledger was opened again, another holder has closed, or the store has recovered. */
+  /** True if the same call is worth retrying unchanged, once the ledger was reopened, the other holder has closed, or the store has recovered. */
   get retry(): boolean {
     return 'retry' in errorTable[this.code]
   }
@@ -212,13 +214,13 @@ export class FolioError extends Error {
 export const badRequest = (field: string, reason: string, found?: string): FolioError =>
   new FolioError('BAD_REQUEST', found === undefined ? { field, reason } : { field, reason, found })
 
-/** Options, values and the like, where they are given: not null, and nothing else that is no object. @throws BAD_REQUEST */
+/** Checks that an argument such as options or values is an object, and not null. @throws BAD_REQUEST if it is not */
 export function checkObject<T extends object>(given: T, field: string): T {
   if (typeof given !== 'object' || given === null) throw badRequest(field, 'an object, or nothing')
   return given
 }
 
-/** Options of these names alone: another one would be a wish that nobody has heard. @throws BAD_REQUEST */
+/** Checks that there are no options but these: an unknown one would be ignored in silence. @throws BAD_REQUEST if there is another */
 export function checkNames<T extends object>(options: T, of: string, names: readonly (string & keyof T)[]): T {
   for (const name in checkObject(options, 'options'))
     if (!names.includes(name) && options[name] !== undefined)

@@ -6,7 +6,7 @@ import { LosslessNumber, parse as parseLossless, stringify as stringifyLossless 
 
 export type Json = null | boolean | number | bigint | string | Digits | readonly Json[] | { readonly [member: string]: Json | undefined }
 
-/** A number that JavaScript would write with other digits than its source had, such as `1.50`. `String` of it gives its digits. */
+/** A number that JavaScript would write with other digits than its source had, such as `1.50`. `String` of it gives those digits. */
 export class Digits extends LosslessNumber {
   /** `JSON.stringify` cannot write bare digits: it must fail, so that {@link stringifyJson} is used. */
   toJSON(): never {
@@ -17,16 +17,16 @@ export class Digits extends LosslessNumber {
 /** Number tokens that may not survive a round trip: long, with a trailing zero behind the point, tiny, with an exponent, or minus zero. */
 const suspicious = /(?<=^|[[:,\s])(?:-?(?:[\d.]{16,}|\d+\.\d*0(?!\d)|0\.0{6}|[\d.]+[eE])|-0(?![.\d]))[\d.eE+-]*/g
 
-/** True where the token reads back with the same digits, and an integer is one that JavaScript calls safe. */
+/** True if the token reads back with the same digits and, for an integer, is safe as JavaScript defines it. */
 function isPlain(token: string): boolean {
   const value = Number(token)
   return String(value) === token && (Number.isSafeInteger(value) || !Number.isInteger(value) || !/^-?\d+$/.test(token))
 }
 
-/** What JSON takes for a number. */
+/** What JSON accepts as a number. */
 const numberToken = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** True where `JSON.parse` would change the digits of a number in `text`; false positives (digits inside strings) cost time only. */
+/** True if `JSON.parse` would change the digits of a number in `text`; false positives (digits inside strings) cost only time. */
 export function hasExactNumbers(text: string): boolean {
   suspicious.lastIndex = 0
   for (let hit = suspicious.exec(text); hit; hit = suspicious.exec(text)) if (!isPlain(hit[0])) return true
@@ -38,16 +38,16 @@ const toNumber = (token: string): number | bigint | Digits => {
   return /^-?\d+$/.test(token) && token !== '-0' ? BigInt(token) : new Digits(token)
 }
 
-/** A number in disguise: no string of an input starts so, since inputs with this escape are parsed the slow way. */
+/** A number in disguise: no string of an input starts like this, since inputs with this escape are parsed the slow way. */
 const MARK = '\u0001#'
 const ESCAPED_MARK = '\\u0001#'
 
 /**
- * Parses with each number that JavaScript would change put into a string first, which is several times faster than a parser in JavaScript. A match
- * inside a string breaks that string, so the text no longer parses, and is parsed the slow way.
+ * Puts each number that JavaScript would change into a string before parsing, which is several times faster than a parser written in JavaScript. A
+ * match inside a string breaks that string, so the text no longer parses and is parsed the slow way.
  */
 function parseExact(text: string, convert: (token: string) => unknown): unknown {
-  // Of members with the same name the last one counts, as in `JSON.parse`.
+  // Of members with the same name the last one wins, as in `JSON.parse`.
   const slow = (): unknown => parseLossless(text, null, { parseNumber: convert, onDuplicateKey: ({ newValue }) => newValue })
   if (text.includes('\\u0001')) return slow()
   let value: unknown
@@ -59,7 +59,7 @@ function parseExact(text: string, convert: (token: string) => unknown): unknown 
   return unmask(value, convert)
 }
 
-/** A string may stand where no number may: what is no number, or stands for the name of a member, is left for the parser to refuse. */
+/** A string may stand where a number may not: a token that is not a number, or stands for the name of a member, is left for the parser to refuse. */
 function staysBare(token: string, text: string, at: number): boolean {
   if (isPlain(token) || !numberToken.test(token)) return true
   colonNext.lastIndex = at + token.length
@@ -89,16 +89,16 @@ export const parseForReading = (text: string): unknown =>
     return value instanceof Digits ? Number(token) : value
   })
 
-/** An integer past 2^53 that was given as a number: read back as the same bigint whatever stands beside it. */
+/** An integer past 2^53 that was given as a number: read back as the same bigint, whatever stands beside it. */
 const longInteger = /[[:,]-?\d{16}/
 
 /**
- * JSON text of a value, with every digit: bigints and {@link Digits} become bare numbers, so what {@link parseJson} gave is written as it was.
+ * JSON text of a value, with every digit: bigints and {@link Digits} become bare numbers, so that what {@link parseJson} gave is written as it was.
  * Otherwise as `JSON.stringify`; throws a TypeError or RangeError for what JSON cannot hold, such as an object within itself.
  */
 export const stringifyJson = (value: object): string => writeJson(value).json
 
-/** As {@link stringifyJson}; `exact` where plain `JSON.parse` would not read it back as {@link parseForReading} does. */
+/** As {@link stringifyJson}; `exact` if plain `JSON.parse` would not read it back as {@link parseForReading} does. */
 export function writeJson(value: object): { json: string; exact: boolean } {
   try {
     const json = JSON.stringify(value)
@@ -110,7 +110,7 @@ export function writeJson(value: object): { json: string; exact: boolean } {
   }
 }
 
-/** What {@link writeJson} says of the value that `json` is read as: a small bigint is no other number than that number, once it is text. */
+/** What {@link writeJson} reports for the value that `json` reads as: in text, a small bigint is the same as that number. */
 function isExact(json: string): boolean {
   try {
     return longInteger.test(JSON.stringify(parseJson(json)))
@@ -119,7 +119,7 @@ function isExact(json: string): boolean {
   }
 }
 
-/** The value, frozen through and through, so that it may be shared. */
+/** The value, deeply frozen, so that it may be shared. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const name in value) if (typeof value[name] === 'object') frozen(value[name])

@@ -1,5 +1,5 @@
 /**
- * The door: ledger closes go in; queries give records, pages and iterators.
+ * The main class: ledger closes go in; queries give records, pages and iterators.
  */
 import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
 import type { VerifyOptions, VerifyReport } from './audit/report.ts'
@@ -69,9 +69,9 @@ export class Ledger {
     if (this.store.capabilities.shared) this.unwatch = this.follow()
   }
 
-  /** Takes on what other processes write: when the store says so, and every so often. Returns the function that stops it. */
+  /** Follows what other processes write: whenever the store signals it, and at every poll. Returns the function that stops it. */
   private follow(): () => void {
-    // A look that fails is taken again; reads meanwhile fail by themselves, with an error that somebody sees.
+    // A look that fails is repeated by the next one; reads meanwhile fail by themselves, with an error that reaches a caller.
     const look = (): void => void this.writer.refresh().catch(() => {})
     const timer = setInterval(look, this.pollMs)
     if (typeof timer === 'object') timer.unref()
@@ -83,7 +83,7 @@ export class Ledger {
   }
 
   /**
-   * Looks whether another process has appended ledgers, without waiting for the next poll. Only of use over a store that processes share.
+   * Checks whether another process has appended ledgers, without waiting for the next poll. Only useful over a store that processes share.
    * @returns whether history has moved
    */
   refresh(): Promise<boolean> {
@@ -104,8 +104,9 @@ export class Ledger {
 
   /**
    * Appends one ledger: whole, durable and visible when this resolves, or not at all.
-   * The newest ledger again (same hash) is a no-op, and says so.
-   * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * Appending a ledger that is already held (same hash) is a no-op, and the result says so.
+   * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED,
+   * STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
     const { results, refused } = await this.appendAll([prepareClose(close)], checkNames(options, 'append', ['durable']))
@@ -119,8 +120,8 @@ export class Ledger {
   }
 
   /**
-   * Appends ledgers as they come; while a batch is being written, the next one is checked and encoded. Where a ledger is refused, those before it
-   * stay, and its error is thrown.
+   * Appends ledgers as they come; while one batch is being written, the next is checked and encoded. If a ledger is refused, those before it stay,
+   * and its error is thrown.
    * @throws as {@link append}
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
@@ -139,17 +140,17 @@ export class Ledger {
       await writing
       const taken = group
       group = []
-      // The next close is checked once the store is busy with this batch: before, it would only hold that up.
+      // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
       await new Promise<void>((handed) => {
         writing = taken.length > 0 ? write(taken, handed) : Promise.resolve()
-        // An error is looked at when the next batch is ready, or at the end; until then it must not count as unhandled.
+        // An error surfaces when the next batch is ready, or at the end; until then it must not count as an unhandled rejection.
         writing.then(handed, handed)
       })
     }
     try {
       for await (const close of checkCloses(closes)) if (group.push(prepareClose(close)) >= batch) await flush()
     } finally {
-      // A source that broke must not cost the good ledgers read before.
+      // If the source breaks, the good ledgers read before must not be lost.
       await flush()
       await writing
     }
@@ -157,9 +158,10 @@ export class Ledger {
   }
 
   /**
-   * Removes every ledger after `sequence`, the offers restored, as if they had never been appended. Returns how many that were.
-   * A crash on the way is finished by the next open.
-   * @throws BAD_REQUEST for what is no ledger sequence, GONE_BEFORE_HISTORY where pruned ledgers would have to come back; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * Removes every ledger after `sequence` and restores the offers, as if those ledgers had never been appended. Returns how many were removed.
+   * If the process crashes midway, the next open finishes the rollback.
+   * @throws BAD_REQUEST if `sequence` is not a ledger sequence, GONE_BEFORE_HISTORY if pruned ledgers would have to come back; POISONED, CONFLICT,
+   * CLOSED, STORE_FAILED
    */
   async rollback(sequence: number): Promise<number> {
     this.checkOpen()
@@ -168,10 +170,10 @@ export class Ledger {
   }
 
   /**
-   * Gives up every ledger before `before`: what asks for one is answered GONE_BEFORE_HISTORY from then on, and the store gives back the space.
-   * Accounts and offers that only those ledgers named stay known, and the book stays what it is. Returns how many ledgers that were. A crash on
-   * the way is finished by the next open.
-   * @throws BAD_REQUEST for what is no ledger, or newer than the newest, which stays; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * Gives up every ledger before `before`: from then on, whatever asks for one is answered GONE_BEFORE_HISTORY, and the store reclaims the space.
+   * Accounts and offers that only those ledgers named stay known, and the book does not change. Returns how many ledgers were given up. If the
+   * process crashes midway, the next open finishes the pruning.
+   * @throws BAD_REQUEST if `before` is not a ledger, or is newer than the newest one, which always stays; POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async prune(before: number): Promise<number> {
     this.checkOpen()
@@ -180,9 +182,9 @@ export class Ledger {
   }
 
   /**
-   * The closes of a range of ledgers as lines of JSON, oldest first: what `append` took, every record spelled as the wire shows it. Appended to
-   * an empty store they give the same store again.
-   * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK where history was taken back meanwhile, CLOSED, CORRUPT, STORE_FAILED
+   * The closes of a range of ledgers as lines of JSON, oldest first: what `append` took, with every record spelled as on the wire. Appended to an
+   * empty store, they give the same store again.
+   * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK if history was rolled back meanwhile, CLOSED, CORRUPT, STORE_FAILED
    */
   async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
     if (!this.head) return
@@ -192,14 +194,14 @@ export class Ledger {
       yield await this.ask(watched(sequence === from ? 0 : sequence - 1, (reader) => readLine(reader, sequence)))
   }
 
-  /** As {@link lines}, parsed: every digit kept. @throws as {@link lines} */
+  /** As {@link lines}, parsed, with every digit kept. @throws as {@link lines} */
   async *closes(range: LedgerRange = {}): AsyncGenerator<LedgerClose, void, undefined> {
     for await (const line of this.lines(range)) yield parseJson(line) as LedgerClose
   }
 
   /**
-   * A digest of a range of ledgers, in hexadecimal: SHA-256 over the SHA-256 of each ledger's line, oldest first. Stores that hold the same
-   * closes give the same digest, whatever they are kept in, and however they came to it. Reads 32 bytes a ledger.
+   * A digest of a range of ledgers, in hexadecimal: SHA-256 over the SHA-256 of each ledger's line, oldest first. Stores that hold the same closes
+   * give the same digest, whatever kind of store they are and however the closes got there. Reads 32 bytes per ledger.
    * @throws as {@link lines}
    */
   async digest(range: LedgerRange = {}): Promise<string> {
@@ -233,7 +235,8 @@ export class Ledger {
   }
 
   /**
-   * A page as places in stored blocks, for adapters that slice wire text instead of decoding records. At once where the store answers at once.
+   * A page as places in stored blocks, for adapters that slice wire text instead of decoding records. Returned without a promise if the store answers
+   * without one.
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
@@ -257,7 +260,7 @@ export class Ledger {
     return typedPage(await this.ask((reader) => readPage(reader, query, checked, options, true), query.of))
   }
 
-  /** One typed record, or undefined where nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
+  /** One typed record, or undefined if nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
   async get<R, V>(query: One<R, V>, values: V): Promise<R | undefined> {
     try {
       return typed(await this.readOne(query, values))
@@ -267,13 +270,13 @@ export class Ledger {
     }
   }
 
-  /** Reads a page and says what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
+  /** Reads a page and reports what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
     const checked = checkValues(query, 'list', values as never)
     return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
   }
 
-  /** The pages of a listing to its end, as {@link read} gives them, but none that is empty. */
+  /** The pages of a listing to its end, as {@link read} gives them, without empty ones. */
   private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
     const { limit = MAX_LIMIT } = checkObject(options, 'options')
     let { cursor } = options
@@ -291,7 +294,7 @@ export class Ledger {
   }
 
   /**
-   * The records of a listing to its end as lines of JSON, `limit` of them at a time (default 200): what is stored, for files and pipes. Two to three
+   * The records of a listing to its end as lines of JSON, in batches of `limit` (default 200): the text as stored, for files and pipes. Two to three
    * times as fast as making typed records.
    * @example for await (const { bytes } of ledger.ndjson(catalogue.operations, {})) await file.write(bytes)
    * @throws as {@link read}
@@ -306,32 +309,32 @@ export class Ledger {
   }
 
   /**
-   * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end.
-   * Pull at your own pace, nothing is queued. What was read at one time is delivered to its end, and of a rollback meanwhile the next read tells.
-   * Ends quietly by `break`, `return()`, its signal, or when the ledger is closed.
-   * @throws as {@link read}; ROLLED_BACK where history was taken back below what was delivered
+   * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end. Pull at your own pace;
+   * nothing is queued. Records that were read together are all delivered; if a rollback happens meanwhile, the next read reports it. Ends quietly on
+   * `break`, on `return()`, when its signal aborts, or when the ledger is closed.
+   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
     return new TailStream(this.subscribe(query, values, options), places, typed)
   }
 
-  /** As {@link stream}, in batches of up to 200 records: for throughput. */
+  /** As {@link stream}, in batches of up to 200 records, for throughput. */
   streamPages<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<readonly R[]> {
     return new TailStream(this.subscribe(query, values, options), whole, ({ records }) => records.map(typed))
   }
 
-  /** As {@link stream}, in raw pages, for adapters. Streams of one list that stand at one place are given one page object. */
+  /** As {@link stream}, in raw pages, for adapters. Streams of the same list at the same position are given the same page object. */
   tail<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<RawPage<R>> {
     return new TailStream(this.subscribe(query, values, options), whole, (page) => page)
   }
 
-  /** As {@link tail}, without promises, for adapters with many readers: whoever pulls is called back, all who wait at one place in one loop. */
+  /** As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. */
   subscribe<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Tail {
     const checked = checkValues(query, 'list', values as never)
     const { cursor, signal } = checkTail(query, options)
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
-    // A copy: whoever follows the same is found by what the values are now.
+    // A copy: streams that follow the same list are recognised by what the values are now.
     return new Tail(this.crowds, followed(query, structuredClone(checked)), start, signal)
   }
 
@@ -342,12 +345,12 @@ export class Ledger {
     return this.ask((reader) => headToken(reader, query.of, head))
   }
 
-  /** Streams that have caught up and wait for the next ledger. */
+  /** How many streams have caught up and wait for the next ledger. */
   get waitingStreams(): number {
     return this.bell.waiting
   }
 
-  /** Waits for what is under way, then closes the store. Later calls give CLOSED. */
+  /** Waits for work in progress, then closes the store. Later calls fail with CLOSED. */
   close(): Promise<void> {
     this.closing ??= (async () => {
       this.unwatch?.()

@@ -1,4 +1,4 @@
-/** Every log and every index that a store keeps, and the keys that a record is filed under. */
+/** Every log and every index of a store, and the keys under which a record is filed. */
 import type { Index, OpenRecord, Resource } from './query.ts'
 import { effects, effectsByAccount } from './resources/effect.ts'
 import { ledgers } from './resources/ledger.ts'
@@ -27,13 +27,13 @@ export const indexes: readonly Index<any>[] = [
 const indexesOf = new Map<Resource<any>, Index<any>[]>()
 for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
 
-/** Logs of which some index reads a record's members. */
+/** Logs for which some index reads the record's members. */
 const parsed = new Set(indexes.filter(({ bySides }) => !bySides).map(({ of }) => of))
 
-/** True where side columns alone tell every key that a record of the log is filed under. */
+/** True if side columns alone tell every key under which a record of the log is filed. */
 export const isFiledBySides = (resource: Resource<any>): boolean => !parsed.has(resource)
 
-/** Calls `file` with every key that a record is filed under, in every index of its log. */
+/** Calls `file` with every key under which a record is filed, in every index of its log. */
 export function eachFiling(
   resource: Resource<any>,
   record: OpenRecord,

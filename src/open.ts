@@ -1,4 +1,4 @@
-/** Opening: what lies in the store is checked before anything is read from it. */
+/** Opening: what the store holds is checked before anything is read from it. */
 import { badRequest, checkNames, FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
 import { FORMAT, HEAD } from './layout/keys.ts'
@@ -10,7 +10,7 @@ import type { KeyRange, MaybePromise, Store } from './store.ts'
 
 const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
 
-/** What every store has. */
+/** The methods that every store has. */
 const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
 
 const NAMES = ['network', 'cacheBytes', 'fileEvery', 'pollMs'] as const
@@ -26,8 +26,9 @@ function checkBounds(options: LedgerOptions): void {
 }
 
 /**
- * Opens a ledger over a store, creating it where the store is empty.
- * @throws BAD_REQUEST for an option out of bounds, STORE_MISUSE for what is no store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and what opening the store throws
+ * Opens a ledger over a store, creating it if the store is empty.
+ * @throws BAD_REQUEST if an option is unknown or out of range, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK,
+ * STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and whatever opening the store throws
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store
@@ -43,7 +44,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     const catalogue = fingerprint(logs, indexes)
     const head = await opened.get(HEAD)
     const isEmpty = !head && (await opened.scan(everything, { limit: 1 })).entries.length === 0
-    // Read last: where others open the same store, it is what they write first.
+    // Read last: another process that opens the same store writes the format first.
     const format = await opened.get(FORMAT)
     if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')
     if (!format && !isEmpty)

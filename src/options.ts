@@ -1,38 +1,38 @@
-/** What a ledger can be told, and what it answers with. */
+/** The options of a ledger, and what its calls return. */
 import type { AppendOptions, AppendResult } from './ingest/close.ts'
 import type { Ended } from './scan/page.ts'
 
 export interface LedgerOptions {
   /**
-   * The name (passphrase) of the network. The first one that is given is kept in the store; opening it with another is STORE_NETWORK, so that the
-   * ledgers of two networks never meet.
+   * The name (passphrase) of the network. The first name given is kept in the store; opening it with another one fails with STORE_NETWORK, so that
+   * the ledgers of two networks never mix.
    */
   readonly network?: string | undefined
   /**
-   * Bytes of blocks, lists and what is made of them to keep in memory. Default: an eighth of the memory that the process may use, from 32 MiB to 2 GiB,
-   * so 1 GiB of 8 GiB. It is taken as history is read, not at once.
+   * Bytes of memory in which to keep blocks, lists and what is made of them. Default: an eighth of the memory that the process may use, from 32 MiB
+   * to 2 GiB, so 1 GiB of 8 GiB. It is allocated as history is read, not up front.
    */
   readonly cacheBytes?: number | undefined
   /**
    * How many records may wait, filed in memory only, before the posting lists in the store are brought up to date with them. That work is spread over
-   * the ledgers that follow, until a quarter as many records have come; an open files again all that wait. Default 32,768: some 200 busy ledgers, at
-   * most two tenths of a second at open.
+   * the ledgers that follow, until a quarter as many records have come; an open files all waiting records again. Default 32,768: some 200 busy
+   * ledgers, at most two tenths of a second at open.
    */
   readonly fileEvery?: number | undefined
-  /** How often the head of a store that other processes write to is looked at, in milliseconds. Default 500. */
+  /** How often to check the head of a store that other processes write to, in milliseconds. Default 500. */
   readonly pollMs?: number | undefined
 }
 
 export interface IngestOptions extends AppendOptions {
-  /** Ledgers a batch; a crash loses whole batches, never part of one. Default 1. */
+  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
   readonly batch?: number | undefined
-  /** Called after each batch that is durable and visible. */
+  /** Called after each batch, once it is visible and, unless `durable` is false, durable. */
   readonly onBatch?: ((results: readonly AppendResult[]) => void) | undefined
 }
 
 export interface IngestResult {
   readonly appended: number
-  /** Ledgers that were held already. */
+  /** Ledgers that were already held. */
   readonly known: number
   readonly last: number | undefined
 }

@@ -10,7 +10,7 @@ export interface Param<T> {
   readonly schema: { readonly type: string; readonly description: string; readonly pattern?: string; readonly enum?: readonly string[] }
   /** Reads the text; `field` names it in the error. @throws BAD_REQUEST */
   parse(text: string, field: string): T
-  /** Refuses a value of the typed API that text could not have given. @throws BAD_REQUEST */
+  /** Refuses a value of the typed API that no text could have produced. @throws BAD_REQUEST */
   check(value: T, field: string): T
 }
 

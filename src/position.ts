@@ -14,7 +14,7 @@ export const MAX_LEDGER = 2 ** 31 - 1
 export const MAX_TRANSACTION = 2 ** 20 - 1
 export const MAX_OPERATION = 2 ** 12 - 1
 export const MAX_INDEX = 2 ** 32 - 1
-/** How far apart the low halves of two transactions are that follow each other. */
+/** How far apart the low halves of two consecutive transactions are. */
 export const TRANSACTION_STEP = MAX_OPERATION + 1
 export const MAX_ID = 2n ** 63n - 1n
 
@@ -24,7 +24,7 @@ export interface Position {
   readonly index: number
 }
 
-/** The low half for the n-th transaction of a ledger and the m-th operation of that. */
+/** The low half of an id: for the n-th transaction of a ledger and its m-th operation. */
 export function low(transaction: number, operation: number, ledger: number): number {
   if (transaction > MAX_TRANSACTION || operation > MAX_OPERATION)
     throw new FolioError('ID_OUT_OF_RANGE', { ledger, transaction, operation })
@@ -33,17 +33,17 @@ export function low(transaction: number, operation: number, ledger: number): num
 
 const halves = new DataView(new ArrayBuffer(8))
 
-/** The 64-bit id made of two halves: through memory, since arithmetic of bigints makes a new one at each step. */
+/** The 64-bit id made of two halves. Goes through memory, since bigint arithmetic allocates at every step. */
 export function idOf(hi: number, lo: number): bigint {
   halves.setUint32(0, hi)
   halves.setUint32(4, lo)
   return halves.getBigUint64(0)
 }
 
-/** Ids whose upper half is smaller are below 2^53: numbers hold them. */
+/** Ids with a smaller upper half are below 2^53, so numbers hold them. */
 const SAFE_HI = 2 ** 21
 
-/** The same as a number, where numbers hold it exactly. */
+/** The same as a number, if a number holds it exactly. */
 export const exactId = (hi: number, lo: number): number | bigint => (hi < SAFE_HI ? hi * 4294967296 + lo : idOf(hi, lo))
 
 export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number(id >> 32n), lo: Number(id & 0xffffffffn) })
@@ -51,10 +51,10 @@ export const splitId = (id: bigint): { hi: number; lo: number } => ({ hi: Number
 const TEN_MILLION = 1e7
 const BILLION = 1e9
 
-/** The decimal digits of the id made of two halves, without a bigint: every page has some. */
+/** The decimal digits of the id made of two halves, without a bigint, since every page has some. */
 export function idText(hi: number, lo: number): string {
   if (hi < SAFE_HI) {
-    // As two small integers, which engines write twice as fast as a large one.
+    // As two small integers, which engines format twice as fast as one large number.
     const id = hi * 4294967296 + lo
     const upper = Math.floor(id / TEN_MILLION)
     return upper === 0 ? String(id) : String(upper) + String(id - upper * TEN_MILLION + TEN_MILLION).slice(1)
@@ -72,7 +72,7 @@ export function idText(hi: number, lo: number): string {
 const tens = Uint8Array.from({ length: 100 }, (_, n) => 48 + Math.floor(n / 10))
 const ones = Uint8Array.from({ length: 100 }, (_, n) => 48 + (n % 10))
 
-/** Writes `n` below 10^9 at `at`, nine digits with leading zeros where `padded`; returns where it ends. */
+/** Writes `n` below 10^9 at `at`, as nine digits with leading zeros if `padded`; returns where it ends. */
 function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): number {
   let length = 9
   if (!padded) {
@@ -91,7 +91,7 @@ function writeSmall(out: Uint8Array, at: number, n: number, padded: boolean): nu
   return at + length
 }
 
-/** The digits written last: an id comes several times in a record, and records of one operation follow each other. */
+/** The digits written last: a record contains the same id several times, and records of one operation follow each other. */
 const last = { hi: -1, lo: -1, length: 0, digits: new Uint8Array(20) }
 
 /** Writes the decimal digits of `hi * 2^32 + lo` at `at`; returns where they end. Both are below 2^32, `hi` below 2^31. */
@@ -137,7 +137,7 @@ function writeDigits(out: Uint8Array, at: number, hi: number, lo: number): numbe
   return writeSmall(out, at, rest, true)
 }
 
-/** As {@link parseId}, but in two halves and without a bigint: every page that has a cursor parses one. */
+/** As {@link parseId}, but as two halves and without a bigint, since every page with a cursor parses one. */
 export function parseHalves(text: string): { hi: number; lo: number } | undefined {
   const { length } = text
   if (length === 0 || length > 19) return halvesOf(parseId(text))
@@ -163,7 +163,7 @@ export function parseId(text: string): bigint | undefined {
   return id <= MAX_ID ? id : undefined
 }
 
-/** A place between records: everything at or before it is behind the cursor (ascending), everything at or after it is ahead (descending). */
+/** A place between records: ascending, everything at or before it lies behind the cursor; descending, everything at or after it does. */
 export interface Cursor extends Position {
   /** A bare `<n>` where tokens are `<n>-<m>`: it stands for the whole of operation n. */
   readonly whole: boolean

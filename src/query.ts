@@ -1,15 +1,15 @@
 /**
- * Queries are values. A catalogue row says what is asked for; the typed API, the HTTP routes, the OpenAPI document, the tables of the
- * docs and the property tests are read off the rows.
+ * Queries are values. A catalogue row says what is asked for; the typed API, the HTTP routes, the OpenAPI document, the tables of the docs and the
+ * property tests are derived from the rows.
  *
- * A {@link Resource} is a kind of record, kept in a log in order of position; an {@link Index} files the records of a log under keys;
- * {@link One} finds a record, {@link List} a range of an index. **Invariant:** a list is a set of posting lists that all must name a record,
- * cut to one span of positions, so every list pages by the same code; but for the offers of an account, which are those of the current book.
+ * A {@link Resource} is a kind of record, kept in a log in order of position; an {@link Index} files the records of a log under keys; {@link One}
+ * finds a record, {@link List} a range of an index. **Invariant:** a list is a set of posting lists that must all name a record, cut to one span of
+ * positions, so that all lists share the paging code. The one exception is the offers of an account, which are those of the current book.
  */
 import type { Names, ParamTypes, PathValues } from './params.ts'
 import type { Element } from './tuple.ts'
 
-/** A record as decoded from its stored text: open members and all. */
+/** A record as decoded from its stored text, including its open members. */
 export type OpenRecord = { readonly [member: string]: any }
 
 /** The side columns of a record, by name. */
@@ -17,7 +17,7 @@ export type Sides = { readonly [column: string]: string }
 
 /** Where decoded members came from. */
 export interface Source {
-  /** The number of the record's token. */
+  /** The id in the record's token. */
   readonly id: bigint
   /** The record's JSON text. */
   readonly text: string
@@ -27,17 +27,17 @@ export interface Resource<R> {
   readonly name: string
   /** Part of every key of its log. **Never reused.** 0 for kinds that have no log. */
   readonly tag: number
-  /** A block holds 2^shift records. Chosen so that a block is near 8 KiB. */
+  /** A block holds 2^shift records, a number chosen to bring blocks near 8 KiB. */
   readonly shift: number
   /** Tokens are `<operation id>-<index>` rather than `<id>`. */
   readonly indexed: boolean
-  /** Columns stored beside the text of each record, a dictionary a block: what links and derived members need without parsing. */
+  /** Columns stored beside the text of each record, with a dictionary per block: what links and derived members need without parsing. */
   readonly sides: readonly string[]
-  /** Of records with two faces: the side column that stands for each in the other one. */
+  /** For records with two faces: for each side column, the one that takes its place in the other face. */
   readonly turning?: readonly number[]
-  /** Of those the one by which a record says which way it faces: it is less than the one that stands for it, or not. */
+  /** For the same records: the column by which one tells which way it faces. It is less than its counterpart, or not. */
   readonly facing?: number
-  /** The side column that holds a hash by which records are found. */
+  /** The side column with the hash by which records are found. */
   readonly hashColumn?: number
   /** Gives decoded members their types (64-bit integers as bigint). */
   decode(members: OpenRecord, source: Source): R
@@ -50,9 +50,9 @@ export interface Index<R> {
   readonly of: Resource<R>
   /** Part of every key of its posting lists. **Never reused.** */
   readonly tag: number
-  /** The path parameter whose value picks the posting list; none for a partial index over all records. */
+  /** The path parameter whose value selects the posting list; none for a partial index over all records. */
   readonly column?: keyof ParamTypes
-  /** The keys follow from the side columns alone: nothing is parsed where a stored record is filed again. */
+  /** The keys follow from the side columns alone, so filing a stored record again parses nothing. */
   readonly bySides?: boolean
   /** The keys that a record is filed under. */
   keys(record: OpenRecord, sides: Sides): Iterable<readonly Element[]>
@@ -75,32 +75,32 @@ export interface Filters<R, F> {
   readonly members: readonly (keyof F & string)[]
   /** Wire names in declared order, for links and documentation, each with its schema. */
   readonly names: Readonly<Record<string, { readonly type: string; readonly description: string; readonly enum?: readonly string[] }>>
-  /** Reads the query string; `text` gives '' for what is absent. @throws BAD_REQUEST */
+  /** Reads the query string; `text` gives '' for an absent parameter. @throws BAD_REQUEST */
   parse(text: (name: string) => string): F
-  /** Writes the filters back, for links. */
+  /** Writes the filters as query parameters, for links. */
   format(values: F): Readonly<Record<string, string>>
-  /** What the filters pick of a list. @throws BAD_REQUEST for typed values that no text could have given */
+  /** What the filters select from a list. @throws BAD_REQUEST for typed values that no text could have produced */
   pick(values: F): Picked<R>
 }
 
-/** Which way records with two faces are to be shown, where that is asked for. */
+/** Which face of records with two faces to show, if one was asked for. */
 export type Facing = 'lesser' | 'greater' | undefined
 
 export interface Picked<R> {
   /** The posting lists that must all hold a record. */
   readonly lists: readonly (readonly [index: Index<R>, key: readonly Element[]])[]
-  /** The view that is asked for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
+  /** The view asked for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
   readonly facing: Facing
 }
 
-/** When a list is not found: where its parent does not exist, where nothing at all is in it, or never. */
+/** When a list is not found: if its parent does not exist, if there is nothing in it at all, or never. */
 export type Missing = 'parent' | 'empty' | 'never'
 
 export interface List<R, V = any, Live extends boolean = boolean> {
   readonly kind: 'list'
   readonly path: string
   readonly of: Resource<R>
-  /** The index that the path's own parameter picks a posting list of; without it, the whole log. */
+  /** The index in which the path's own parameter selects a posting list; without it, the list is the whole log. */
   readonly by?: Index<R>
   readonly filters?: Filters<R, any>
   readonly missing: Missing
@@ -122,7 +122,7 @@ export const one = <R, const Path extends string>(
   by: Finder,
 ): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
 
-/** What a list is asked with: nothing, where neither its path nor a filter names anything. */
+/** What a list is queried with: nothing, if neither its path nor a filter names anything. */
 type ListValues<Path extends string, F> = unknown extends F
   ? [Names<Path>] extends [never]
     ? Record<string, never>

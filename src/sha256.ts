@@ -1,7 +1,7 @@
-/** SHA-256 (FIPS 180-4): Node's where there is one, else the lines below. */
+/** SHA-256 (FIPS 180-4): Node's if there is one, else the code below. */
 import { utf8 } from './bytes.ts'
 
-/** Bytes go in piece by piece; the digest of all of them comes out once. */
+/** Bytes go in piece by piece; the digest of all of them is given once. */
 export interface Hasher {
   /** @param data text stands for its UTF-8 bytes */
   update(data: Uint8Array | string): void
@@ -15,14 +15,14 @@ interface Constants {
 
 let known: Constants | undefined
 
-/** Worked out when they are first needed: with Node's digest at hand they never are. */
+/** Computed on first use, which never comes where Node's digest is available. */
 const constants = (): Constants =>
   (known ??= {
     start: Uint32Array.from({ length: 8 }, (_, n) => fraction(Math.sqrt(prime(n)))),
     rounds: Uint32Array.from({ length: 64 }, (_, n) => fraction(Math.cbrt(prime(n)))),
   })
 
-/** The first 32 bits behind the point. */
+/** The first 32 bits after the binary point. */
 function fraction(value: number): number {
   return Math.floor((value - Math.floor(value)) * 4294967296)
 }
@@ -94,7 +94,7 @@ class PortableHasher implements Hasher {
 
 const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
 
-/** The portable form of {@link hasher}, kept visible so that a test can hold both to the same values. */
+/** The portable form of {@link hasher}, exported so that a test can hold both to the same values. */
 export const portableHasher = (): Hasher => new PortableHasher()
 
 export const hasher: () => Hasher = crypto ? () => crypto.createHash('sha256') : portableHasher

@@ -1,19 +1,19 @@
-/** The sorted key-value contract: everything that the engine asks of storage. Its laws stand with {@link Store}, so that they go with its type. */
+/** The sorted key-value contract: everything that the engine asks of storage. Its laws are on {@link Store}, so that they ship with its type. */
 import { compare } from './bytes.ts'
 import { FolioError } from './errors.ts'
 
 export type MaybePromise<T> = T | Promise<T>
 
-/** All keys from `gte` up to, but without, `lt`. Both bounds are always given. */
+/** All keys from `gte` up to but excluding `lt`. Both bounds are always given. */
 export interface KeyRange {
   readonly gte: Uint8Array
   readonly lt: Uint8Array
 }
 
 export interface ScanOptions {
-  /** At most so many entries, one or more. */
+  /** At most this many entries, one or more. */
   readonly limit: number
-  /** Stop before key and value bytes go over this; the first entry is returned in any case. Default: no bound. */
+  /** Stop before the bytes of keys and values exceed this; the first entry is returned in any case. Default: no bound. */
   readonly maxBytes?: number
   /** From the high end of the range downwards. */
   readonly reverse?: boolean
@@ -23,7 +23,7 @@ export type Entry = readonly [key: Uint8Array, value: Uint8Array]
 
 export interface Chunk {
   readonly entries: Entry[]
-  /** True where the range holds entries beyond the last one returned. */
+  /** True if the range holds entries beyond the last one returned. */
   readonly more: boolean
 }
 
@@ -48,56 +48,59 @@ export interface Capabilities {
   /** Other processes may have the same store open, so the head can move without this process writing. */
   readonly shared: boolean
   /**
-   * The largest key and value in bytes that a write takes, where the store has a limit: a larger one is refused with `STORE_MISUSE`, and nothing of its
-   * batch applied. Keys that are asked for, and bounds of scans, may be longer. For who chooses a store, and for the laws in `ledger-folio/testing`,
-   * which keep within them: the engine does not look at them, and where a ledger does not fit its append fails, and those after it are `POISONED`.
+   * The longest key and value, in bytes, that a write takes, if the store has a limit: a longer one is refused with `STORE_MISUSE`, and nothing of
+   * its batch is applied. Keys that are looked up, and the bounds of scans, may be longer. For those who choose a store, and for the laws in
+   * `ledger-folio/testing`, which keep within the limits: the engine does not look at them. If a ledger does not fit, its append fails, and later
+   * ones are `POISONED`.
    *
-   * Keys: 33 bytes for a transaction's hash, and as long as names are for accounts and assets: with account ids of 56 letters up to 67 for an account, 68
-   * for an offer, 187 for a pair of assets with codes of 12 letters.
+   * Keys: 33 bytes for a transaction hash, and as long as the names for accounts and assets: with account ids of 56 letters, up to 67 for an account,
+   * 68 for an offer, 187 for a pair of assets with codes of 12 letters.
    */
   readonly maxKeyBytes?: number
   /**
-   * Values: the largest are blocks, which hold the texts of up to 4 transactions, 8 ledgers or trades, 16 operations or offers, 32 effects, so that they
-   * are as large as what is fed in: some KB as a rule, and above 1 MiB where transactions have 256 KiB each. All others are the text of an offer, or
+   * Values: the largest are blocks, which hold the texts of up to 4 transactions, 8 ledgers or trades, 16 operations or offers, or 32 effects, so
+   * their size depends on the input: usually some KB, and above 1 MiB if transactions have 256 KiB each. All others are the text of an offer, or
    * below 16 KiB.
    */
   readonly maxValueBytes?: number
 }
 
 /**
- * The sorted key-value contract: a store is five methods that keep these laws, and up to three things besides.
+ * The sorted key-value contract: a store is five methods that keep these laws, and up to three optional members.
  *
  * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
- * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, when `reverse`). A scan may return fewer
- *   entries than `limit` only at the end of the range or when `maxBytes` is reached (it returns at least one entry where there is one);
- *   `more` says whether entries of the range are left. Continue with the last key as the new, excluded bound.
- * **Write.** A batch applies whole or not at all, also across a crash; the last write of a key in a batch wins; batches apply in call order.
- *   A write that resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
+ * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, with `reverse`). A scan may return fewer
+ *   entries than `limit` only at the end of the range or when `maxBytes` is reached (it returns at least one entry if there is one);
+ *   `more` says whether entries of the range are left. To continue, use the last key as the new bound, excluded.
+ * **Write.** A batch applies whole or not at all, even across a crash; the last write of a key in a batch wins; batches apply in call order.
+ *   A write that has resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
  *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
- * **Buffers.** Keys and values handed in may be reused by the caller once the call has resolved; what is handed out belongs to the receiver.
- * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; whatever fails below the store is `STORE_FAILED` with
- *   its cause, or what says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nobody wraps what a store throws: an error of another class comes out of a
- *   page or an append as it is, and is a 500 over HTTP. **Close** waits for what is under way; after it every call gives `CLOSED`.
+ * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver.
+ * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; any failure below the store is `STORE_FAILED`
+ *   with its cause, or a code that says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nothing wraps what a store throws: an error of another class
+ *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress; after it every call gives `CLOSED`.
  *
- * A store that can answer at once returns the value itself instead of a promise: no thread hop is paid for a read that needs none.
+ * A store that can answer at once returns the value itself instead of a promise, so that such a read costs no thread hop.
  */
 export interface Store {
   readonly capabilities: Capabilities
   get(key: Uint8Array): MaybePromise<Uint8Array | undefined>
-  /** One answer a key, in order. */
+  /** One answer per key, in order. */
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]>
   scan(range: KeyRange, options: ScanOptions): MaybePromise<Chunk>
   write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
-  /** Calls `ring` after another process may have written; returns the function that stops it. Asked of stores that are `shared`,
-   * which are polled besides. */
+  /**
+   * Calls `ring` after another process may have written; returns the function that stops it. Only used on stores that are `shared`, which are polled
+   * as well.
+   */
   watch?(ring: () => void): () => void
   /** A few bytes beside the data that do not go back when the data does: how far history reached is noted there. */
   readonly note?: {
     read(): MaybePromise<Uint8Array | undefined>
-    /** @param options where `durable`, it outlasts a loss of power once this resolves */
+    /** @param options if `durable`, the note survives a loss of power once this resolves */
     write(bytes: Uint8Array, options?: { readonly durable?: boolean }): MaybePromise<void>
   }
-  /** Gives back the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
+  /** Reclaims the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
   compact?(range: KeyRange): MaybePromise<void>
   close(): MaybePromise<void>
 }
@@ -110,11 +113,11 @@ export function checkScan(range: KeyRange, options: ScanOptions): void {
     throw new FolioError('STORE_MISUSE', { reason: 'a scan needs a whole limit of 1 or more' })
 }
 
-/** True where a range can hold no key. */
+/** True if a range can hold no key. */
 export const isEmptyRange = (range: KeyRange): boolean => compare(range.gte, range.lt) >= 0
 
 export const isPromise = <T>(value: MaybePromise<T>): value is Promise<T> => typeof (value as Promise<T> | undefined)?.then === 'function'
 
-/** `next(value)` at once where the value is there, else when it comes. */
+/** Calls `next(value)` at once if the value is there, else when it comes. */
 export const after = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
   isPromise(value) ? value.then(next) : next(value)

@@ -1,6 +1,6 @@
 /**
  * Order-preserving key codec, after FoundationDB's tuple layer: a type code before each element, so that tuples compare as their elements do.
- * Where the bytes of one tuple begin those of another of the same shape, the longer one goes on with FF: so a tuple that is followed by any smaller
+ * If the bytes of one tuple begin those of another of the same shape, the longer one goes on with FF, so a tuple followed by any smaller
  * byte is never mistaken for it.
  *
  * | code | element | bytes |
@@ -55,7 +55,7 @@ export function tuple(elements: readonly Element[]): Uint8Array {
   return out.finish()
 }
 
-/** The elements that `bytes` hold; undefined where they are no tuple. */
+/** The elements that `bytes` hold; undefined if they are not a tuple. */
 export function readTuple(bytes: Uint8Array): Element[] | undefined {
   const elements: Element[] = []
   for (let at = 0; at < bytes.length; ) {

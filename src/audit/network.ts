@@ -7,7 +7,7 @@ import { indexes, logs } from '../logs.ts'
 import type { Store } from '../store.ts'
 
 /**
- * The name of the network that a store keeps; undefined where it was given none.
+ * The name of the network that a store keeps; undefined if it was given none.
  * @throws STORE_FORMAT, STORE_CATALOGUE, CORRUPT, CLOSED, STORE_FAILED
  */
 export async function networkOf(store: Store): Promise<string | undefined> {
@@ -16,9 +16,9 @@ export async function networkOf(store: Store): Promise<string | undefined> {
 }
 
 /**
- * What a damaged format still tells of the network. The checksum was taken over its name: where the format made again with what can be read has
- * the same one, the damage lies elsewhere, and the name is right, or that there was none.
- * @returns `known` is false where nothing can be told
+ * What a damaged format still tells of the network. The name was included in the checksum: if the format rebuilt from what can be read has the same
+ * checksum, the damage lies elsewhere, and the name, or that there was none, is right.
+ * @returns `known` is false if nothing can be told
  */
 export function namedStill(format: Uint8Array = new Uint8Array(0)): { network?: string; known: boolean } {
   const [, named] = /"network":(".*")\}/s.exec(text(format)) ?? []

@@ -14,8 +14,8 @@ export interface LedgerRange {
 }
 
 /**
- * Who has all and asks for what comes after the newest ledger is told that there is nothing yet; any other range holds one ledger at least.
- * @throws BAD_REQUEST for what is no ledger, newer than the newest, or ends before it begins; GONE_BEFORE_HISTORY
+ * A reader that has everything and asks for what comes after the newest ledger gets an empty range; any other range holds at least one ledger.
+ * @throws BAD_REQUEST if a bound is not a ledger or is newer than the newest one, or if the range ends before it begins; GONE_BEFORE_HISTORY
  */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
   checkNames(checkObject(range, 'range'), 'a range', ['from', 'to'])

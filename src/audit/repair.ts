@@ -1,9 +1,9 @@
 /**
- * Building again what follows from other values: posting lists, entries of hashes, the book, digests, the head. An audit names what is at fault;
- * each is mended from the records, or taken away where nothing asks for it; and the audit is run again, until nothing more can be done.
+ * Rebuilds what follows from other values: posting lists, hash entries, the book, digests, the head. An audit names what is at fault; each fault is
+ * mended from the records, or removed if nothing asks for it; and the audit is run again, until nothing more can be done.
  * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
- * **Invariant:** while a repair is under way the store holds its intent, so that it is not opened for anything else; run again, it goes on. A
- * rollback or pruning that was unfinished is named by that intent, and is unfinished again when the repair is done: the next open finishes it.
+ * **Invariant:** while a repair is in progress the store holds its intent, so that it is not opened for anything else; a repair that is run again
+ * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { checkNames } from '../errors.ts'
@@ -30,28 +30,28 @@ import { audit } from './verify.ts'
 export interface RepairOptions extends VerifyOptions {
   /**
    * Give up the first ledger that cannot be saved and all after it, so that they can be ingested again. Without it they stay, and reads of what is
-   * damaged go on giving CORRUPT.
+   * damaged keep failing with CORRUPT.
    */
   readonly cut?: boolean | undefined
 }
 
 export interface RepairReport {
-  /** How many values were built again, or taken away. */
+  /** How many values were rebuilt or removed. */
   readonly mended: number
   /** What could not be saved. */
   readonly lost: readonly Fault[]
-  /** The newest ledger after history was cut; the ones after it are to be ingested again. */
+  /** The newest ledger after history was cut; those after it have to be ingested again. */
   readonly cutAfter?: number
-  /** The audit at the end. What the store held once and holds no more is asked for no longer; a rollback or pruning is left to the next open. */
+  /** The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. */
   readonly after: VerifyReport
 }
 
-/** Mending one fault may show another, as a head shows the ledgers; more rounds than these show nothing new. */
+/** Mending one fault may expose others, as a head exposes the ledgers; more rounds than this expose nothing new. */
 const ROUNDS = 6
 
 /**
  * Repairs a store that nobody else has open.
- * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
   const { cut = false, ...told } = checkNames(options, 'repair', ['cut', ...VERIFY_NAMES])
@@ -62,7 +62,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && !report.ok; round++) {
     for (const fault of report.faults) named.set(fault.key, fault)
-    // A note says what is beside the store; what lies within under its key is a stray.
+    // A fault of the note is about what lies beside the store; a value within the store under that key is a stray.
     const within = (await store.get(MARK)) !== undefined
     let changed = await mend(
       context,
@@ -79,7 +79,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const left = upTo(report.last ?? 0, cutOf(context))
   await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
   await store.note?.write(encodeMark({ last: report.last ?? 0 }))
-  // What was given up on purpose is said by where history was cut.
+  // Where history was cut already says what was given up on purpose.
   const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
   const lost = [...new Map([...gone, ...stays.map((fault) => [fault.key, fault] as const)]).values()]
   const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
@@ -87,13 +87,13 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
 }
 
-/** The rollback or pruning that is unfinished, also where a repair was begun since. */
+/** The unfinished rollback or pruning, even if a repair was begun since. */
 const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
 
-/** A repair may leave less history than there was, of which pruning leaves the newest ledger. */
+/** A repair may leave less history than there was; pruning always leaves its newest ledger. */
 const upTo = (last: number, cut: Cut | undefined): Cut | undefined => (cut && 'prune' in cut ? { prune: Math.min(cut.prune, last) } : cut)
 
-/** What says that a repair is under way. */
+/** The write that says that a repair is in progress. */
 function begun(context: Context): Write {
   const unfinished = cutOf(context)
   return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
@@ -108,7 +108,7 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
   const of = (...first: number[]): Uint8Array[] => keys.filter((key) => first.includes(key[0]!))
   if (keys.some((key) => equal(key, HEAD))) {
-    // Without the head nothing else can be judged. One that is as the ledgers have it and still not right is short of ledgers that are lost.
+    // Without the head nothing else can be judged. If it agrees with the ledgers and is still wrong, ledgers that it counts are lost.
     const [write] = await rebuildHead(context)
     return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
   }
@@ -126,25 +126,25 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
   if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash)))
   if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
-  // The last change of an offer is judged by the list of its changes: it is looked at when that is whole.
+  // The last change of an offer is judged by the list of its changes, so it is looked at once that list is whole.
   if (lists.length === 0) for (const key of of(KIND.base)) parts.push(await rebuildBase(context, key))
   for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
-  // In place of an intent that cannot be read there is this one.
+  // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
   return commit(context, parts.flat())
 }
 
-/** First bytes of keys: of those that are that byte alone, and of all. */
+/** First bytes of keys: those of keys that are only that byte, and all of them. */
 const whole = new Set([HEAD, FORMAT, INTENT, PRUNED].map(([byte]) => byte!))
 const known = new Set([...whole, ...Object.values(KIND)])
 
-/** A value whose seal is broken may be a stray too: no key of its kind looks so. */
+/** A value whose seal is broken may be a stray too, if no key of its kind looks like its key. */
 function isStray({ key, reason }: Fault): boolean {
   const [first = -1, ...more] = unhex(key)
   return reason === STRAY || !known.has(first) || (whole.has(first) && more.length > 0) || first === INTENT[0]
 }
 
-/** What is written together may be large; a kill between two batches leaves faults that the next run finds. */
+/** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
 async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
   for (let at = 0; at < writes.length; at += 10_000)
     await context.store.write([begun(context), ...writes.slice(at, at + 10_000)], { durable: true })

@@ -7,20 +7,20 @@ export interface Fault {
   /** Its key, in hexadecimal; `src/README.md` has the map. */
   readonly key: string
   readonly reason: string
-  /** The ledger at fault, where it is of one. */
+  /** The ledger at fault, if the value belongs to one. */
   readonly ledger?: number
 }
 
-/** Nothing asks for the value: it may go. */
+/** Nothing asks for the value, so it may be removed. */
 export const STRAY = 'it is not known what this is'
-/** The key is only what the missing one began with. */
+/** The key of the fault is only a prefix of the missing one. */
 export const FORGOTTEN = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
-/** What the value told besides is nowhere else. */
+/** What else the value told is stored nowhere else. */
 export const UNNAMED = 'the name of the network, where it was given one, cannot be told'
 export const UNCOUNTED = 'whether lists that are damaged besides named what was pruned cannot be told'
 export const UNTOLD = 'a change was begun and not finished; which one cannot be told'
 
-/** How far an audit is. `total` is known where it counts ledgers, not where it counts values. */
+/** How far an audit has come. `total` is known where ledgers are counted, not where values are. */
 export interface VerifyProgress {
   readonly phase: 'records' | 'values' | 'naming'
   readonly done: number
@@ -28,31 +28,31 @@ export interface VerifyProgress {
 }
 
 export interface VerifyOptions {
-  /** Told now and then how far it is. */
+  /** Called every so often with the progress. */
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
-  /** Told of each fault as it is found; also of those beyond {@link maxFaults}. */
+  /** Called with each fault as it is found, including those beyond {@link maxFaults}. */
   readonly onFault?: ((fault: Fault) => void) | undefined
   /** Faults kept in the report. Default 1,000. */
   readonly maxFaults?: number | undefined
-  /** Stops it: it then rejects with the signal's reason. */
+  /** Stops the audit, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 export const VERIFY_NAMES = ['onProgress', 'onFault', 'maxFaults', 'signal'] as const
 
 export interface VerifyReport {
-  /** True where nothing is at fault. */
+  /** True if nothing is at fault. */
   readonly ok: boolean
   readonly faults: readonly Fault[]
-  /** All that were found, also those beyond `maxFaults`. */
+  /** How many faults were found, including those beyond `maxFaults`. */
   readonly faultCount: number
-  /** A change that the next open finishes, or a repair that is to be run again; no fault. */
+  /** A change that the next open finishes, or a repair that has to be run again; not a fault. */
   readonly unfinished?: 'rollback' | 'prune' | 'repair'
   readonly oldest?: number
   readonly last?: number
   readonly ledgers: number
   readonly records: number
-  /** Entries of posting lists that were held against the records. */
+  /** Entries of posting lists that were checked against the records. */
   readonly filings: number
   readonly values: number
   readonly bytes: number
@@ -69,7 +69,7 @@ export class Findings {
     this.options = options
   }
 
-  /** The first reason that a key is named for is kept: what follows from it says less. */
+  /** Keeps the first reason given for a key: those that follow from it say less. */
   add(key: Uint8Array | string, reason: string, ledger?: number): void {
     const name = typeof key === 'string' ? key : hex(key)
     if (this.named.has(name)) return
@@ -84,20 +84,20 @@ export class Findings {
     return this.named.has(hex(key))
   }
 
-  /** True where a key that begins so was named. */
+  /** True if a key with this prefix was named. */
   any(prefix: Uint8Array): boolean {
     const start = hex(prefix)
     for (const name of this.named) if (name.startsWith(start)) return true
     return false
   }
 
-  /** Takes damage as a finding. @throws every other error, as it is */
+  /** Records damage as a finding. @throws every other error, unchanged */
   take(error: unknown, ledger?: number): void {
     if (!(error instanceof FolioError) || error.code !== 'CORRUPT' || error.fields['key'] === undefined) throw error
     this.add(String(error.fields['key']), String(error.fields['reason']), ledger)
   }
 
-  /** A place where it may be stopped, and tells how far it is, every so often. */
+  /** A point at which the audit may be stopped, and every so often reports its progress. */
   progress(phase: VerifyProgress['phase'], done: number, total?: number): void {
     this.options.signal?.throwIfAborted()
     const now = Date.now()

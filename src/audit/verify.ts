@@ -1,7 +1,7 @@
 /**
- * Whether a store is whole: every value against its key and its seal, every ledger against its digest and the one before, every index against
- * the records both ways, the book against the changes that made it, and nothing there that nothing asks for. Only reads; what it holds in memory
- * is the live book, and otherwise does not grow with history.
+ * Whether a store is whole: every value against its key and its seal, every ledger against its digest and the one before, every index against the
+ * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads; its memory holds the
+ * live book, and otherwise does not grow with history.
  */
 import { equal } from '../bytes.ts'
 import { checkNames, FolioError } from '../errors.ts'
@@ -34,14 +34,14 @@ import { bucketOf } from './tally.ts'
 import { checkPruned, checkTails, checkValues } from './values.ts'
 
 /**
- * Checks a store that nobody writes to meanwhile. Damage is in the report, by key; it is no error.
- * @throws STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * Checks a store to which nobody writes meanwhile. Damage is in the report, by key; it is not thrown.
+ * @throws BAD_REQUEST if an option is unknown, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
   return (await audit(store, checkNames(options, 'verify', VERIFY_NAMES))).report
 }
 
-/** As {@link verifyStore}, with what was learnt on the way. */
+/** As {@link verifyStore}, with what was learned on the way. */
 export async function audit(store: Store, options: VerifyOptions): Promise<{ report: VerifyReport; context: Context }> {
   const findings = new Findings(options)
   const { head, intent } = await readState(store, findings)
@@ -89,7 +89,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   return { head: head ?? emptyHead, intent: begun && tried(() => decodeIntent(begun)) }
 }
 
-/** The era of the store; the first one where that is damaged, as where it is missing. */
+/** The era of the store; the first one if it is damaged, as if it is missing. */
 export async function eraOf(store: Store): Promise<Era> {
   const value = await store.get(ERA)
   try {
@@ -99,13 +99,13 @@ export async function eraOf(store: Store): Promise<Era> {
   }
 }
 
-/** Whether a store holds more than what stays in one that was emptied: its mark and its era. */
+/** Whether a store holds more than one that was emptied keeps: its mark and its era. */
 async function holdsRecords(store: Store): Promise<boolean> {
   const { entries } = await store.scan({ gte: PRUNED, lt: Uint8Array.of(0xff) }, { limit: 3 })
   return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
 }
 
-/** A store of another format has that format in every value; in one value alone it is damage. */
+/** In a store of another format every value has that format; in one value alone it is damage. */
 function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void {
   try {
     checkFormat(format, fingerprint(logs, indexes))
@@ -116,20 +116,20 @@ function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void 
   }
 }
 
-/** The book begins as what was pruned left it. */
+/** The book starts from what pruning left of it. */
 async function readBases({ store, book, unsure }: Context): Promise<void> {
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) {
       try {
         changeBook(book, Block.of(offerChanges, unseal(key, value), key).row(0))
       } catch {
-        // Named when every value is looked at.
+        // Reported when every value is looked at.
         unsure.add(String(readOffer(key)))
       }
     }
 }
 
-/** Where the tallies differ, the lists of those buckets are held against the records entry by entry. */
+/** Where the tallies differ, the lists of those buckets are compared with the records entry by entry. */
 async function nameFilings(context: Context): Promise<void> {
   const { findings, store, head, unread } = context
   const suspect = context.wanted.differing(context.filed)
@@ -185,7 +185,7 @@ async function nameHashes(context: Context): Promise<void> {
   }
 }
 
-/** Every record that could be read, again. */
+/** Every record that could be read, once more. */
 export async function* eachRecord(context: Context) {
   const { head, reader, unread } = context
   for (const resource of logs)

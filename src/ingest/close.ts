@@ -17,7 +17,7 @@ export interface LedgerClose {
   readonly offers?: {
     /** The state of each offer that changed, after the ledger. */
     readonly changed?: readonly OfferInput[]
-    /** Ids of offers that are gone. One that was never held leaves the book as it is, and counts as known from then on. */
+    /** Ids of offers that are gone. Removing one that was never held leaves the book as it is, and the id counts as known from then on. */
     readonly removed?: readonly Int64Input[]
   }
 }
@@ -32,7 +32,7 @@ export const closeSchema = object({
 export interface AppendResult {
   readonly sequence: number
   readonly hash: string
-  /** False where the ledger was held already, and nothing was written. */
+  /** False if the ledger was already held and nothing was written. */
   readonly appended: boolean
 }
 
@@ -50,17 +50,17 @@ export function checkClose(close: unknown): asserts close is LedgerClose {
   validate(close, () => sequenceOf(close))
 }
 
-/** @throws BAD_REQUEST for what is no source of closes, such as a single one */
+/** @throws BAD_REQUEST if `closes` is not a source of closes, such as a single close */
 export function checkCloses<T extends AsyncIterable<LedgerClose> | Iterable<LedgerClose>>(closes: T): T {
   const source: { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown } = closes ?? {}
-  // The name of a file, most likely.
+  // Most likely the name of a file.
   if (typeof closes === 'string') throw badRequest('closes', 'ledger closes; readCloses of ledger-folio/ndjson gives those of a file')
   if (typeof (source[Symbol.asyncIterator] ?? source[Symbol.iterator]) === 'function') return closes
   throw badRequest('closes', 'ledger closes that can be iterated over; append takes a single one')
 }
 
 /**
- * True where the ledger follows the head; false where it is held already.
+ * True if the ledger follows the head; false if it is already held.
  * @param held the hash held under its sequence, if any
  * @throws LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH
  */

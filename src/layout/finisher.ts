@@ -1,41 +1,41 @@
 /**
- * Finished texts: what a service sends of each record, made once for a whole block and kept in place of the stored texts. What stands around
- * a stored text (links, a brace, a comma) is the affair of who finishes it; here it is bytes.
+ * Finished texts: what a service sends for each record, made once for a whole block and kept in place of the stored texts. What surrounds a stored
+ * text (links, a brace, a comma) is the business of the finisher; here it is just bytes.
  */
 import { Region } from '../bytes.ts'
 import type { Block, Place } from './block.ts'
 
-/** Finished texts, one behind the other. */
+/** Finished texts, one after another. */
 export interface Finished {
-  /** The number of who made them. */
+  /** The id of the finisher that made them. */
   readonly by: number
-  /** The texts, and how many bytes they have together: what lies behind those is of no account. */
+  /** The texts, and how many bytes they have together: anything after that is ignored. */
   readonly bytes: Uint8Array
   readonly length: number
-  /** Of each text: how much stands before the stored text, and where the finished one ends. */
+  /** For each text: how many bytes precede the stored text, and where the finished one ends. */
   readonly leads: readonly number[]
   readonly ends: readonly number[]
 }
 
 export interface Finisher {
-  /** Tells apart who finished a text: 1 to 2^32 − 1; 0 while nothing is to be finished by it. */
+  /** Tells finishers apart: 1 to 2^32 − 1; 0 while this one is not to finish anything. */
   readonly id: number
-  /** The finished texts of records of one log, as they face there; good until the next call. */
+  /** The finished texts of records of one log, with the faces given; valid until the next call. */
   finish(records: readonly Place[]): Finished
 }
 
-/** Who keeps blocks, and decides when one is finished. */
+/** Whoever keeps blocks, and decides when one is finished. */
 export interface Finishing {
-  /** @param id what the block is kept as */
+  /** @param id the id under which the block is kept */
   finish(id: number, block: Block<any>, finisher: Finisher): Block<any> | undefined
 }
 
-/** How often each record of a block was asked for of late, taken together, before it is finished anew for somebody else. */
+/** How often each record of a block must have been asked for recently, on average, before the block is finished again for another finisher. */
 export const FINISHED_ANEW_AT = 4
 
 let scratch = new Region(new Uint8Array(0))
 
-/** For those who send nothing: texts as they are stored. */
+/** For those who send nothing: texts as stored. */
 export const plain: Finisher = {
   id: 2 ** 32 - 1,
   finish(records) {

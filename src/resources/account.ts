@@ -1,4 +1,4 @@
-/** Accounts: a name that records mention. It exists once any record has, and keeps no state here. */
+/** Accounts: names that records mention. An account exists once any record names it, and has no state here. */
 import type { Resource } from '../query.ts'
 
 export interface Account {

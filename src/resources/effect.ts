@@ -3,7 +3,7 @@ import type { Index, Resource } from '../query.ts'
 import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
-/** What an operation caused to an account; the members of its type stand beside these. */
+/** What an operation did to an account; the members of its type stand beside these. */
 export interface Effect {
   readonly account: string
   readonly paging_token: string
@@ -12,7 +12,7 @@ export interface Effect {
   readonly [member: string]: unknown
 }
 
-/** An effect of a ledger close. `index` is given where the network skips numbers; it must rise. */
+/** An effect of a ledger close. `index` is given if the network skips numbers; it must rise. */
 export interface EffectInput {
   readonly account: string
   readonly type: string
@@ -23,7 +23,7 @@ export interface EffectInput {
 
 export const effectSchema = object({ account: text, type: text, type_i: integer, index: optional(integer) })
 
-/** What the members of a documented type must be, beyond those of every effect. */
+/** What the members of a documented type must be, beyond those that every effect has. */
 const checks = Object.entries({
   account_created: object({ starting_balance: amount }),
   account_debited: object({ amount, asset_type: text }),

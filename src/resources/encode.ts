@@ -1,6 +1,6 @@
 /**
- * From validated input to stored text. The text of a record is its wire form without `_links`: derived members first, then the
- * members as given, in order. What links and indexes need beside it goes into side columns.
+ * From validated input to stored text. The text of a record is its wire form without `_links`: derived members first, then the members as given, in
+ * order. What links and indexes need besides goes into side columns.
  */
 import { FolioError, invalidInput } from '../errors.ts'
 import { writeJson } from '../json.ts'
@@ -20,7 +20,7 @@ export interface Place {
 export interface Encoded {
   /** JSON members without the braces. */
   readonly text: string
-  /** The same seen from the other side, for records that have one. */
+  /** The same, seen from the other side, for records that have one. */
   readonly turned?: string
   readonly sides: readonly string[]
   /** Holds numbers that `JSON.parse` would change. */
@@ -38,7 +38,7 @@ export function checkReserved(input: OpenRecord, place: Place): void {
     if (input[name] !== undefined) throw invalidInput(place.ledger, place.path(name), 'nothing: this member is reserved, leave it out')
 }
 
-/** Refuses a derived member that is given with another value. */
+/** Refuses a derived member that was given with a different value. */
 export function checkIdentity(given: unknown, derived: string, name: string, place: Place): void {
   if (given !== undefined && String(given) !== derived)
     throw invalidInput(place.ledger, place.path(name), `${derived}, as derived from the place of the record, or nothing`)
@@ -48,7 +48,7 @@ export function checkIdentity(given: unknown, derived: string, name: string, pla
 export const checkHex = (given: unknown, derived: string, name: string, place: Place): void =>
   checkIdentity(typeof given === 'string' ? given.toLowerCase() : given, derived, name, place)
 
-/** The derived members' text, then the rest as JSON. @throws INVALID_INPUT for open members that JSON cannot hold */
+/** The text of the derived members, then the rest as JSON. @throws INVALID_INPUT for open members that JSON cannot hold */
 export function compose(derived: string, rest: object, sides: readonly string[], place: Place): Encoded {
   const { json, exact } = jsonOf(rest, place)
   return { text: json === '{}' ? derived : `${derived},${json.slice(1, -1)}`, sides, exact }
@@ -69,7 +69,7 @@ export function utc(time: string, ledger: number, path: () => string): string {
   // `Date.parse` takes the 30th of February for the 2nd of March.
   const day = time.slice(0, 10)
   const inUtc = Number.isNaN(millis) ? '' : new Date(millis).toISOString()
-  // Longer where the offset leads to a year that has not four digits.
+  // Longer if the offset leads to a year that does not have four digits.
   if (inUtc.length !== '2019-06-01T12:00:00.000Z'.length || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
     throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
   if (time.endsWith('Z')) return time
@@ -84,13 +84,13 @@ export const priceOf = (price: OpenRecord): OpenRecord => {
   return { n, d, ...rest }
 }
 
-/** A 64-bit member as a bigint: from the parsed number where that is exact, else from its digits in the text. */
+/** A 64-bit member as a bigint: from the parsed number if that is exact, else from its digits in the text. */
 export function exactInteger(parsed: unknown, source: Source, name: string): bigint | undefined {
   if (typeof parsed === 'bigint') return parsed
   return Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(source.text, name)
 }
 
-/** The first bare integer member of this name in a record's text: exact where the member was written before any open one. */
+/** The first bare integer member of this name in a record's text: exact if the member was written before any open one. */
 function integerIn(text: string, name: string): bigint | undefined {
   const label = `,"${name}":`
   const at = text.indexOf(label)

@@ -26,7 +26,7 @@ export interface Ledger {
   readonly [open: string]: unknown
 }
 
-/** The `ledger` member of a ledger close. Counts are derived where absent; `prev_hash` may be absent on the first ledger. */
+/** The `ledger` member of a ledger close. Counts are derived if absent; `prev_hash` may be absent on the first ledger. */
 export interface LedgerInput {
   readonly sequence: number
   readonly hash: string
@@ -64,7 +64,7 @@ export const ledgerSchema = object({
   paging_token: optional(text),
 })
 
-/** Columns of {@link ledgers}: where every log ends after it; the highest offer id; up to where posting lists were complete. */
+/** Columns of {@link ledgers}: where every log ends after the ledger; the highest offer id; up to where posting lists were complete. */
 export const ledgerSide = { ends: 0, topOffer: 1, filed: 2 } as const
 
 export const ledgers: Resource<Ledger> = {

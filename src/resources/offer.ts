@@ -26,7 +26,7 @@ export interface Offer {
   readonly [open: string]: unknown
 }
 
-/** The state of an offer after a ledger. `last_modified` is the time of that ledger where absent. */
+/** The state of an offer after a ledger. `last_modified` is the time of that ledger if absent. */
 export interface OfferInput {
   readonly id: Int64Input
   readonly seller: string
@@ -59,7 +59,7 @@ const sides = ['seller', 'id', 'ledger', 'created_at'] as const
 /** Columns of {@link offers} and {@link offerChanges}. */
 export const offerSide = { seller: 0, id: 1, ledger: 2 } as const
 
-/** The current book: one entry a live offer, kept by seller and id. */
+/** The current book: one entry per live offer, kept by seller and id. */
 export const offers: Resource<Offer> = {
   name: 'offer',
   tag: 0,
@@ -72,7 +72,7 @@ export const offers: Resource<Offer> = {
   },
 }
 
-/** Every change of an offer, in order: the whole offer as it was after, or nothing where it was removed. */
+/** Every change of an offer, in order: the whole offer as it was afterwards, or nothing if it was removed. */
 export const offerChanges: Resource<Offer> = { ...offers, name: 'offer change', tag: 7, shift: 4 }
 
 export const changesByOffer: Index<Offer> = {

@@ -81,10 +81,10 @@ export const operationTypes: Readonly<Record<string, number>> = {
 /** The types that payment listings show. */
 export const paymentTypes: ReadonlySet<string> = new Set(['create_account', 'payment', 'path_payment', 'account_merge'])
 
-/** Members of payments that are numbers even where those are rounded: what is written has their digits. */
+/** Members of payments that are numbers even if that rounds them: the text written has their digits. */
 const numbers = ['amount_f', 'starting_balance'] as const
 
-/** Members that name an account which the operation affects. */
+/** Members that name an account affected by the operation. */
 const accountMembers = ['account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor'] as const
 
 export const operationSchema = (effect: TSchema, trade: TSchema): TSchema =>
@@ -106,7 +106,7 @@ const withAmount = {
   amount_f: optional(number),
 }
 
-/** What the members of a known type must be, beyond those of every operation. */
+/** What the members of a known type must be, beyond those that every operation has. */
 const memberChecks = new Map(
   Object.entries<TSchema>({
     create_account: object({ account: text, funder: text, starting_balance: number }),
@@ -123,7 +123,7 @@ export const operations: Resource<Operation> = {
   indexed: false,
   sides: ['transaction', 'created_at', 'source', 'participants', 'type_i'],
   decode(members: any, source) {
-    // What was parsed may be rounded.
+    // The parsed number may be rounded.
     if (typeof members.id !== 'bigint') members.id = source.id
     if (!paymentTypes.has(members.type)) return members
     if (members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
@@ -180,7 +180,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   let head = `"id":${token},"paging_token":"${token}"`
   let members: object = rest
   if (paymentTypes.has(input.type) && rest['amount'] !== undefined) {
-    // Written before any open member, so that reading finds its digits.
+    // Written before any open member, so that decoding finds its digits.
     const { amount, ...others } = rest
     head += `,"amount":${int64Text(amount as bigint, place.ledger, () => place.path('amount'))}`
     members = others
@@ -188,6 +188,6 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   return compose(`${head},"type_i":${code}`, members, sides, place)
 }
 
-/** The accounts that an input operation affects: for the transaction that holds it. */
+/** The accounts that an input operation affects, for the transaction that holds it. */
 export const operationAffects = (input: OperationInput, transactionAccount: string): string[] =>
   distinct([input.source_account ?? transactionAccount, ...accountMembers.map((name) => input[name]), ...(input.participants ?? [])])

@@ -1,5 +1,5 @@
 /**
- * The building blocks of the input schemas: what a member must be, in JSON Schema, with the sentence an error says.
+ * The building blocks of the input schemas: what a member must be, in JSON Schema, with the phrase that an error quotes.
  * TypeBox compiles a schema to a check function; the same schema documents the record in the OpenAPI document.
  */
 import Type, { type TSchema } from 'typebox'
@@ -44,7 +44,7 @@ export const price = Type.Union(
 )
 export const optional = Type.Optional
 export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
-/** Holes are looked for apart, since members are checked by what passes over them; the message of that is where the first one is. */
+/** Holes are looked for separately, since the check of the members skips them; the message of that rule is the place of the first one. */
 export const array = (of: TSchema): TSchema =>
   Type.Refine(
     Type.Array(of, { expected: 'an array' }),
@@ -52,7 +52,7 @@ export const array = (of: TSchema): TSchema =>
     (value: unknown) => String([...(value as unknown[])].indexOf(undefined)),
   )
 
-/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member that a schema names needs an escape in its pointer. */
+/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member named by a schema needs an escape in its pointer. */
 const memberPath = (pointer: string): string => {
   let path = ''
   for (const name of pointer.split('/').slice(1)) path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
@@ -67,14 +67,14 @@ interface SchemaError {
   readonly params: { readonly requiredProperties?: readonly string[] }
 }
 
-/** The member that is missing, below what the error names, and where below its rule that of the member is. */
+/** The missing member, relative to what the error names, and where its rule is, relative to the rule that failed. */
 function missingFrom({ keyword, message, params }: SchemaError): { member: string; rule: string } | undefined {
   if (keyword === '~refine') return { member: message, rule: 'items' }
   const member = params.requiredProperties?.[0]
   return member === undefined ? undefined : { member, rule: `properties/${member}` }
 }
 
-/** The `expected` sentence nearest above the rule that failed. */
+/** The `expected` phrase nearest above the rule that failed. */
 function expectation(schema: any, schemaPath: string): string | undefined {
   let found: string | undefined
   let node = schema
@@ -85,7 +85,7 @@ function expectation(schema: any, schemaPath: string): string | undefined {
   return typeof node?.expected === 'string' ? node.expected : found
 }
 
-/** Compiles a schema to a function that returns for a good value and throws INVALID_INPUT, naming the first wrong member, for any other. */
+/** Compiles a schema to a function that returns for a good value, and for any other throws INVALID_INPUT, naming the first wrong member. */
 export function validator(schema: TSchema): (value: unknown, ledger?: () => number | undefined, base?: () => string) => void {
   const compiled = Compile(schema)
   return (value, ledger, base) => {
@@ -100,7 +100,7 @@ export function validator(schema: TSchema): (value: unknown, ledger?: () => numb
   }
 }
 
-/** The digits of a validated 64-bit integer. @throws INVALID_INPUT where it is past 2^63 - 1 */
+/** The digits of a validated 64-bit integer. @throws INVALID_INPUT if it is past 2^63 - 1 */
 export function int64Text(value: Int64Input, ledger: number, path: () => string): string {
   // The schema compares bigints as rounded numbers, and cannot compare digits at all.
   if (typeof value === 'bigint' ? value > MAX_ID : typeof value === 'string' && value.length === 19 && BigInt(value) > MAX_ID)

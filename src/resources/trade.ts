@@ -88,7 +88,7 @@ export const trades: Resource<Trade> = {
   decode: (members) => members as Trade,
 }
 
-/** The type is part of it: `USD` as credit_alphanum12 is another asset than as credit_alphanum4. */
+/** The type is part of it: `USD` as credit_alphanum12 is a different asset from `USD` as credit_alphanum4. */
 const assetText = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}:${code}:${issuer}`)
 const assetKey = (record: OpenRecord, side: 'base' | 'counter'): string =>
   assetText(record[`${side}_asset_type`], record[`${side}_asset_code`], record[`${side}_asset_issuer`])
@@ -172,7 +172,7 @@ function turnTrade(trade: OpenRecord): OpenRecord {
 export interface TradeFilter {
   readonly base?: Asset | undefined
   readonly counter?: Asset | undefined
-  /** Only trades that consumed this offer. `0n` is offer 0 like any other; `offer_id=0` over HTTP means none is asked for. */
+  /** Only trades that consumed this offer. `0n` is offer 0 like any other; `offer_id=0` over HTTP means no filter. */
   readonly offer_id?: bigint | undefined
 }
 
@@ -208,7 +208,7 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
     const [base, counter, offer] = [side('base'), side('counter'), text('offer_id')]
     const filter: TradeFilter = { ...(base && { base }), ...(counter && { counter }) }
     pairOf(filter)
-    // A published client always sends offer_id=0, meaning none.
+    // A published client always sends offer_id=0, meaning no filter.
     const id = offer === '' ? 0n : params.offer.parse(offer, 'offer_id')
     return id === 0n ? filter : { ...filter, offer_id: id }
   },

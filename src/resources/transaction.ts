@@ -36,7 +36,7 @@ export interface Transaction {
   readonly [open: string]: unknown
 }
 
-/** A transaction of a ledger close. `participants` are further accounts that it affects; they are filed, not shown. */
+/** A transaction of a ledger close. `participants` are further accounts that it affects; they are filed, but not shown. */
 export interface TransactionInput {
   readonly hash: string
   readonly successful?: boolean
@@ -123,7 +123,7 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
     `"id":"${hash}","paging_token":"${token}","hash":"${hash}","ledger":${place.ledger},"created_at":"${place.closedAt}"` +
     `,"account":${JSON.stringify(account)},"account_sequence":${sequence},"operation_count":${operation_count ?? operations?.length ?? 0}`
   const all = distinct([account, ...(participants ?? []), ...affected])
-  // `successful` is an open member: shown where given, and where false, since a failed one must say so.
+  // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
   const shown = successful === undefined ? rest : { ...rest, successful }
   return compose(head, shown, [account, extraText(all, [account]), hash], place)
 }

@@ -1,4 +1,4 @@
-/** What a page costs and why: for people who tune, and for tests that hold every query to a budget. */
+/** What a page costs and why: for tuning, and for tests that hold every query to a budget. */
 
 import { pathNames } from '../params.ts'
 import type { List } from '../query.ts'
@@ -10,17 +10,17 @@ import type { Values } from './resolve.ts'
 export interface Explanation {
   /** The catalogue path. */
   readonly path: string
-  /** What is read, in words: the log or the posting lists that must all name a record, and the parent that they are cut to. */
+  /** What is read, in words: the log or the posting lists that must all name a record, and the parent to which they are cut. */
   readonly reads: readonly string[]
   /** Records on the page. */
   readonly records: number
-  /** Calls of the store, the value bytes it gave, blocks looked into, and values found in the cache. */
+  /** Calls to the store, value bytes that it returned, blocks looked into, and values found in the cache. */
   readonly cost: Readonly<ReadStats>
-  /** Records in the log that the page was taken from. */
+  /** Records in the log from which the page was taken. */
   readonly logRecords: number
 }
 
-/** Reads a page and says what that took. The reader must be fresh. */
+/** Reads a page and reports what that took. The reader must be fresh. */
 export function explainPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): Explanation {
   const { records } = readPage(reader, query, values, options)
   const reads: string[] = []

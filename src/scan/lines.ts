@@ -1,19 +1,22 @@
-/** Pages as lines of JSON (NDJSON): stored texts one behind the other, each in braces and with a line feed; nothing is parsed. */
+/** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
 import { checkObject } from '../errors.ts'
 import type { PageOptions, RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
-  /** Batches share their memory: what is in one is good until the next one is pulled. Up to a third faster, since fresh memory costs that much. Default false. */
+  /**
+   * Batches share their memory: the bytes of one are valid until the next one is pulled. Up to a third faster, since fresh memory costs that much.
+   * Default false.
+   */
   readonly reuse?: boolean | undefined
 }
 
 export interface Lines {
-  /** UTF-8: each record as it was stored, every digit kept, without `_links`; a line feed behind each. */
+  /** UTF-8: each record as it was stored, every digit kept, without `_links`, and followed by a line feed. */
   readonly bytes: Uint8Array
-  /** How many records that is. */
+  /** How many records these are. */
   readonly count: number
-  /** The cursor that continues behind them. */
+  /** The cursor that continues after them. */
   readonly next: string
 }
 

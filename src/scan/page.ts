@@ -1,6 +1,6 @@
 /**
- * Pages: the cursor, the order and the limit of a list, and the records between. A page is raw: places in blocks, from which typed
- * records are decoded or wire text is sliced.
+ * Pages: the cursor, the order and the limit of a list, and the records they select. A page is raw: places in blocks, from which typed records are
+ * decoded or wire text is sliced.
  */
 import { badRequest, checkNames, FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
@@ -15,7 +15,7 @@ import type { Reader } from './reader.ts'
 import { type Resolved, resolve, type Values } from './resolve.ts'
 
 export interface PageOptions {
-  /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end that `order` starts at. */
+  /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end at which `order` starts. */
   readonly cursor?: string | undefined
   /** Default `asc`, older records first. */
   readonly order?: Order | undefined
@@ -23,7 +23,7 @@ export interface PageOptions {
   readonly limit?: number | undefined
 }
 
-/** Why a page ended: its limit was reached, or the listing's end. */
+/** Why a page ended: it reached its limit, or the end of the listing. */
 export type Ended = 'limit' | 'end'
 
 export interface RawPage<R = any> {
@@ -34,14 +34,14 @@ export interface RawPage<R = any> {
   readonly prev: string
   readonly ended: Ended
   /**
-   * True where no later append can change this page, nor was another one before ledgers were given up: ascending, full, ending before the newest ledger,
-   * and beginning where it always did. A prune that passes where it begins still makes it begin later.
+   * True if no later append can change this page, and no pruning so far has changed where it begins: it is ascending and full, ends before the newest
+   * ledger, and begins where it always did. A later prune past its beginning still makes it begin later.
    */
   readonly final: boolean
 }
 
 interface Asked {
-  /** As given; empty where it was not. */
+  /** As given; empty if none was. */
   readonly cursor: string
   readonly at: Cursor | undefined
   readonly order: Order
@@ -59,8 +59,8 @@ export function checkOptions(options: PageOptions, resource: Resource<any>): Ask
 }
 
 /**
- * The token of the newest record of a resource: what `now` means. Where there is none, the newest ledger: nothing lies after that either.
- * @param asked the head that it was asked under: a read that is run again may be under one further on
+ * The token of the newest record of a resource: what `now` means. If there is none, that of the newest ledger: nothing lies after that either.
+ * @param asked the head under which it was asked: a read that is run again may be under a later one
  */
 export function headToken(reader: Reader, resource: Resource<any>, asked = reader.head): string {
   const { last, topOffer, counts } = asked.last < reader.head.last ? asked : reader.head
@@ -81,7 +81,7 @@ interface Wanted {
 }
 
 /**
- * @param typed for typed records, which are kept with the block that they are in: they are looked for there alone
+ * @param typed for typed records, which are kept with the block that holds them, so they are looked for only there
  * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
  */
 export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions, typed = false): RawPage {
@@ -106,11 +106,11 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   }
 }
 
-/** Whether the records after a cursor begin where they always did: ledgers that were given up would stand before them. */
+/** Whether the records after a cursor begin where they always did: pruned ledgers would come before them. */
 const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
   head.oldest === head.first || (at !== undefined && at.hi >= head.oldest)
 
-/** The newest ledger that a record of a page is of; of offers, which go by their ids, any of them may be. 0 for a page of none. */
+/** The newest ledger of any record on a page; for offers, which go by their ids, that may be any of them. 0 for an empty page. */
 export function newestLedger({ records }: RawPage): number {
   const last = records.at(-1)
   if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.at) ?? 0

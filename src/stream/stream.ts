@@ -7,11 +7,11 @@ import type { Tail, Taker } from './tail.ts'
 export interface TailOptions {
   /** Start after this paging token; `now` for what comes after the call. Default: the earliest record. */
   readonly cursor?: string | undefined
-  /** Ends the stream, quietly, when it aborts. */
+  /** Ends the stream quietly when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** @throws BAD_REQUEST for a list that never grows, and options that are none */
+/** @throws BAD_REQUEST if the list never grows, or an option is unknown or wrong */
 export function checkTail(query: List<any>, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
   if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
   const { cursor = '', signal } = checkNames(options, 'a stream', ['cursor', 'signal'])
@@ -20,7 +20,7 @@ export function checkTail(query: List<any>, options: TailOptions): { readonly cu
   return { cursor, signal }
 }
 
-/** An async iterator of pages or records that also ends by `return()`, by its signal, and with `await using`. */
+/** An async iterator of pages or records that also ends with `return()`, with its signal, and with `await using`. */
 export interface Stream<T> extends AsyncIterableIterator<T, void, undefined> {
   return(): Promise<IteratorResult<T, void>>
   [Symbol.asyncIterator](): Stream<T>
@@ -36,7 +36,7 @@ interface Asked<T> {
 export const done = { done: true, value: undefined } as const
 const nothing: readonly never[] = []
 
-/** What `split` makes of each page, as `give` shows it, one a pull. Pulls that overlap are answered in order. */
+/** What `split` makes of each page, shown by `give`, one item per pull. Overlapping pulls are answered in order. */
 export class TailStream<I, T> implements Stream<T>, Taker {
   private readonly tail: Tail
   private readonly split: (page: RawPage) => readonly I[]
@@ -58,7 +58,7 @@ export class TailStream<I, T> implements Stream<T>, Taker {
     })
   }
 
-  /** Answers what is asked from what is at hand, and pulls for the rest. */
+  /** Answers pulls from what is at hand, and pulls the tail for the rest. */
   private answer(): void {
     while (this.asked.length > 0) {
       if (this.tail.ended) return void this.end()

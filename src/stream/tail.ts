@@ -1,6 +1,6 @@
 /**
- * A tail: the page that does not end. It stands at its cursor, and when it is asked for more, waits in the crowd of that place; history and live
- * records come by the same read, so there is no hand-over in which one could be lost or repeated.
+ * A tail: the page that does not end. It stands at its cursor and, when asked for more, waits in the crowd at that place; history and live records
+ * come from the same read, so there is no hand-over in which one could be lost or repeated.
  * **Invariants:** the cursor moves when a page is handed over, not before; nothing is read that was not asked for, and nothing is queued.
  */
 import { FolioError } from '../errors.ts'
@@ -10,16 +10,16 @@ import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
 
-/** Whoever pulls a tail: is called once a pull, and must not throw. */
+/** Whoever pulls a tail: called once per pull, and must not throw. */
 export interface Taker {
-  /** The records after those before: never none. */
+  /** The records after the previous ones; never empty. */
   page(page: RawPage): void
-  /** The tail was stopped, or its ledger closed. */
+  /** The tail was stopped, or its ledger was closed. */
   end(): void
   fail(error: unknown): void
 }
 
-/** The tails that a signal stops: one listener for all of them, since platforms warn of a leak where one signal has many. */
+/** The tails that one signal stops: they share a listener, since platforms warn of a leak if a signal has many. */
 interface Watched {
   readonly tails: Set<Tail>
   readonly stop: () => void
@@ -46,22 +46,22 @@ function unwatch(signal: AbortSignal, tail: Tail): void {
 }
 
 export class Tail implements Waiting {
-  /** After the newest record that was handed over; empty before the first one of a stream from the start. */
+  /** After the newest record handed over; empty before the first one of a stream from the start. */
   cursor = ''
   private readonly crowds: Crowds
   private readonly list: Followed
   private readonly startHead: number
   private readonly signal: AbortSignal | undefined
-  /** The newest ledger that anything handed over was in, or that the cursor names. */
+  /** The newest ledger of anything handed over, or that the cursor names. */
   private reached = 0
   /** Rollbacks that it knows of. */
   private rollbacks: number
   private taker: Taker | undefined
-  /** Where it waits, or stands if the crowd is at the same stage still, and history was not taken back. */
+  /** Where it waits; or where it stands, if the crowd is still at the same stage and history was not rolled back. */
   private crowd: Crowd | undefined
   private stage = 0
   private starting = false
-  /** The cursor could not be found out. */
+  /** The cursor could not be determined. */
   private failure: { readonly error: unknown } | undefined
   private over = false
 
@@ -97,14 +97,14 @@ export class Tail implements Waiting {
     } catch (error) {
       await this.crowds.source.settled()
       this.failure = { error }
-      // What was being read may have been taken back meanwhile: then that is what there is to say.
+      // What was being read may have been rolled back meanwhile: then that is what to report.
       this.reached = this.startHead
     }
     this.starting = false
     this.again()
   }
 
-  /** Asks for the next page. One at a time. */
+  /** Asks for the next page. One call at a time. */
   pull(taker: Taker): void {
     this.taker = taker
     if (this.over) return void this.finish()?.end()
@@ -117,11 +117,11 @@ export class Tail implements Waiting {
     if (this.taker && this.sound()) this.enter(this.crowds.at(this.list, this.cursor))
   }
 
-  /** Looks whether history has gone on from what was handed over; ends the tail where it has not. */
+  /** Checks that history continues from what was handed over; ends the tail if it does not. */
   private sound(): boolean {
     const { bell } = this.crowds.source
     const last = bell.lowestSince(this.rollbacks)
-    // What a crowd passed by was perhaps of another history.
+    // What a crowd has passed may belong to another history.
     if (last !== undefined) this.crowd = undefined
     if (bell.isSilent) this.finish()?.end()
     else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
@@ -151,7 +151,7 @@ export class Tail implements Waiting {
     this.finish()?.fail(error)
   }
 
-  /** Ends the tail: whoever waits for it is told. */
+  /** Ends the tail, and tells whoever waits for it. */
   stop(): void {
     this.finish()?.end()
   }
