@@ -1,4 +1,4 @@
-/** What a request asks for, read from its path and query. The checks run cursor, limit, order; then filters; then path parameters. */
+/** What a request asks for, read from its path and query. The checks run in this order: cursor, limit, order; then filters; then path parameters. */
 import { type List, type One, params as parameters, parseCursor, parseLimit, parseOrder, pathNames } from '../../src/index.ts'
 import type { Asked } from './page.ts'
 import { type Match, match } from './router.ts'
@@ -12,7 +12,7 @@ export function pageOf(query: List<any>, text: QueryText, lastEventId: string | 
   return { cursor, limit, order: parseOrder(text('order')) }
 }
 
-/** Of filters and path. @throws ProblemError, BAD_REQUEST */
+/** The values of filters and path. @throws ProblemError, BAD_REQUEST */
 export const listValues = (query: List<any>, raw: Match['params'], text: QueryText): Record<string, unknown> => ({
   ...query.filters?.parse(text),
   ...pathValues(query, raw),
@@ -30,7 +30,7 @@ export interface AskedList extends Asked {
   readonly values: Record<string, unknown>
 }
 
-/** The list that a path and query ask for; undefined where they ask for something else. @throws ProblemError, BAD_REQUEST */
+/** The list that a path and query ask for; undefined if they ask for something else. @throws ProblemError, BAD_REQUEST */
 export function listOf(target: string): AskedList | undefined {
   const { path, query: search } = parseTarget(target)
   const found = match(path)

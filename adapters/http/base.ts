@@ -1,6 +1,6 @@
 /**
- * The base of every link: configured, or read from the request. A Host header is text from outside that ends up in bodies and caches,
- * so only what can be a host name or address and a port gets through.
+ * The base of every link: configured, or read from the request. A Host header is text from outside that ends up in bodies and caches, so only what
+ * can be a host name or address and a port is let through.
  */
 import { badRequest } from '../../src/index.ts'
 import { badParameter, ProblemError } from './problem.ts'
@@ -13,7 +13,7 @@ function checkHost(host: string): string {
   return host.toLowerCase()
 }
 
-/** A configured base URL: absolute, http or https, without query; its slash at the end is taken off. @throws BAD_REQUEST */
+/** A configured base URL: absolute, http or https, without query; a trailing slash is removed. @throws BAD_REQUEST */
 export function checkBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
@@ -32,7 +32,7 @@ interface BaseSource {
   header(name: string): string | undefined
 }
 
-/** Scheme, host and mount path of a request, without a slash at its end. @throws ProblemError for a host that is none, or is missing */
+/** Scheme, host and mount path of a request, without a trailing slash. @throws ProblemError if the host is missing or not valid */
 export function baseOf({ scheme, authority, mount, header }: BaseSource, trustProxy: boolean): string {
   const forwarded = trustProxy ? first(header('x-forwarded-host')) : undefined
   const host = forwarded ?? authority ?? header('host')

@@ -1,6 +1,6 @@
 /**
  * Bytes of a response body: a writer that collects parts, and a checksum for entity tags.
- * **Invariant:** a byte that was handed out in a part is never written again until whoever has it says that it was sent, so parts may wait on a
+ * **Invariant:** once a byte was handed out in a part, it is not written again until the receiver says that the part was sent, so parts may wait on a
  * socket while the writer goes on.
  */
 import { Region, SLACK } from '../../src/index.ts'
@@ -12,7 +12,7 @@ const node: typeof Buffer | undefined = globalThis.Buffer
 export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Bytes that nobody else looks into, their content undefined. */
+/** Bytes that nobody else has access to, their content undefined. */
 const allocate = (length: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(length).buffer) : new Uint8Array(length))
 
 /** A copy of `bytes` in memory of its own. */
@@ -35,7 +35,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** FNV-1a, where the platform has no CRC-32 at hand: an entity tag needs a checksum, not a particular one. */
+/** FNV-1a, for platforms without a CRC-32: an entity tag needs a checksum, not a particular one. */
 function fnv(bytes: Uint8Array): number {
   let sum = 0x811c9dc5
   for (let i = 0; i < bytes.length; i++) sum = Math.imul(sum ^ bytes[i]!, 0x01000193)
@@ -60,7 +60,7 @@ export class Tag {
 
   toString(): string {
     const { a, b } = this
-    // Six bits a letter. Number.prototype.toString takes ten times as long for any other base than ten.
+    // Six bits per character. Number.prototype.toString takes ten times as long for any base other than ten.
     return String.fromCharCode(
       QUOTE,
       six(a),
@@ -89,7 +89,7 @@ export class Out extends Region {
     super(allocate(CHUNK))
   }
 
-  /** Makes room for `more` bytes behind `at`, and the slack of `copy`; `bytes` and `at` may be others after it. */
+  /** Makes room for `more` bytes from `at` on, and the slack of `copy`; `bytes` and `at` may change. */
   reserve(more: number): void {
     if (this.at + more + SLACK <= this.bytes.length) return
     const larger = allocate(Math.max(2 * this.bytes.length, this.at + more + SLACK))
@@ -103,7 +103,7 @@ export class Out extends Region {
     else this.at += encoder.encodeInto(text, this.bytes.subarray(this.at)).written
   }
 
-  /** Writes text of which every character is ASCII; returns where it starts. */
+  /** Writes text that consists of ASCII characters only; returns where it starts. */
   ascii(text: string): number {
     this.reserve(text.length)
     const start = this.at
@@ -113,31 +113,31 @@ export class Out extends Region {
   }
 }
 
-/** What a body is written into; given up where nobody says that it was sent. */
+/** Memory that bodies are written into; abandoned if nobody says that they were sent. */
 interface Chunk {
   readonly bytes: Uint8Array
-  /** Bodies in it that were not sent yet. */
+  /** Bodies in it that have not been sent yet. */
   users: number
 }
 
-/** Chunks kept for other bodies: enough for those under way at once in most services. */
+/** Chunks kept for later bodies: enough for those in progress at once in most services. */
 const MAX_FREE = 64
 
 export interface Body {
   readonly parts: readonly Uint8Array[]
-  /** To be called when the parts were sent, or will not be, and are not looked at any more: their memory is used again. May be left out. */
+  /** To be called once the parts were sent, or will not be, and are no longer looked at: their memory is reused. May be omitted. */
   readonly release: () => void
 }
 
-/** So many pieces are read ahead. */
+/** The number of pieces that are prefetched together. */
 const MANY = 8
-/** Bytes that a processor reads at once. */
+/** The bytes of a cache line. */
 const LINE = 64
-/** Longer pieces are not read ahead: once a processor sees a row of lines being read, it does that itself. */
+/** Longer pieces are not prefetched: once a processor sees consecutive lines being read, it does that itself. */
 const SHORT = 2048
 const nothing = new Region(new Uint8Array(0))
 
-/** Reads a byte of each line of the pieces, in a loop so short that the waits for memory overlap. */
+/** Touches each cache line of the pieces, in a loop so short that the cache misses overlap. */
 function readAhead(pieces: readonly Region[], froms: readonly number[], tos: readonly number[], count: number): number {
   let sum = 0
   for (let i = 0; i < count; i++) {
@@ -148,26 +148,26 @@ function readAhead(pieces: readonly Region[], froms: readonly number[], tos: rea
   return sum
 }
 
-/** Collects a body: small pieces are written one behind the other, large views are passed on as they are. */
+/** Collects a body: small pieces are copied one after another, large views are passed on as they are. */
 export class Sink extends Out {
   private start = 0
   private parts: Uint8Array[] = []
   private chunk: Chunk = { bytes: this.bytes, users: 0 }
-  /** Chunks that the body filled before this one. */
+  /** Chunks that the body filled before the current one. */
   private full: Chunk[] = []
   private readonly free: Chunk[] = []
   private readonly passed: number
-  /** Short pieces that are to be copied, and were not yet. */
+  /** Short pieces that are still to be copied. */
   private readonly pieces: Region[] = []
   private readonly froms: number[] = []
   private readonly tos: number[] = []
   private waiting = 0
-  /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
+  /** What was prefetched, folded: kept so that no compiler removes those reads. */
   touched = 0
 
   /**
-   * @param passed bytes from which on a view is a part of its own, where a smaller one is copied. What is only handed on is best passed from 1 KiB
-   * on; what is written to a socket is better copied into few parts: each costs half a µs, and the kernel copies what was just copied at twice the speed.
+   * @param passed views of at least this many bytes become a part of their own; smaller ones are copied. For a body that is only handed on, 1 KiB is
+   * best; for a socket it is better to copy into few parts: each costs half a µs, and the kernel copies what was just copied at twice the speed.
    */
   constructor(passed = 1024) {
     super()
@@ -186,7 +186,7 @@ export class Sink extends Out {
     this.start = 0
   }
 
-  /** Appends bytes `from` to `to` of a region, which will not change any more: copied when small, passed on when large. */
+  /** Appends bytes `from` to `to` of a region, which must not change any more: copied if small, passed on if large. */
   pass(region: Region, from: number, to: number): void {
     const length = to - from
     if (length < SHORT && length < this.passed) {
@@ -206,7 +206,7 @@ export class Sink extends Out {
     }
   }
 
-  /** Copies the pieces that wait: all at once, so that the waits for what lies all over memory overlap. */
+  /** Copies the waiting pieces, all at once, so that the cache misses of pieces all over memory overlap. */
   private copyWaiting(): void {
     const { pieces, froms, tos, waiting } = this
     this.waiting = 0
@@ -228,7 +228,7 @@ export class Sink extends Out {
     this.start = this.at
   }
 
-  /** The body that was collected since the last call. */
+  /** The body collected since the last call. */
   finish(): Body {
     this.copyWaiting()
     this.flush()
@@ -240,7 +240,7 @@ export class Sink extends Out {
     return { parts, release: () => this.reuse(used.splice(0)) }
   }
 
-  /** Forgets what was collected since the last {@link finish}: a body that failed half-way. */
+  /** Discards what was collected since the last {@link finish}: a body that failed halfway. */
   drop(): void {
     this.pieces.fill(nothing)
     this.waiting = 0

@@ -1,18 +1,18 @@
-/** What a service is made of, checked where it is given: over what is no ledger, it would answer every request with a defect. */
+/** What a service is given, checked at the call: without a real ledger, it would answer every request with an internal error. */
 import { badRequest, checkNames, isPromise, type Ledger } from '../../src/index.ts'
 import type { Profile } from './extended.ts'
 import type { StreamOptions } from './stream.ts'
 
 export interface CoreOptions extends StreamOptions {
-  /** What links begin with. Default: scheme and host of each request. Set it where clients may send any Host. */
+  /** The base of all links. Default: scheme and host of each request. Set it if clients may send any Host. */
   readonly baseUrl?: string | undefined
   /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
   readonly trustProxy?: boolean | undefined
-  /** Default `document`. */
+  /** Which members records have. Default `document`. */
   readonly profile?: Profile | undefined
-  /** Longest request target read. Default 8192. */
+  /** The longest request target that is read. Default 8192. */
   readonly maxTargetBytes?: number | undefined
-  /** Is given what an `internal_error` or `unavailable` answer stands for. Default: `console.error`. */
+  /** Called with the error behind an `internal_error` or `unavailable` answer. Default: `console.error`. */
   readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
 }
 
@@ -22,15 +22,15 @@ export const coreNames = [
 ] as const satisfies readonly (keyof CoreOptions)[]
 
 /**
- * A ledger and options of these names, whatever the types said: a limit or a base URL by another name would be one that is not there.
- * @throws BAD_REQUEST naming what is at fault, and what was found in its place
+ * Checks that there is a ledger, and no options but these, whatever the types said: a limit or a base URL under another name would have no effect.
+ * @throws BAD_REQUEST naming what is at fault, and what was found instead
  */
 export function checkGiven<T extends object>(ledger: Ledger, options: T, of: string, names: readonly (string & keyof T)[]): void {
   if (!isLedger(ledger)) throw badRequest('ledger', 'a ledger, such as openLedger gives', nameOf(ledger))
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object', nameOf(options))
   checkNames(options, of, names)
   const { trustProxy, log }: CoreOptions = options
-  // 'false' would be true.
+  // The text 'false' would count as true.
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') throw badRequest('trustProxy', 'true or false', nameOf(trustProxy))
   if (log !== undefined && typeof log !== 'function') throw badRequest('log', 'a function', nameOf(log))
 }

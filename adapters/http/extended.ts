@@ -1,13 +1,13 @@
 /**
- * The extended profile: members that published clients and explorers read beyond the documented ones, each worked out from what is stored.
- * **Invariant:** they stand behind the members of the record, and one that the record already has is left as it is.
+ * The extended profile: members beyond the documented ones that published clients and explorers read, each derived from what is stored.
+ * **Invariant:** they come after the members of the record, and one that the record already has is left as it is.
  */
 import { type Block, badRequest, type OpenRecord } from '../../src/index.ts'
 
-/** `document`: the members of the service document and what the input carried. `extended`: derived members besides. */
+/** `document`: the members of the service document and what the input carried. `extended`: derived members as well. */
 export type Profile = 'document' | 'extended'
 
-/** The profile to use. @throws BAD_REQUEST for one that is none */
+/** The profile to use. @throws BAD_REQUEST if it is not a profile */
 export function checkProfile(profile: Profile = 'document'): Profile {
   if (profile !== 'document' && profile !== 'extended') throw badRequest('profile', 'document or extended')
   return profile
@@ -17,7 +17,7 @@ type Derived = Record<string, unknown>
 /** @param text the record's JSON text */
 type Derive = (members: OpenRecord, block: Block, at: number, text: string) => Derived
 
-/** The digits of an integer member, exact where the text has it before any open member. */
+/** The digits of an integer member, exact if the text has it before any open member. */
 const digitsOf = (text: string, name: string): string | undefined => new RegExp(`,"${name}":(\\d+)`).exec(text)?.[1]
 
 const SIGNATURE = 64
@@ -27,8 +27,8 @@ const MAX_SIGNATURES = 20
 const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 /**
- * The signatures at the end of a transaction envelope (XDR): `count:4`, then for each `hint:4 length:4 signature`. Read from the end, so only
- * signatures of 64 bytes are found; an envelope that does not end in such an array gives undefined.
+ * The signatures at the end of a transaction envelope (XDR): `count:4`, then for each `hint:4 length:4 signature`. Since it is read from the end,
+ * only signatures of 64 bytes are found; an envelope that does not end in such an array gives undefined.
  */
 export function signaturesOf(envelope: unknown): string[] | undefined {
   if (typeof envelope !== 'string') return undefined
@@ -62,7 +62,7 @@ const transaction: Derive = (members, _block, _at, text) => ({
   signatures: members['signatures'] === undefined ? signaturesOf(members['envelope_xdr']) : undefined,
 })
 
-/** The asset of a payment, spelled as other records spell it. Without an issuer, XLM is the native asset. */
+/** The asset of a payment, spelled as in other records. Without an issuer, XLM is the native asset. */
 function paymentAsset(members: OpenRecord): Derived {
   const asset = members['asset']
   if (typeof asset?.code !== 'string') return {}
@@ -95,7 +95,7 @@ const derivations: Readonly<Record<string, Derive>> = {
   offer: (members, block, at) => ({ last_modified_time: members['last_modified'], last_modified_ledger: Number(block.side(at, 2)) }),
 }
 
-/** The derived members of a record as text to put behind its own: empty, or with a leading comma. */
+/** The derived members of a record, as text to append to its own: empty, or with a leading comma. */
 export function extendedText(block: Block, at: number): string {
   const derive = derivations[block.resource.name]
   if (!derive) return ''

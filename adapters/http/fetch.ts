@@ -1,4 +1,4 @@
-/** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else speaks Request and Response. */
+/** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else uses Request and Response. */
 import type { Ledger } from '../../src/index.ts'
 import { concat } from './bytes.ts'
 import { type CoreOptions, checkGiven, coreNames } from './door.ts'
@@ -10,10 +10,10 @@ import type { Frames } from './stream.ts'
 export interface HandlerOptions extends CoreOptions, MountOptions {}
 
 /**
- * Answers requests with what the ledger holds. Where they come below another path, give it as `mount`; where somebody takes that path off, put it
+ * Answers requests with what the ledger holds. If they arrive below another path, give it as `mount`; if something strips that path before, put it
  * into `baseUrl`, since links begin with it.
  * @example export default { fetch: createHandler(ledger) }
- * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; the handler itself never rejects
+ * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; the handler itself never rejects
  */
 export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
   checkGiven(ledger, options, 'createHandler', [...coreNames, 'mount'])
@@ -38,7 +38,7 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
   }
 }
 
-/** An event stream as a body that is pulled. */
+/** An event stream as a pulled body. */
 function bodyOf(frames: Frames): ReadableStream<Uint8Array> {
   let over = false
   return new ReadableStream<Uint8Array>(

@@ -5,14 +5,14 @@
  *     record   data: <one line of JSON> ⏎ id: <paging token> ⏎ ⏎
  *     error    event: error ⏎ data: <problem> ⏎ ⏎                                then the end
  *
- * `id` comes after `data`: older clients take the id from its line at once, so that a connection cut between the two would lose the record.
+ * `id` comes after `data`: older clients take the id as soon as its line arrives, so a connection cut between the two would lose the record.
  */
 import type { RawPage } from '../../src/index.ts'
 import { fromUtf8, Out, own } from './bytes.ts'
 import type { Renderer } from './hal.ts'
 import { type Problem, problemBody } from './problem.ts'
 
-/** What is sent at a time: as it is, and as one chunk of an HTTP/1.1 body. Views of one buffer, not to be written to. */
+/** What is sent at a time: plain, and as one chunk of an HTTP/1.1 body. Views of one buffer, which must not be written to. */
 export interface Frame {
   readonly bytes: Uint8Array
   readonly chunk: Uint8Array
@@ -35,7 +35,7 @@ function frame(write: (out: Out) => void): Frame {
   return { chunk, bytes: chunk.subarray(head.length, head.length + length) }
 }
 
-/** @param cursor what the stream starts after, or the newest id that was sent */
+/** @param cursor what the stream starts after, or the newest id sent */
 export const helloFrame = (cursor: string): Frame => frame((out) => out.ascii(`retry: 1000\nevent: open\ndata: "hello"\nid: ${cursor}\n\n`))
 
 export const errorFrame = (problem: Problem): Frame => frame((out) => out.text(`event: error\ndata: ${fromUtf8(problemBody(problem))}\n\n`))

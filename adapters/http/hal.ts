@@ -1,8 +1,8 @@
 /**
  * Records on the wire: `{"_links":{…},` and the stored text and `}`. Nothing is parsed, nothing is stringified.
  *
- * For one base URL, the one that is used most, the cache keeps blocks finished (`src/layout/finisher.ts`): from then on a page is put together of
- * views. **Invariants:** every record is rendered with a comma behind it, which the last one of a page gives up; one base URL a core has its blocks
+ * For the one base URL that is used most, the cache keeps blocks finished (`src/layout/finisher.ts`): from then on a page is assembled from views.
+ * **Invariants:** every record is rendered with a trailing comma, which the last one of a page drops; each core has the blocks of only one base URL
  * finished, however many Host headers come in.
  */
 import { type Block, type Finished, type Finisher, type Place, Region } from '../../src/index.ts'
@@ -15,12 +15,12 @@ import { Values } from './template.ts'
 const KNOWN_BASES = 16
 const HALVE_AFTER = 4096
 
-/** A descending run of so many records is worth a copy of the block in that order. */
+/** A descending run of this many records is worth a copy of the block in that order. */
 const DOWN_RUN = 4
 
-/** What hangs on a finished block that is read over and over. */
+/** What is attached to a finished block that is read over and over. */
 interface Down {
-  /** Runs asked for in descending order. */
+  /** How often a run was asked for in descending order. */
   turns: number
   /** The same records last to first, made when a descending page wants a run of them for the second time. */
   region: Region | undefined
@@ -40,7 +40,9 @@ const nothing = new Uint8Array(0)
 const values = new Values()
 const scratch = new Out()
 
-/** Numbers of what records are finished with: those who write the same links are one, so that cores over one ledger share what is finished. */
+/**
+ * The number for each way of finishing records: renderers that write the same links share one, so that cores over one ledger share finished texts.
+ */
 const numbers = new Map<string, number>()
 const MAX_NUMBERS = 64
 let last = 0
@@ -48,7 +50,7 @@ let last = 0
 function numberOf(what: string): number {
   let number = numbers.get(what)
   if (number === undefined) {
-    // Numbers are never given a second meaning: whoever is forgotten gets another.
+    // A number is never given a second meaning: a way that was forgotten gets a new one.
     if (numbers.size >= MAX_NUMBERS) numbers.clear()
     number = ++last
     numbers.set(what, number)
@@ -58,10 +60,10 @@ function numberOf(what: string): number {
 
 /** Writes records for one base URL and profile. */
 export class Renderer implements Finisher {
-  /** Given once it has blocks finished. */
+  /** Set once this renderer has blocks finished. */
   id = 0
   readonly base: string
-  /** For entity tags: differs by what all links begin with, and by profile. */
+  /** For entity tags: differs with what all links begin with, and with the profile. */
   readonly salt: number
   private readonly what: string
   uses = 0
@@ -78,7 +80,7 @@ export class Renderer implements Finisher {
     this.stats = stats
   }
 
-  /** Has blocks finished: no other base URL is used far more. */
+  /** True if it has blocks finished: no other base URL is used far more. */
   get isMain(): boolean {
     return this.id > 0
   }
@@ -91,7 +93,7 @@ export class Renderer implements Finisher {
     this.id = 0
   }
 
-  /** Writes the records in their order, commas between them. Adds to the tag what it wrote. */
+  /** Writes the records in order, separated by commas. Adds what it wrote to the tag. */
   page(sink: Sink, places: readonly Place[], tag: Tag): void {
     const count = places.length
     for (let i = 0; i < count; ) {
@@ -106,7 +108,7 @@ export class Renderer implements Finisher {
     }
   }
 
-  /** Hands out places `from` to `to`, all of one finished block: a view for each run of neighbours. */
+  /** Writes places `from` to `to`, all of one finished block: a view for each run of neighbours. */
   private views(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
     const { region } = block
     for (let i = from; i < to; ) {
@@ -121,7 +123,7 @@ export class Renderer implements Finisher {
     }
   }
 
-  /** Hands out a descending run. */
+  /** Writes a descending run. */
   private down(sink: Sink, block: Block, first: number, last: number, comma: number): void {
     const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, noTurns, downWeight) : undefined
     if (kept && (kept.region || kept.turns++ > 0)) {
@@ -146,7 +148,7 @@ export class Renderer implements Finisher {
     out.at--
   }
 
-  /** Writes one record and a comma; returns how much stands before its stored text. */
+  /** Writes one record and a comma; returns how many bytes precede its stored text. */
   private write(sink: Out, fill: Fill, block: Block, at: number): number {
     const template = fill(this.templates, values, block, at)
     const more = this.extended ? utf8(extendedText(block, at)) : nothing
@@ -176,7 +178,7 @@ export class Renderer implements Finisher {
   }
 }
 
-/** Writes what was finished before; returns how much stands before its stored text. */
+/** Writes what was finished before; returns how many bytes precede its stored text. */
 function again(out: Out, block: Block, at: number): number {
   const text = block.region.part(block.bodyStart(at), block.bodyEnd(at))
   out.reserve(text.length)
@@ -203,7 +205,7 @@ function turned(block: Block): Region {
   return new Region(down)
 }
 
-/** The renderers of a core, by base URL; the cache keeps blocks finished for the most used of them. */
+/** The renderers of a core, by base URL; the cache keeps blocks finished for the one that is used most. */
 export class Renderers {
   readonly stats: RenderStats = { blocks: 0, hits: 0, records: 0 }
   private readonly profile: Profile
@@ -215,7 +217,7 @@ export class Renderers {
     this.profile = profile
   }
 
-  /** @param base absolute, ASCII, without a slash at its end */
+  /** @param base absolute, ASCII, without a trailing slash */
   for(base: string): Renderer {
     let renderer = this.known.get(base)
     if (!renderer) {
@@ -229,7 +231,7 @@ export class Renderers {
     return renderer
   }
 
-  /** Takes the place of a base URL that is used far less of late. */
+  /** Takes over from the main base URL if that was used far less recently. */
   private compete(renderer: Renderer): void {
     if (this.main && renderer.uses <= 16 + 2 * this.main.uses) return
     this.main?.giveWay()

@@ -1,7 +1,7 @@
 /**
  * The core: a request in, a status, headers and body parts out. It knows no framework; `fetch.ts` and `node.ts` are thin shells around it.
- * **Invariants:** it never throws and never rejects; every answer, errors too, may be read by any origin; the answer to HEAD has the headers
- * of GET. The checks run cursor, limit, order, filters, path parameters, then what exists.
+ * **Invariants:** it never throws and never rejects; every answer, including errors, may be read by any origin; the answer to HEAD has the headers of
+ * GET. The checks run in this order: cursor, limit, order, filters, path parameters, then what exists.
  */
 import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
 import { listValues, pageOf, pathValues } from './ask.ts'
@@ -38,17 +38,17 @@ import { decode, parseQuery, parseTarget, type Target } from './target.ts'
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
-  /** Ends all event streams, and those asked for from now on, each where its reader can take it up again. */
+  /** Ends all event streams, and those requested from now on, each at a point from which its reader can resume. */
   endStreams(): void
 }
 
-/** @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds */
+/** @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
   checkGiven(ledger, options, 'createCore', coreNames)
   return coreOf(ledger, options)
 }
 
-/** A core for a shell, which has looked at the names of its own options. */
+/** A core for a shell that has already checked the names of its own options. */
 export function coreOf(ledger: Ledger, options: CoreOptions): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
@@ -119,7 +119,7 @@ class HttpCore {
     return baseOf({ scheme, authority, mount: request.mount ?? '', header: (name) => request.header(name) }, this.trustProxy)
   }
 
-  /** @param target where it may be absolute */
+  /** @param target given if it may be absolute */
   private rendererFor(request: CoreRequest, target?: Target): Renderer {
     return this.renderers.for(this.baseFor(request, target))
   }
@@ -130,7 +130,7 @@ class HttpCore {
       const tag = tagOf(form, renderer)
       const { sink } = this
       const body = collect(sink, () => renderer.page(sink, [place], tag))
-      // Accounts and offers change with any ledger; what a ledger holds does not, once another one has followed.
+      // Accounts and offers change with any ledger; the contents of a ledger do not, once another one has followed.
       const closed = query.by !== 'account' && query.by !== 'offer' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
       return this.send(request, {
         type: typeOf(form),
@@ -170,7 +170,8 @@ class HttpCore {
         const oldest = listing.byLedger ? (this.ledger.head?.oldest ?? 0) : 0
         const head = pageHead(`${renderer.base}${listing.link}`, asked, page, oldest)
         const start = sink.ascii(head)
-        // What is around records follows from them and from the URL, which is what a tag belongs to; around none it also tells how far history reaches.
+        // What surrounds the records follows from them and from the URL, to which a tag belongs; if there are none, it also tells how far history
+        // reaches.
         if (page.records.length === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
         renderer.page(sink, page.records, tag)
         sink.ascii(PAGE_TAIL)
@@ -265,14 +266,14 @@ class HttpCore {
   }
 }
 
-/** A tag that differs where the same records would be other bytes. */
+/** A tag that differs if the same records would be different bytes. */
 function tagOf(form: Form, renderer: Renderer): Tag {
   const tag = new Tag()
   tag.add(form === 'hal' ? renderer.salt : ~renderer.salt)
   return tag
 }
 
-/** The body that `write` wrote; none of it stays behind where it threw. */
+/** The body that `write` wrote; nothing of it stays behind if that throws. */
 function collect(sink: Sink, write: () => void): Body {
   try {
     write()

@@ -1,6 +1,6 @@
 /**
  * The ledger over HTTP: the endpoints of the catalogue as HAL, problem details for errors, links that all resolve.
- * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are spoken.
+ * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are used.
  */
 export { type AskedList, listOf } from './ask.ts'
 export type { CoreOptions } from './door.ts'

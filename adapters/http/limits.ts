@@ -1,6 +1,6 @@
 /**
- * The limits of a service, one row each: what it is by default, what may be set, and what happens beyond it.
- * **Invariant:** every wait of a server has an end, and everything that a client can make it hold has a bound.
+ * The limits of a service, one row each: the default, what may be set, and what happens beyond it.
+ * **Invariant:** every wait of a server ends, and everything that a client can make it hold is bounded.
  */
 import { badRequest } from '../../src/index.ts'
 
@@ -8,7 +8,7 @@ interface Limit {
   readonly default: number
   readonly least: number
   readonly most: number
-  /** What it bounds, and what becomes of what goes over it. */
+  /** What it bounds, and what happens beyond it. */
   readonly what: string
 }
 
@@ -54,10 +54,10 @@ export const limits = {
 
 export type LimitName = keyof typeof limits
 
-/** Limits other than the default ones. The names say the unit: `Ms` milliseconds, `Bytes` bytes, else a count. */
+/** Limits that replace the defaults. The names say the unit: `Ms` milliseconds, `Bytes` bytes, otherwise a count. */
 export type Limits = { readonly [N in LimitName]?: number | undefined }
 
-/** All limits, set or default. @throws BAD_REQUEST naming one that is no whole number within its bounds */
+/** All limits, set or default. @throws BAD_REQUEST naming one that is not a whole number within its bounds */
 export function settle(set: Limits): Readonly<Record<LimitName, number>> {
   const settled: Partial<Record<LimitName, number>> = {}
   for (const [name, { default: fallback, least, most }] of Object.entries(limits) as [LimitName, Limit][]) {

@@ -2,9 +2,9 @@
  * The links of every kind of record, as text with holes, and how the holes are filled from a stored block without parsing the record.
  *
  * Beyond the letter of the service document, so that every href resolves:
- * - a trade's `self` is the page of its operation's trades that holds exactly this trade; `base` and `counter` are left out where that side
+ * - a trade's `self` is the page of its operation's trades that holds exactly this trade; `base` and `counter` are omitted if that side
  *   has no account;
- * - every operation has the links of an operation; the payment types have `transaction` besides, and those that move money between a sender
+ * - every operation has the links of an operation; the payment types also have `transaction`, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
 import { type Block, operationTypes, Region, writeId, writeNumber } from '../../src/index.ts'
@@ -14,10 +14,10 @@ import { type Slot, slots, Template, type Values } from './template.ts'
 
 const LIST = '{?cursor,limit,order}'
 
-/** One link. A path ending in a template is marked as one. */
+/** One link. A path that ends in a template is marked as templated. */
 const link = (name: string, path: string): string => `"${name}":{"href":"<base>${path}"${path.includes('{') ? ',"templated":true' : ''}}`
 
-/** The links object of a record, opening its text. */
+/** The links object of a record, which opens its text. */
 const links = (...list: readonly string[]): string => `{"_links":{${list.join()}},`
 
 /** `precedes` and `succeeds`: the listing on either side of the record. */
@@ -54,7 +54,7 @@ const ofLedger = (...more: readonly string[]): string =>
     ...more,
   )
 
-/** Opening text by variant. */
+/** The opening text by variant. */
 const sources = {
   transaction: links(
     link('account', '/accounts/<account>'),
@@ -81,7 +81,7 @@ const sources = {
   ),
 }
 
-/** What the extended profile opens otherwise. */
+/** The variants that the extended profile opens differently. */
 const extended: Partial<typeof sources> = {
   operation: sources.linkedOperation,
   ledger: ofLedger(link('payments', `/ledgers/<ledger>/payments${LIST}`)),
@@ -89,7 +89,7 @@ const extended: Partial<typeof sources> = {
 
 export type Templates = { readonly [Variant in keyof typeof sources]: Template }
 
-/** @param baseUrl absolute, without a slash at its end; its characters need no JSON escape */
+/** @param baseUrl absolute, without a trailing slash; its characters need no JSON escape */
 export function templatesFor(baseUrl: string, profile: Profile): Templates {
   const chosen = profile === 'extended' ? { ...sources, ...extended } : sources
   const entries = Object.entries(chosen).map(([name, source]) => [name, new Template(source.replaceAll('<base>', () => baseUrl))])
@@ -101,7 +101,7 @@ const [HASH, TOKEN, LEDGER, ACCOUNT, OTHER, OPERATION, BEFORE] = (
   ['hash', 'token', 'ledger', 'account', 'other', 'operation', 'before'] as const
 ).map(slot) as [number, number, number, number, number, number, number]
 
-/** 1 for bytes that stand for themselves in a path segment: letters, digits, `-._~`. */
+/** 1 for bytes that need no escape in a path segment: letters, digits, `-._~`. */
 const plain = Uint8Array.from({ length: 256 }, (_, byte) => (/[A-Za-z0-9\-._~]/.test(String.fromCharCode(byte)) ? 1 : 0))
 
 /** Fills a hole in a path with an account id, from a side column. Percent-encoding leaves nothing that JSON would escape. */
@@ -156,7 +156,7 @@ const operation: Fill = (templates, values, block, at) => {
 const trade: Fill = (templates, values, block, at) => {
   const [hi, lo, index] = [block.hi(at), block.lo(at), block.index(at)]
   setId(values, OPERATION, hi, lo)
-  // The first trade of an operation comes after no cursor at all.
+  // The first trade of an operation follows no cursor at all.
   if (index > 0) setIndexed(values, BEFORE, hi, lo, index - 1)
   else values.set(BEFORE, values.digits[BEFORE]!, 0, 0)
   setAccount(values, ACCOUNT, block, at, 0)
@@ -173,7 +173,7 @@ const transaction: Fill = (templates, values, block, at) => {
   return templates.transaction
 }
 
-/** By name of resource, as blocks carry it. */
+/** By the name of the resource, as blocks carry it. */
 export const fills: Readonly<Record<string, Fill>> = {
   transaction,
   'failed transaction': transaction,

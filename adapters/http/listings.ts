@@ -1,19 +1,19 @@
 /**
- * Listings that were asked for of late, by the text of a request up to its page parameters: who pages through a listing sends the same path and
- * filters again and again, and reading those takes longer than finding ten records.
- * **Invariant:** what is found here is what reading the whole request would give: page parameters stand last, each at most once, and nothing in
- * them is escaped or wrong. Any other request is not found, and is to be read.
+ * Listings that were requested recently, by the text of a request up to its page parameters: a client that pages through a listing sends the same
+ * path and filters again and again, and parsing those takes longer than finding ten records.
+ * **Invariant:** what is found here is what parsing the whole request would give: page parameters come last, each at most once, and nothing in them
+ * is escaped or wrong. Any other request is not found here and must be parsed.
  */
 import { catalogue, DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
 import { type Asked, linkOf } from './page.ts'
 
-/** What a path and its filters ask for, every part checked. */
+/** What a path and its filters ask for, fully checked. */
 export class Listing {
   readonly query: List<any>
   readonly values: Readonly<Record<string, unknown>>
-  /** Path, question mark and filters as links have them, whatever the request looked like. */
+  /** Path, question mark and filters as in links, however the request spelled them. */
   readonly link: string
-  /** Whether its cursors name ledgers: those of offers are their ids. */
+  /** Whether its cursors name ledgers: those of offers are offer ids. */
   readonly byLedger: boolean
 
   constructor(query: List<any>, values: Readonly<Record<string, unknown>>) {
@@ -24,7 +24,7 @@ export class Listing {
   }
 }
 
-/** How many are kept, twice over, and how long the text of one may be. */
+/** How many are kept per generation, of which there are two, and how long the text of one may be. */
 const MAX_LISTINGS = 1024
 const MAX_LENGTH = 512
 
@@ -32,11 +32,11 @@ const pageNames = ['cursor', 'limit', 'order']
 const pageBegins = pageNames.map((name) => `${name}=`)
 
 export class Listings {
-  /** What was asked for of late, and before that: when the first is full, it takes the place of the second. */
+  /** The recent listings and those before them: when `young` is full, it replaces `old`. */
   private young = new Map<string, Listing>()
   private old = new Map<string, Listing>()
 
-  /** The listing of a request target, and the page of it; undefined where the request is to be read. */
+  /** The listing of a request target, and the page of it; undefined if the request must be parsed. */
   find(target: string): { readonly listing: Listing; readonly asked: Asked } | undefined {
     const at = pageStart(target)
     const listing = at < 0 ? undefined : this.held(target.slice(0, at))
@@ -60,14 +60,14 @@ export class Listings {
     this.young.set(head, listing)
   }
 
-  /** Keeps what a request was found to ask for. */
+  /** Remembers what a request was found to ask for. */
   keep(target: string, listing: Listing): void {
     const at = pageStart(target)
     if (at < 0 || at > MAX_LENGTH || pageIn(target, at) === undefined) return
     const head = target.slice(0, at)
-    // Behind a second question mark page parameters may begin as well.
+    // Page parameters may also begin after a second question mark.
     if (head.indexOf('?') !== head.lastIndexOf('?')) return
-    // Of a parameter that comes more than once the first counts, however it is escaped.
+    // Of a repeated parameter the first counts, however it is escaped.
     const names = new URLSearchParams(head.slice(head.indexOf('?') + 1))
     if (!pageNames.some((name) => names.has(name))) this.put(head, listing)
   }
@@ -76,10 +76,10 @@ export class Listings {
 const AMPERSAND = 38
 const QUESTION = 63
 
-/** Where the page parameters of a target begin; negative where it has none, or they may begin elsewhere. */
+/** Where the page parameters of a target begin; negative if it has none, or if they may begin elsewhere. */
 function pageStart(target: string): number {
   for (const name of pageBegins) {
-    // Links have these last, behind what may be long.
+    // Links have these last, after filters that may be long.
     const at = target.lastIndexOf(name)
     if (at < 0) continue
     const before = target.charCodeAt(at - 1)
@@ -88,7 +88,10 @@ function pageStart(target: string): number {
   return -1
 }
 
-/** Reads the page parameters, where there is nothing else from `at` on. By hand: the checks of a request read whole would take a microsecond more. */
+/**
+ * Reads the page parameters, if there is nothing else from `at` on. By hand, since the checks of a fully parsed request would take a microsecond
+ * more.
+ */
 function pageIn(target: string, at: number): Asked | undefined {
   let cursor: string | undefined
   let limit: number | undefined
@@ -113,7 +116,7 @@ function pageIn(target: string, at: number): Asked | undefined {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 
-/** True for digits and dashes, which a cursor is checked for being made of in the right way where it is used, and for `now`. */
+/** True for `now`, and for digits and dashes; whether these form a cursor is checked where it is used. */
 function isPlain(cursor: string): boolean {
   if (cursor === 'now') return true
   for (let i = 0; i < cursor.length; i++) {

@@ -1,6 +1,6 @@
 /**
  * Requests and responses as the core sees them, and the headers that go with every kind of answer.
- * **Invariant:** every answer, errors too, may be read by any origin.
+ * **Invariant:** every answer, including errors, may be read by any origin.
  */
 import { checksum, Tag, utf8 } from './bytes.ts'
 import { type Form, mediaTypes } from './negotiate.ts'
@@ -11,23 +11,23 @@ export interface CoreRequest {
   readonly method: string
   /** As sent: a path with its query, still percent-encoded, or an absolute URL. */
   readonly target: string
-  /** How it came. Default `http`. */
+  /** How the request came in. Default `http`. */
   readonly scheme?: 'http' | 'https'
-  /** Where the service is mounted: a path that links begin with and the target does not. */
+  /** Where the service is mounted: a path with which links begin and the target does not. */
   readonly mount?: string | undefined
-  /** The value of a header by its name in lower case. */
+  /** The value of a header, by its name in lower case. */
   header(name: string): string | undefined
 }
 
 export interface CoreResponse {
   readonly status: number
-  /** Names, in lower case, and values in turn. */
+  /** Alternating names, in lower case, and values. */
   readonly headers: string[]
-  /** The body. Its parts are views of shared memory: to be sent, not to be written to. */
+  /** The body. Its parts are views of shared memory, to be sent and not written to. */
   readonly parts: readonly Uint8Array[]
-  /** To be called when the parts were sent and are not looked at any more: their memory is used again. May be left out. */
+  /** To be called once the parts were sent and are no longer looked at: their memory is reused. May be omitted. */
   readonly release?: () => void
-  /** The body of an event stream, in place of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
+  /** The body of an event stream, instead of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
   readonly frames?: Frames
 }
 
@@ -35,7 +35,7 @@ export const IMMUTABLE = 'public, max-age=31536000, immutable'
 export const REVALIDATE = 'no-cache'
 const ALLOW = 'GET, HEAD, OPTIONS'
 
-/** An answer before the conditions of the request are looked at. */
+/** An answer before the request's conditions are applied. */
 export interface Answer {
   readonly type: string
   readonly parts: readonly Uint8Array[]
@@ -46,7 +46,7 @@ export interface Answer {
   readonly varies: boolean
 }
 
-/** The answer in full, or 304 where the client has it already. */
+/** The answer in full, or 304 if the client already has it. */
 export function conditional(
   { type, parts, etag, cacheControl, varies }: Answer,
   known: string | undefined,
@@ -109,7 +109,7 @@ const contentTypes: Readonly<Record<Form, string>> = {
 }
 export const typeOf = (form: Form): string => contentTypes[form]
 
-/** An answer whose body is at hand. */
+/** An answer whose body is already available. */
 export function whole(type: string, body: object, varies = false): Answer {
   const bytes = body instanceof Uint8Array ? body : utf8(JSON.stringify(body))
   const tag = new Tag()

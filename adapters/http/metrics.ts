@@ -1,4 +1,4 @@
-/** Figures in the text format of Prometheus. */
+/** Metrics in the text format of Prometheus. */
 import type { Ledger } from '../../src/index.ts'
 import type { RenderStats } from './hal.ts'
 import type { Streams } from './stream.ts'

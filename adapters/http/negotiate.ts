@@ -1,8 +1,8 @@
-/** Content negotiation (RFC 9110, 12.5.1): which of the forms that a path can answer in, the Accept header likes best. */
+/** Content negotiation (RFC 9110, 12.5.1): which of the forms available for a path the Accept header prefers. */
 
 export type Form = 'hal' | 'json' | 'stream'
 
-/** The media types, in the order that decides between equals. */
+/** The media types, in the order that breaks ties. */
 export const mediaTypes: Readonly<Record<Form, string>> = {
   hal: 'application/hal+json',
   json: 'application/json',
@@ -16,7 +16,7 @@ interface Range {
   readonly specificity: number
 }
 
-/** A media range with its quality; undefined for what is none. Other parameters than `q` are passed over. */
+/** A media range with its quality; undefined if it is not one. Parameters other than `q` are ignored. */
 function parseRange(text: string): Range | undefined {
   const [range = '', ...parameters] = text.split(';')
   const type = range.trim().toLowerCase()
@@ -29,10 +29,10 @@ function parseRange(text: string): Range | undefined {
 const matches = (range: string, type: string): boolean =>
   range === '*/*' || range === type || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
 
-/** Characters of a header that are looked at: several times what browsers send. */
+/** How many characters of a header are read: several times what browsers send. */
 const MAX_READ = 1024
 
-/** The ranges of a header; of one that is too long, those that end within what is read. */
+/** The ranges of a header; if it is too long, those that end within what is read. */
 function rangesOf(accept: string): (Range | undefined)[] {
   const read = accept.length > MAX_READ ? accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_READ))) : accept
   return read.split(',').map(parseRange)
@@ -43,7 +43,7 @@ function choose(accept: string, streams: boolean): Form | undefined {
   let best: { form: Form; quality: number; specificity: number; place: number } | undefined
   for (const form of ['hal', 'json', 'stream'] as const) {
     if (form === 'stream' && !streams) continue
-    // The most specific range that names the type says how much it is liked, also where a broader one likes it more.
+    // The most specific range that names the type decides its quality, even if a broader one gives it more.
     let place = -1
     for (const [i, range] of ranges.entries())
       if (range && matches(range.type, mediaTypes[form]) && (place < 0 || range.specificity > ranges[place]!.specificity)) place = i
@@ -59,11 +59,11 @@ function choose(accept: string, streams: boolean): Form | undefined {
   return best?.form
 }
 
-/** What was chosen for a header, by whether the path can be streamed: clients send few different ones. */
+/** What was chosen for a header, by whether the path can be streamed: clients send few different headers. */
 const seen = { streamed: new Map<string, Form | undefined>(), not: new Map<string, Form | undefined>() }
 const MAX_SEEN = 256
 
-/** The form to answer in, undefined where the header allows none. `streams`: the path can be streamed. */
+/** The form to answer in, or undefined if the header allows none. `streams`: the path can be streamed. */
 export function negotiate(accept: string | undefined, streams: boolean): Form | undefined {
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return 'hal'
   const known = streams ? seen.streamed : seen.not

@@ -1,7 +1,7 @@
 /**
  * The core on node:http: a server of its own, or a listener to mount in another one.
- * **Invariants:** requests of a socket are answered in turn (`turns.ts`); what the parser refuses is answered with a problem too (`refuse.ts`);
- * a server that closes cuts no answer that its reader takes (`sockets.ts`); every wait has an end, and everything a bound (`limits.ts`).
+ * **Invariants:** requests of a socket are answered in turn (`turns.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a
+ * server that closes cuts off no answer that its reader is taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,15 +16,15 @@ import { Sockets } from './sockets.ts'
 import { Turns } from './turns.ts'
 
 export interface ListenerOptions extends CoreOptions, MountOptions {
-  /** Requests of a connection that wait for the answer before them; after so many it is closed. Default 32. */
+  /** How many requests of a connection may wait for the answer before them; after that many it is closed. Default 32. */
   readonly maxQueued?: number | undefined
 }
 
 /** Where to listen, what answers look like, and the limits. */
 export interface ServeOptions extends CoreOptions, Limits {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
-  /** Default `127.0.0.1`: open it to others on purpose. */
+  /** Default `127.0.0.1`, so that opening it to others takes a deliberate step. */
   readonly host?: string | undefined
 }
 
@@ -32,7 +32,7 @@ export interface HttpServer {
   readonly url: string
   readonly port: number
   /**
-   * Takes no more connections, lets answers under way end, and cuts what is left after `drainMs`. An answer that is given meanwhile is the last
+   * Accepts no more connections, lets answers in progress finish, and cuts off what is left after `drainMs`. An answer given meanwhile is the last
    * one of its connection. The ledger stays open.
    */
   close(): Promise<void>
@@ -41,10 +41,10 @@ export interface HttpServer {
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount`
- * for its prefix). Node drops the requests that wait on a connection when its client sends no more; `serve` has it answer them, and in a server of
- * yours `Object.assign(server, { httpAllowHalfOpen: true })` does.
- * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds
+ * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount` for
+ * its prefix). When a client closes its sending side, Node drops the requests that still wait on that connection; `serve` makes it answer them, and
+ * in your own server `Object.assign(server, { httpAllowHalfOpen: true })` does.
+ * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
   checkGiven(ledger, options, 'listener', [...coreNames, 'mount', 'maxQueued'])
@@ -62,7 +62,7 @@ function inTurn(core: Core, turns: Turns, mount?: string): Listener {
   return (request, response) => turns.take(request, response, answer)
 }
 
-/** What Express puts on a request below a mount path. */
+/** What Express adds to a request below a mount path. */
 interface Mounted {
   readonly baseUrl?: unknown
 }
@@ -74,7 +74,7 @@ class NodeRequest implements CoreRequest {
   private readonly request: IncomingMessage
   private readonly base: unknown
 
-  /** @param base what stands before the target */
+  /** @param base the path before the target */
   constructor(request: IncomingMessage, target: string, base: unknown) {
     this.method = request.method ?? 'GET'
     this.target = target
@@ -103,14 +103,14 @@ const serveNames = ['port', 'host', ...new Set([...coreNames, ...(Object.keys(li
 /**
  * Serves a ledger over HTTP.
  * @example const server = await serve(ledger, { port: 8000 }); console.log(server.url)
- * @throws BAD_REQUEST for what is no ledger, and an option that is none, or out of bounds; what Node says where it cannot listen, such as EADDRINUSE
+ * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; Node's own error if it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
   checkGiven(ledger, options, 'serve', serveNames)
   const { port, host = '127.0.0.1' } = options
-  // Node listens on a port of its choice where none is given.
+  // Without a port, Node would listen on one of its choice.
   if (!(Number.isInteger(port) && port >= 0 && port < 65536)) throw badRequest('port', 'a whole number from 0 to 65535; 0 picks a free one')
-  // Where the name is empty, it listens on every address.
+  // With an empty name, Node would listen on every address.
   if (typeof host !== 'string' || host === '') throw badRequest('host', 'a host name or address; 0.0.0.0 or :: for all of them')
   const set = settle(options)
   const core = coreOf(ledger, { ...options, ...set })
@@ -120,19 +120,19 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
       headersTimeout: Math.min(set.headersMs, set.requestMs),
       requestTimeout: set.requestMs,
       keepAliveTimeout: set.keepAliveMs,
-      // Node looks for late requests only so often; the default would make of 10 seconds up to 40.
+      // Node looks for late requests only so often; with its default, 10 seconds could become 40.
       connectionsCheckingInterval: Math.min(2_000, set.headersMs),
       maxHeaderSize: set.maxHeaderBytes,
-      // A missing Host is answered by the core, with a body.
+      // The core answers a missing Host itself, with a body.
       requireHostHeader: false,
       noDelay: true,
     },
     inTurn(core, turns),
   )
-  // A client may say that it will send no more, and still wait for its answers.
+  // A client may close its sending side and still wait for its answers.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = set.maxConnections
-  // Where nothing moves for so long, whatever was waited for is dead. Silent streams say hello before that; for answers there is `stall.ts`.
+  // A connection on which nothing moves for so long is dead. Silent event streams say hello before that; for answers there is `stall.ts`.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
   refuse(server, turns, set.maxHeaderBytes)
   const sockets = new Sockets(server, turns)

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, read off the catalogue: a path a row, its parameters and filters as the rows state them. */
+/** The OpenAPI 3.1 document, derived from the catalogue: one path per row, with its parameters and filters as the rows state them. */
 import { catalogue, DEFAULT_LIMIT, type List, MAX_LIMIT, type One, params, pathNames } from '../../src/index.ts'
 import { type ProblemName, problems } from './problem.ts'
 import { pageSchema, recordSchemas, sharedSchemas } from './schemas.ts'

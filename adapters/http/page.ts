@@ -1,13 +1,13 @@
 /**
  * The page around the records: `{"_links":{"self":…,"next":…,"prev":…},"_embedded":{"records":[…]}}`.
- * **Invariants:** the three links carry the path, the filters in declared order, then cursor, limit and order, always; everything in them
- * is percent-encoded, so that JSON has nothing to escape.
+ * **Invariants:** the three links always carry the path, the filters in declared order, then cursor, limit and order; everything in them is
+ * percent-encoded, so that JSON has nothing to escape.
  */
 import { type List, type Order, pathNames, type RawPage } from '../../src/index.ts'
 
-/** A page as it was asked for, every part checked. */
+/** A page as requested, fully checked. */
 export interface Asked {
-  /** As given; empty where it was not. */
+  /** As given; empty if none was. */
   readonly cursor: string
   readonly limit: number
   readonly order: Order
@@ -15,7 +15,7 @@ export interface Asked {
 
 type Values = Readonly<Record<string, unknown>>
 
-/** The path of a list with its parameters filled in, a question mark, and its filters, an ampersand behind each. */
+/** The path of a list with its parameters filled in, a question mark, and its filters, each followed by an ampersand. */
 export function linkOf({ path, filters }: List<any>, values: Values): string {
   let text = path
   for (const name of pathNames(path)) text = text.replace(`{${name}}`, () => encodeURIComponent(String(values[name])))
@@ -24,7 +24,7 @@ export function linkOf({ path, filters }: List<any>, values: Values): string {
   return text
 }
 
-/** What stands behind the cursor of each link, the beginning of the next one included. */
+/** What follows the cursor of each link, up to and including the beginning of the next one. */
 interface Between {
   readonly self: string
   readonly next: string
@@ -33,7 +33,7 @@ interface Between {
 
 const held = { asc: [] as Between[], desc: [] as Between[] }
 
-/** Made once for each order and limit: a page is put together of few strings. */
+/** Made once per order and limit, so that a page is assembled from few strings. */
 function between(order: Order, limit: number): Between {
   const end = (way: Order): string => `&limit=${limit}&order=${way}"}`
   held[order][limit] ??= {
@@ -47,7 +47,7 @@ function between(order: Order, limit: number): Between {
 /**
  * The text before the records. ASCII.
  * @param listing base URL, path, question mark and filters
- * @param oldest the oldest ledger held; 0 where cursors name no ledger
+ * @param oldest the oldest ledger held; 0 if cursors name no ledger
  */
 export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
   const { self, next, prev } = between(order, limit)
@@ -59,8 +59,8 @@ export function pageHead(listing: string, { cursor, limit, order }: Asked, page:
 export const PAGE_TAIL = ']}}'
 
 /**
- * The cursor of an empty page going back. One below history would be refused there, so it is moved up to where history begins: either way
- * nothing lies before it.
+ * The backward cursor of an empty page. One below history would be refused, so it is moved up to where history begins: either way nothing lies before
+ * it.
  */
 function reachable(cursor: string, oldest: number): string {
   if (oldest <= 1 || cursor === '') return cursor

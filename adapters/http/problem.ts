@@ -1,6 +1,6 @@
 /**
  * Errors on the wire: problem details (RFC 9457). `type` is the relative reference `/problems/<name>`, which the adapter serves.
- * **Invariant:** a body never holds what lies behind the service: errors of the store and defects are logged under an id, and show only that.
+ * **Invariant:** a body never reveals internals: store errors and defects are logged under an id, and only that id is shown.
  */
 import { FolioError } from '../../src/index.ts'
 import { utf8 } from './bytes.ts'
@@ -54,7 +54,7 @@ export const problemBody = ({ name, detail, extras = {} }: Problem): Uint8Array 
   return utf8(JSON.stringify({ type: `/problems/${name}`, title, status, detail: detail ?? problems[name].detail, extras }))
 }
 
-/** What `/problems/{name}` says, undefined for a name that is none. */
+/** What `/problems/{name}` says; undefined if there is no such problem. */
 export const problemPage = (name: string): object | undefined =>
   Object.hasOwn(problems, name) ? { type: `/problems/${name}`, ...problems[name as ProblemName] } : undefined
 
@@ -66,8 +66,8 @@ export const badParameter = (field: string, reason: string): Problem => ({
 })
 
 /**
- * The problem that an error of the library, or a defect, is answered with.
- * @param log is given what the body must not show; its id is in the body
+ * The problem with which an error of the library, or a defect, is answered.
+ * @param log receives what the body must not show; its id is in the body
  */
 export function problemOf(error: unknown, log: (error: unknown, id: string) => void): Problem {
   if (error instanceof ProblemError) return error.problem

@@ -1,7 +1,7 @@
 /**
- * Event streams on node:http: frames go to the socket as fast as it takes them, and no frame is asked for before the one before it was taken.
- * **Invariant:** what goes past the response is framed as the response would have framed it; where somebody has put a wrapper around the response,
- * nothing goes past it.
+ * Event streams on node:http: frames go to the socket as fast as it takes them, and no frame is asked for before the previous one was taken.
+ * **Invariant:** what bypasses the response is framed as the response would have framed it; if something has wrapped the response, nothing bypasses
+ * it.
  */
 import { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
@@ -12,7 +12,8 @@ import type { FrameReader, Frames } from './stream.ts'
 /** Writes an event stream to its end. */
 export function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames): void {
   if (response.destroyed) return void frames.end()
-  // Where half a connection is kept for answers, a client that sends no more has left its stream. In HTTP/2 that is how every request looks.
+  // On a server that keeps half-open connections for answers, a client that closes its sending side has left its stream. In HTTP/2 every request
+  // looks like that.
   if (response instanceof ServerResponse) {
     if (response.socket?.readableEnded) frames.end()
     else response.socket?.once('end', () => response.destroy())
@@ -21,17 +22,19 @@ export function pump(response: ServerResponse, { status, headers }: CoreResponse
   frames.pull(new Pump(response, frames))
 }
 
-/** What is written at a time: of a longer frame nobody could tell a reader that takes it slowly from one that takes nothing. */
+/** What is written at a time: within a longer frame, a reader that takes it slowly could not be told from one that takes nothing. */
 const PIECE = 65_536
 const nothing = new Uint8Array(0)
 
 class Pump implements FrameReader {
   private readonly response: ServerResponse
   private readonly frames: Frames
-  /** Where frames go, once the first one has gone by the response with its head: the socket, since a write to the response costs twice as much. */
+  /**
+   * Where frames go once the first one was written through the response with its head: the socket, since a write to the response costs twice as much.
+   */
   private sink: Writable | undefined
   private chunked = false
-  /** The frame that is being written, and up to where it was. */
+  /** The frame being written, and how far it was. */
   private bytes: Uint8Array = nothing
   private at = 0
 
@@ -49,7 +52,7 @@ class Pump implements FrameReader {
     this.write(this.sink)
   }
 
-  /** Writes what is left of a frame as far as it is taken, and asks for the next one when all of it was. */
+  /** Writes the rest of a frame as far as the sink takes it, and asks for the next one once all was taken. */
   private write(sink: Writable): void {
     while (this.at < this.bytes.length) {
       const { at, bytes } = this
@@ -65,7 +68,7 @@ class Pump implements FrameReader {
     const { response } = this
     const taken = response.write(bytes)
     const { socket } = response
-    // Express middleware wraps `write`, HTTP/2 has another one.
+    // Express middleware wraps `write`, HTTP/2 has its own.
     const direct = socket && response.write === ServerResponse.prototype.write
     const sink = direct ? socket : response
     this.sink = sink
@@ -78,7 +81,10 @@ class Pump implements FrameReader {
     if (taken) this.write(sink)
   }
 
-  /** With its connection: a client that asks again over it would reach a server that is closing. A connection of HTTP/2 carries other answers. */
+  /**
+   * Ends the connection too: a client that asked again over it would reach a server that is closing. A connection of HTTP/2 carries other answers, so
+   * it stays.
+   */
   end(cut: boolean): void {
     const { response } = this
     const { socket } = response

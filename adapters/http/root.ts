@@ -7,7 +7,7 @@ const listParameters = (query: List<any>): string[] => [...Object.keys(query.fil
 const pathOf = (query: One<any> | List<any>): string =>
   query.kind === 'list' ? `${query.path}{?${listParameters(query).join()}}` : query.path
 
-/** @param base base URL, without a slash at its end */
+/** @param base base URL, without a trailing slash */
 export function root(base: string, head: HistoryHead | undefined): object {
   const links: Record<string, object> = { self: { href: `${base}/` } }
   const add = (name: string, path: string): void => {

@@ -1,10 +1,8 @@
-/**
- * Routes: a path of the catalogue, or one of the adapter's own. The path parameters of a match are still percent-encoded.
- */
+/** Routes: a path of the catalogue, or one of the adapter's own. The path parameters of a match are still percent-encoded. */
 import { addRoute, createRouter, findRoute } from 'rou3'
 import { catalogue, type List, type One } from '../../src/index.ts'
 
-/** Paths beside the catalogue. */
+/** Paths besides the catalogue's. */
 export const ownPaths = ['/', '/problems/{name}', '/openapi.json', '/health', '/metrics'] as const
 export type OwnPath = (typeof ownPaths)[number]
 
@@ -24,7 +22,7 @@ for (const path of ownPaths) add(path, { kind: 'own', path })
 
 const none = {}
 
-/** @param path as sent; one slash at its end makes no difference */
+/** @param path as sent; a trailing slash makes no difference */
 export function match(path: string): Match | undefined {
   const found = findRoute(router, '', path)
   return found && { route: found.data, params: (found.params as Record<string, string> | undefined) ?? none }

@@ -1,6 +1,4 @@
-/**
- * JSON Schemas of the records on the wire, as the service document has them; further members may stand beside these in any record.
- */
+/** JSON Schemas of the records on the wire, as in the service document; any record may have further members. */
 type Schema = object
 
 const string = (description?: string): Schema => ({ type: 'string', ...(description && { description }) })
@@ -39,7 +37,7 @@ const side = (name: 'base' | 'counter'): Record<string, Schema> => ({
   [`${name}_asset_issuer?`]: string('Not for native'),
 })
 
-/** By name of resource. */
+/** By the name of the resource. */
 export const recordSchemas: Readonly<Record<string, Schema>> = {
   account: record({ id: string('Account ID') }, 'self', 'transactions', 'operations', 'payments', 'effects', 'trades', 'offers'),
   transaction: record(

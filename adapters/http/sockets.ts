@@ -1,14 +1,14 @@
 /**
- * The connections of a server, and how they end when it closes: those that are idle and stay so, at the first look; those with an answer under
- * way, or a part of a request, after that; whatever is left then, at `drainMs`.
- * **Invariant:** no answer is cut before `drainMs`, and no connection outlives it. Node's own list keeps neither: it takes an answer for sent
- * when it was handed over, and forgets who asked for a tunnel.
+ * The connections of a server, and how they end when it closes: those that are idle and stay so, at the first look; those with an answer in progress,
+ * or a part of a request, after that; whatever is left, at `drainMs`.
+ * **Invariant:** no answer is cut off before `drainMs`, and no connection outlives it. Node's own bookkeeping ensures neither: it considers an answer
+ * sent once it was handed over, and forgets connections that asked for a tunnel.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Turns } from './turns.ts'
 
-/** How often a server that closes looks for connections that have become idle. */
+/** How often a closing server looks for connections that have become idle. */
 const LOOK_MS = 50
 
 export class Sockets {
@@ -23,23 +23,23 @@ export class Sockets {
       this.open.add(socket)
       socket.once('close', () => this.open.delete(socket))
     })
-    // Node calls this itself when it closes, and would end what is idle before it has read what had arrived by then.
+    // Node calls this itself when it closes, and would end idle connections before reading what had arrived by then.
     server.closeIdleConnections = () => {}
   }
 
-  /** Takes no more connections, and ends those that there are. */
+  /** Accepts no more connections, and ends the existing ones. */
   close(drainMs: number): Promise<void> {
     return new Promise((resolve) => {
       this.turns.close()
-      // What was idle at the look before as well: a request may wait unread behind an answer that has only just gone out, and who closes a socket
-      // with bytes unread takes back what the client has not received.
+      // Only what was already idle at the previous look: a request may wait unread behind an answer that has only just gone out, and closing a socket
+      // with unread bytes discards what the client has not received yet.
       let before: ReadonlySet<Socket> = new Set(this.idle())
       const look = (): void => {
         const idle = this.idle()
         this.end(idle.filter((socket) => before.has(socket)))
         before = new Set(idle)
       }
-      // A busy process may be late for a look, with more to read than it has read since the one before: what has arrived is read first.
+      // A busy process may be late for a look, with more to read than it has read since the previous one: what has arrived is read first.
       const looks = setInterval(() => setImmediate(look), LOOK_MS)
       const cut = setTimeout(() => this.end(this.open), drainMs)
       this.server.close(() => {

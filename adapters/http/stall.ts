@@ -1,16 +1,16 @@
 /**
- * Answers that are not taken at once. One that is still under way after a while is watched: nothing is read of its connection until it was taken,
- * so that only what its reader takes counts as a sign of life, and who takes nothing of it for `stallMs` is cut off, however much he sends. Node
- * looks once in that time, so it may be twice as long.
+ * Answers that are not taken at once. One that is still in progress after a while is watched: its connection is not read until the answer was taken,
+ * so that only taking it counts as a sign of life, and a client that takes nothing for `stallMs` is cut off, however much it sends. Node checks once
+ * in that time, so it may be twice as long.
  */
 import type { ServerResponse } from 'node:http'
 
-/** The part of `stallMs` after which it is looked whether an answer is still under way; most never are. */
+/** The fraction of `stallMs` after which a check looks whether an answer is still in progress; most never are. */
 const LOOKS = 10
 
 export class Stalls {
   private readonly stallMs: number
-  /** Answers under way, and those that were so at the last look. */
+  /** Answers in progress, and those that already were at the last look. */
   private young = new Set<ServerResponse>()
   private old = new Set<ServerResponse>()
   private timer: ReturnType<typeof setTimeout> | undefined
@@ -47,7 +47,7 @@ function watch(response: ServerResponse, stallMs: number): void {
   socket.setTimeout(stallMs)
   response.once('close', () => {
     if (socket.destroyed) return
-    // Behind the last answer to what was read, Node has set the time that an idle connection is kept for.
+    // After the last answer to what was read, Node has already set the timeout of an idle connection.
     if (socket.timeout === stallMs) socket.setTimeout(timeout)
     socket.resume()
   })

@@ -1,7 +1,7 @@
 /**
  * Event streams: the frames of tails, given one at a time to whoever writes them to a socket.
- * **Invariants:** nothing is read ahead of what was asked for; the records that one commit brings are rendered once for all streams that wait at
- * one place, as long as those with one base URL follow each other; whatever goes wrong in a stream ends that stream, with an error that its reader sees, and no other.
+ * **Invariants:** nothing is read ahead of demand; the records of one commit are rendered once for all streams that wait at one place, as long as
+ * those with one base URL follow each other; whatever goes wrong in a stream ends only that stream, with an error that its reader sees.
  */
 import { type Ledger, type List, newestLedger, type RawPage, type Tail, type Taker } from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
@@ -10,22 +10,22 @@ import { type Problem, ProblemError } from './problem.ts'
 
 /** The body of an event stream. */
 export interface Frames {
-  /** Gives the next frame to the reader, or the end: at once, or when there is one. One call at a time. */
+  /** Gives the reader the next frame or the end: at once, or when there is one. One call at a time. */
   pull(reader: FrameReader): void
-  /** The reader has taken a part of what it was given: it is waited for anew. */
+  /** The reader has taken a part of what it was given: its time starts anew. */
   took(): void
-  /** Ends the stream and lets go of everything. */
+  /** Ends the stream and releases everything. */
   end(): void
 }
 
-/** Whoever writes frames to a socket. It pulls again when the socket has taken a frame. */
+/** Whoever writes frames to a socket. It pulls again once the socket has taken a frame. */
 export interface FrameReader {
   frame(frame: Frame): void
-  /** `cut` where it took nothing for too long: what it still holds is not to be waited for. */
+  /** `cut` if the reader took nothing for too long: what it has not taken yet is not to be waited for. */
   end(cut: boolean): void
 }
 
-/** A stream as it was asked for: everything checked, nothing read. */
+/** A stream as requested: everything checked, nothing read. */
 export interface StreamRequest {
   readonly query: List<any, any, true>
   /** Path parameters and filters. */
@@ -36,23 +36,23 @@ export interface StreamRequest {
 }
 
 export interface StreamOptions {
-  /** Streams open at a time; one more is answered 503. Default 10,000. */
+  /** How many streams may be open at a time; one more is answered 503. Default 10,000. */
   readonly maxStreams?: number | undefined
-  /** Silence after which the hello is sent again. Default 15,000. */
+  /** Milliseconds of silence after which the hello is sent again. Default 15,000. */
   readonly streamIdleMs?: number | undefined
-  /** How long an event stream waits for a reader that takes nothing of what it was given, before it is cut. Default 30,000. */
+  /** How many milliseconds an event stream waits for a reader that takes nothing of what it was given, before it is cut off. Default 30,000. */
   readonly streamStallMs?: number | undefined
 }
 
-/** Held on to: a channel that nobody holds may be collected, and who subscribes to the next one of its name is not heard from then on. */
+/** Held in a variable: a channel that nobody holds may be collected, and publishers would then never reach those who subscribe to its successor. */
 const channel = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')?.channel('ledger-folio:stream')
 
-/** Tells whoever subscribed to the channel `ledger-folio:stream` on `node:diagnostics_channel`. */
+/** Notifies subscribers of the channel `ledger-folio:stream` on `node:diagnostics_channel`. */
 const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void => channel?.publish({ event, path, events })
 
 const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
 
-/** Parts of the shorter wait at which streams are looked through. */
+/** Into how many parts the shorter wait is divided; streams are checked once per part. */
 const PRECISION = 16
 
 /** The open streams of a core. */
@@ -60,7 +60,7 @@ export class Streams {
   readonly open = new Set<FramesOf>()
   events = 0
   cut = 0
-  /** Rises by one each time streams are looked through: what waits are measured in. */
+  /** Rises by one each time the streams are checked: the unit in which waits are measured. */
   clock = 0
   private readonly idle: number
   private readonly stall: number
@@ -68,13 +68,13 @@ export class Streams {
   private readonly max: number
   private readonly ledger: Ledger
   private readonly problem: (error: unknown) => Problem
-  /** Streams that are being opened. */
+  /** Streams being opened. */
   private opening = 0
   private closed = false
   private timer: ReturnType<typeof setInterval> | undefined
   private readonly shared = new WeakMap<RawPage, { readonly renderer: Renderer; readonly frame: Frame }>()
 
-  /** @param problem what an error after the hello is answered with */
+  /** @param problem the problem with which an error after the hello is answered */
   constructor(
     ledger: Ledger,
     { maxStreams, streamIdleMs, streamStallMs }: Readonly<Record<keyof StreamOptions, number>>,
@@ -88,7 +88,7 @@ export class Streams {
     this.stall = Math.ceil(streamStallMs / this.tickMs)
   }
 
-  /** Opens a stream. What would make a page fail makes this fail, before anything is sent. @throws ProblemError, and as Ledger.read */
+  /** Opens a stream. Whatever would make a page fail makes this fail, before anything is sent. @throws ProblemError, and as Ledger.read */
   async start(request: StreamRequest): Promise<Frames> {
     if (this.open.size + this.opening >= this.max)
       throw new ProblemError({ name: 'unavailable', detail: 'Too many streams are open. Try again later.' })
@@ -101,7 +101,7 @@ export class Streams {
   }
 
   private async begin({ query, values, cursor, renderer }: StreamRequest): Promise<Frames> {
-    // The tail first: what is taken back from now on, it knows of. `now` is asked for in the same turn, so both mean the same head.
+    // The tail first: it knows of every rollback from now on. `now` is resolved in the same turn, so both refer to the same head.
     const tail = this.ledger.subscribe(query, values, { cursor })
     try {
       const from = cursor === 'now' ? await this.ledger.now(query) : cursor
@@ -110,7 +110,7 @@ export class Streams {
       this.open.add(frames)
       this.watch()
       tell('open', query.path, 0)
-      // Greeted and ended: that brings a client back, where a status other than 200 ends an EventSource for good.
+      // Greeted, then ended: that brings a client back, whereas a status other than 200 ends an EventSource for good.
       if (this.closed) frames.end()
       return frames
     } catch (error) {
@@ -119,7 +119,7 @@ export class Streams {
     }
   }
 
-  /** Looks through the streams every so often, as long as there are any. */
+  /** Checks the streams at intervals, as long as there are any. */
   private watch(): void {
     this.timer ??= setInterval(() => {
       this.clock++
@@ -128,7 +128,7 @@ export class Streams {
     if (typeof this.timer === 'object') this.timer.unref()
   }
 
-  /** A stream is over. */
+  /** A stream has ended. */
   left(frames: FramesOf, event: 'end' | 'cut', path: string, events: number): void {
     this.open.delete(frames)
     if (event === 'cut') this.cut++
@@ -138,7 +138,7 @@ export class Streams {
     this.timer = undefined
   }
 
-  /** The frame of a page; one for all who got the same page. */
+  /** The frame of a page; the same one for all who got the same page. */
   framed(page: RawPage, renderer: Renderer): Frame {
     const held = this.shared.get(page)
     if (held?.renderer === renderer) return held.frame
@@ -151,7 +151,7 @@ export class Streams {
     return errorFrame(this.problem(error))
   }
 
-  /** Ledgers that the stream furthest behind has still to be sent. */
+  /** How many ledgers the stream furthest behind has still to be sent. */
   get lag(): number {
     const last = this.ledger.head?.last ?? 0
     let lag = 0
@@ -159,7 +159,7 @@ export class Streams {
     return lag
   }
 
-  /** Ends all streams, and those that are asked for from now on, each after its hello. */
+  /** Ends all streams, and those requested from now on, each after its hello. */
   close(): void {
     this.closed = true
     for (const frames of this.open) frames.end()
@@ -172,16 +172,16 @@ class FramesOf implements Frames, Taker {
   private events = 0
   private greeted = false
   private over = false
-  /** Of the newest record that was given. */
+  /** The cursor of the newest record given. */
   private cursor: string
-  /** When the reader was given something, took a part of it, or asked for more. */
+  /** When the reader was last given something, took a part of it, or asked for more. */
   private since: number
-  /** Whoever waits for a frame. */
+  /** The reader, while it waits for a frame. */
   private reader: FrameReader | undefined
-  /** Whoever was given one and has not asked for another yet. */
+  /** The reader, while it was given a frame and has not asked for another. */
   private busy: FrameReader | undefined
   private pulling = false
-  /** What came for a reader that is busy with a hello. */
+  /** What arrived for a reader that is busy with a hello. */
   private arrived: RawPage | undefined
   private failure: { readonly error: unknown } | undefined
   private readonly streams: Streams
@@ -213,7 +213,7 @@ class FramesOf implements Frames, Taker {
     } else if (this.failure) this.fail(this.failure.error)
     else if (!this.pulling) {
       this.pulling = true
-      // History that is at hand at once, read by one who takes it at once, would leave no turn to anybody else.
+      // If history is available at once and its reader takes it at once, nobody else would get a turn.
       if (this.reached > 0) soon(() => this.tail.pull(this))
       else this.tail.pull(this)
     }
@@ -269,7 +269,7 @@ class FramesOf implements Frames, Taker {
     this.finish('end')
   }
 
-  /** Greets a reader that has waited since before `idle`, cuts one that has been busy since before `stall`. */
+  /** Greets a reader that has waited since before `idle`, and cuts off one that has been busy since before `stall`. */
   look(idle: number, stall: number): void {
     if (this.reader ? this.since > idle : this.since > stall) return
     if (this.reader) this.give(helloFrame(this.cursor))

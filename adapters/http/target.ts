@@ -1,11 +1,11 @@
 /**
- * The request target, read as it came: `new URL` would rewrite `//host`, `/../` and backslashes, and with them what was asked for.
- * Values are decoded one by one, when somebody asks for them, so that an error names the parameter at fault.
+ * The request target, read as it came: `new URL` would rewrite `//host`, `/../` and backslashes, and so change what was asked for.
+ * Values are decoded one by one, on demand, so that an error names the parameter at fault.
  */
 import { badParameter, ProblemError } from './problem.ts'
 
 export interface Target {
-  /** Scheme and host of an absolute target, as proxies and fetch handlers have it. */
+  /** Scheme and host of an absolute target, as proxies and fetch handlers send it. */
   readonly scheme: string | undefined
   readonly authority: string | undefined
   /** Still percent-encoded. */
@@ -16,7 +16,7 @@ export interface Target {
 const printable = /^[\x21-\x22\x24-\x7e]+$/
 const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
 
-/** @throws ProblemError for a target that is no path */
+/** @throws ProblemError if the target is not a path */
 export function parseTarget(target: string): Target {
   if (!printable.test(target))
     throw new ProblemError(badParameter('path', 'a request target of printable ASCII characters, the rest percent-encoded'))
@@ -33,7 +33,7 @@ function local(scheme: string | undefined, authority: string | undefined, target
     : { scheme, authority, path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
-/** @throws ProblemError naming `field` for a malformed percent escape, or one that is no UTF-8 */
+/** @throws ProblemError naming `field` for a malformed percent escape, or one that is not UTF-8 */
 export function decode(text: string, field: string): string {
   if (!text.includes('%')) return text
   try {
@@ -46,7 +46,7 @@ export function decode(text: string, field: string): string {
 /** What a template such as `?cursor=1&order=asc{?limit}` expands to: a second question mark before a page parameter. */
 const secondMark = /\?(?=(?:cursor|limit|order)=)/g
 
-/** Reads the value of a query parameter: '' for one that is absent, the first of several. @throws ProblemError for malformed percent escapes */
+/** Reads the value of a query parameter: '' if absent, the first of several. @throws ProblemError for malformed percent escapes */
 export type QueryText = (name: string) => string
 
 export function parseQuery(query: string): QueryText {
@@ -67,7 +67,7 @@ export function parseQuery(query: string): QueryText {
   }
 }
 
-/** A name that cannot be decoded is no parameter of ours. */
+/** A name that cannot be decoded is not a parameter of ours. */
 function nameOf(text: string): string | undefined {
   if (!text.includes('%')) return text
   try {

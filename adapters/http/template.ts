@@ -1,7 +1,7 @@
 /**
- * Wire text with holes: constant bytes, and places that each record fills with bytes of its own.
- * Records that lie together have holes of the same lengths nearly always (account ids, hashes, tokens), so the constant bytes are kept
- * laid out for the last lengths seen: writing a record is one copy of them, and one short copy a hole.
+ * Wire text with holes: constant bytes, and places that each record fills with its own.
+ * Holes of neighbouring records nearly always have the same lengths (account ids, hashes, tokens), so the constant bytes are kept laid out for the
+ * last lengths seen: writing a record takes one copy of them, and one short copy per hole.
  */
 import { Region } from '../../src/index.ts'
 import { utf8 } from './bytes.ts'
@@ -14,12 +14,12 @@ const empty = Region.padded(new Uint8Array(0))
 /** An id, a dash, an index, and the slack of `copy`. */
 const NUMBER_BYTES = 40
 
-/** What the holes of one record are filled with, by number of slot. One object is filled again and again. */
+/** What the holes of one record are filled with, by slot number. One object is filled again and again. */
 export class Values {
   readonly regions: Region[] = slots.map(() => empty)
   readonly from = new Int32Array(slots.length)
   readonly length = new Int32Array(slots.length)
-  /** Room for the numbers among them. */
+  /** Room for the numbers among these. */
   readonly digits: Region[] = slots.map(() => new Region(new Uint8Array(NUMBER_BYTES)))
 
   set(slot: number, region: Region, from: number, length: number): void {
@@ -37,14 +37,14 @@ interface Shape {
   readonly lengths: Int32Array
 }
 
-/** Shapes kept a template; ids of strange lengths must not pile up. */
+/** Shapes kept per template; ids of unusual lengths must not pile up. */
 const MAX_SHAPES = 64
 
 export class Template {
   private readonly pieces: readonly Uint8Array[]
   /** The slot of each hole. */
   private readonly holes: Int32Array
-  /** Every slot that some hole names, once. */
+  /** Every slot that a hole names, once. */
   private readonly used: Int32Array
   private readonly shapes = new Map<string, Shape>()
   private shape: Shape
@@ -75,7 +75,7 @@ export class Template {
     return { bytes, offsets, lengths: lengths.slice() }
   }
 
-  /** Makes the layout fit the values, and returns how many bytes {@link write} will write. */
+  /** Adapts the layout to the values, and returns how many bytes {@link write} will write. */
   fit(values: Values): number {
     const { used } = this
     const { lengths } = this.shape
@@ -98,7 +98,7 @@ export class Template {
     return shape.bytes.length
   }
 
-  /** Writes the text filled with the values that {@link fit} was called with; returns where it ends. */
+  /** Writes the text with the values given to {@link fit}; returns where it ends. */
   write(out: Region, at: number, values: Values): number {
     const { bytes, offsets } = this.shape
     const { holes } = this
@@ -111,7 +111,7 @@ export class Template {
   }
 }
 
-/** As `copy`, but what lies behind the run is there already and must stay: the last bytes are copied one by one. */
+/** As `copy`, but what lies behind the run is already there and must stay: the last bytes are copied one by one. */
 function fill(out: Region, at: number, source: Region, from: number, length: number): void {
   const { bytes, view: to } = out
   const { view } = source

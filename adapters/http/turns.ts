@@ -1,8 +1,8 @@
 /**
- * The requests of each socket, answered one at a time and in their order, and sent together with what other sockets are answered in the same
- * turn of the event loop: a reader that sleeps is woken once for all of them, and waking costs as much as writing.
- * **Invariants:** one answer is under way on a socket, and a bounded number of requests wait behind it, so that a client that sends and does
- * not read costs one answer; what is refused before it became a request is answered in its turn as well, and ends the connection.
+ * The requests of each socket, answered one at a time and in order. Answers to all sockets in one turn of the event loop are sent together: a
+ * sleeping reader is woken once for all of them, and waking costs as much as writing.
+ * **Invariants:** one answer is in progress on a socket, and a bounded number of requests wait behind it, so that a client that sends without reading
+ * costs one answer; what is refused before it became a request is also answered in its turn, and ends the connection.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,7 +13,7 @@ import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
 import { Stalls } from './stall.ts'
 
-/** Works out the answer to a request, when its turn has come. */
+/** Computes the answer to a request, when its turn has come. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
 
 interface Waiting {
@@ -22,43 +22,43 @@ interface Waiting {
   readonly answer: Answer
 }
 
-/** The requests of one socket: the one being answered, and those behind it. */
+/** The requests of one socket: the one being answered, and those waiting behind it. */
 interface Turn {
   busy: boolean
-  /** What is being answered has no end by itself. */
+  /** The answer in progress has no end of its own. */
   streams: boolean
-  /** No further request of this socket is taken. */
+  /** No further request of this socket is accepted. */
   full: boolean
   /** Requests that came after that. */
   dropped: number
-  /** What to say at the end, and then close. */
+  /** What to answer at the end, before closing. */
   refusal: ProblemName | undefined
-  /** A request did not arrive in time, while nothing was read of the socket. */
+  /** A request did not arrive in time, while the socket was not being read. */
   late: boolean
-  /** Bytes that had been read of the socket when its last request was taken. */
+  /** Bytes read of the socket when its last request was accepted. */
   read: number
-  /** To be called when the answer under way was sent. */
+  /** To be called once the answer in progress was sent. */
   release: (() => void) | undefined
   readonly waiting: Waiting[]
 }
 
-/** An answer that was worked out and is not sent yet. */
+/** An answer that was computed and is not sent yet. */
 interface Ready {
   readonly turn: Turn
   readonly response: ServerResponse
   readonly answer: CoreResponse
 }
 
-/** More than a socket is read of in one go: who sends no more than that is closed in order, behind the last answer. */
+/** More than one read of a socket yields: a client that sends no more than that is closed in order, after the last answer. */
 const MAX_DROPPED = 4096
 
-/** How long a client is waited for. */
+/** How long to wait for a client. */
 type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
 
 export class Turns {
   private readonly turns = new WeakMap<Duplex, Turn>()
   private readonly maxQueued: number
-  /** Where the server is ours. */
+  /** Present if the server is ours. */
   private readonly stalls: Stalls | undefined
   private readonly headersMs: number | undefined
   /** In the order in which they became ready. */
@@ -66,7 +66,7 @@ export class Turns {
   /** Every answer is the last one of its connection, unless requests wait behind it. */
   private closing = false
 
-  /** @param waits for what a client takes and sends; without them, that is up to whose server it is */
+  /** @param waits how long to wait for a client to take and to send; without these, that is up to the owner of the server */
   constructor(maxQueued: number, waits?: Waits) {
     this.maxQueued = maxQueued
     this.stalls = waits && new Stalls(waits.stallMs)
@@ -92,11 +92,11 @@ export class Turns {
     return turn
   }
 
-  /** Answers a request when those before it on its socket are answered. */
+  /** Answers a request once those before it on its socket are answered. */
   take(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
     const turn = this.of(request.socket)
     if (turn.full) {
-      // Node holds them until the answers before them are sent, and an event stream is never over.
+      // Node holds them until the answers before them are sent, and an event stream never ends.
       if (++turn.dropped > MAX_DROPPED) request.socket.destroy()
       return
     }
@@ -108,7 +108,7 @@ export class Turns {
       return
     }
     if (turn.waiting.length < this.maxQueued) turn.waiting.push(next)
-    // The last one that is taken closes the connection; what the client sent after it, it must send again.
+    // The last request accepted closes the connection; what the client sent after it, it must send again.
     turn.full = turn.waiting.length >= this.maxQueued
   }
 
@@ -116,7 +116,7 @@ export class Turns {
     const { socket } = request
     turn.busy = true
     response.on('close', () => {
-      // A socket that was torn down may have taken a part of an answer: its memory is left to the collector.
+      // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
       if (!socket.destroyed) turn.release?.()
       this.stalls?.over(response)
       turn.busy = false
@@ -151,24 +151,24 @@ export class Turns {
     }
   }
 
-  /** From now on the last answer of each connection says that it is that. */
+  /** From now on the last answer of each connection says that it is the last. */
   close(): void {
     this.closing = true
   }
 
-  /** Nothing is under way on a socket: no answer, no end, and no request of which a part was read. */
+  /** Nothing is in progress on a socket: no answer, no end, and no partly read request. */
   isIdle(socket: Socket): boolean {
     const { busy = false, read = 0 } = this.turns.get(socket) ?? {}
     return !busy && !socket.writableEnded && socket.bytesRead === read
   }
 
-  /** Ends a connection with a problem, after the answers to what came before it. */
+  /** Ends a connection with a problem, after the answers to earlier requests. */
   refuse(socket: Duplex, name: ProblemName): void {
     const turn = this.of(socket)
     // Nothing that could be sent into a stream would be understood.
     if (turn.streams) return void socket.destroy()
     if (turn.full && turn.refusal === undefined && turn.busy) return
-    // What is missing of a request may wait unread behind the answer: it has its time from when that was taken.
+    // The missing part of a request may wait unread behind the answer: its time starts when that was taken.
     turn.late = name === 'request_timeout' && turn.busy && socket.isPaused()
     if (turn.late) return
     turn.full = true
@@ -191,7 +191,7 @@ function write(response: ServerResponse, { status, headers, parts }: CoreRespons
   socket?.uncork()
 }
 
-/** What the parser made nothing of has no parameter to name. */
+/** What the parser could not read has no parameter to name. */
 const malformed = badParameter('request', 'a well-formed HTTP/1.1 message')
 
 /** Writes a whole response by hand and ends the connection. */
@@ -202,6 +202,6 @@ function answerRaw(socket: Duplex, name: ProblemName): void {
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
   socket.end(parts[0])
-  // A client that goes on sending keeps half of the connection open otherwise.
+  // Otherwise a client that keeps sending keeps half of the connection open.
   setTimeout(() => socket.destroy(), 1_000).unref()
 }
