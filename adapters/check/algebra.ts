@@ -1,6 +1,6 @@
 /**
- * The algebra of paging: what pages must be to each other, whoever serves them and whatever they hold.
- * Cases are not drawn but counted up, the smallest first, all of them where they are few: so the first that fails is the one to look at.
+ * The algebra of paging: how pages must relate to each other, whoever serves them and whatever they hold.
+ * Cases are not drawn but enumerated, the smallest first, and all of them if they are few: so the first that fails is the one to look at.
  */
 import type { Order } from '../../src/index.ts'
 import { cursorsBetween, isBefore, type PagedListing, type PagedPage, textOf } from './paged.ts'
@@ -13,10 +13,10 @@ export interface PagingOptions {
   readonly cases?: number | undefined
 }
 
-/** How much is looked at. */
+/** How much is checked. */
 export type Bounded = { readonly [N in keyof PagingOptions]-?: number }
 
-/** Why a law could not be checked on this listing; nothing where it was. */
+/** Why a law could not be checked on this listing; undefined if it was. */
 export type Unchecked = string | undefined
 
 export interface PagingLaw {
@@ -24,7 +24,7 @@ export interface PagingLaw {
   check(listing: PagedListing<any>, options: Bounded): Promise<Unchecked>
 }
 
-/** A page asked for at a place of a window: the cursor of the record before it, going one way or the other. */
+/** A page requested at a place in a window: the cursor of the record before it, in one direction or the other. */
 interface Case {
   readonly window: Window<any>
   readonly at: number
@@ -32,15 +32,15 @@ interface Case {
   readonly limit: number
 }
 
-/** Why hardly a law can be checked. */
+/** Why hardly any law can be checked. */
 export const EMPTY = 'the listing is empty'
 const orders: readonly Order[] = ['asc', 'desc']
 const limitsOf = (listing: PagedListing<any>): number[] => [1, 2, 3, 7, 10, maxLimit(listing)].filter((limit) => limit <= maxLimit(listing))
 
-/** Steps of this part of a whole fall evenly over it, and in step with nothing that repeats in it. */
+/** Steps of this fraction of a whole are spread evenly over it, and in step with nothing that repeats in it. */
 const GOLDEN = 0.618_033_988_749_895
 
-/** At most so many of the items, spread over all of them, the first among them, in their order. */
+/** At most `most` of the items, spread over all of them, including the first, in their order. */
 function spread<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items]
   const chosen = new Set(Array.from({ length: most }, (_, n) => Math.floor(((n * GOLDEN) % 1) * items.length)))
@@ -56,7 +56,7 @@ async function casesOf(listing: PagedListing<any>, options: Bounded): Promise<Ca
   return spread(all, options.cases)
 }
 
-/** The page after the record of a case, which is held to the window. */
+/** The page after the record of a case, checked against the window. */
 const pageAfter = ({ window, at, order, limit }: Case): Promise<PagedPage> =>
   agrees(window, window.tokens[at]!, order === 'asc' ? at + 1 : at, order, limit)
 
@@ -93,10 +93,10 @@ export const pagingAlgebra: readonly PagingLaw[] = [
       const start = await oldest(listing, window)
       if (start.records.length === 0) return EMPTY
       for (const limit of limitsOf(listing)) {
-        // A walk costs a request a page; where those are counted, small limits go less far.
+        // A walk costs one request per page; where those are counted, small limits go less far.
         const most = Math.min(start.records.length + (start.ended ? 1 : 0), limit * Math.max(3, Math.floor(cases / 4)))
         const { records } = await walk(listing, 'asc', limit, most)
-        // A record more has been added meanwhile, or was left out before.
+        // One more record was added meanwhile, or was left out before.
         const known = records.length > start.records.length ? await oldest(listing, records.length) : start
         same(listing, records, known.records.slice(0, records.length), `the walk by pages of ${limit}`)
         if (records.length < Math.min(most, start.records.length))
@@ -111,7 +111,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
       const held = (await windows(listing, window)).at(-1)!
       const [newest] = held.tokens.slice(-1)
       if (newest === undefined) return EMPTY
-      // What is ahead by now was added meanwhile, or was left out going down.
+      // What is ahead by now was added meanwhile, or was left out on the way down.
       const { records: ahead } = await ask(listing, newest, 'asc', maxLimit(listing))
       const known = [...held.records, ...ahead].reverse()
       const { records } = await walk(listing, 'desc', Math.min(47, maxLimit(listing)), known.length + maxLimit(listing))
@@ -184,7 +184,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
   },
 ]
 
-/** The page of a case, the one after it, and back. */
+/** The page of a case, the next one, and back. */
 async function leadsBack(one: Case): Promise<void> {
   const { window, at, order, limit } = one
   const page = await pageAfter(one)
@@ -197,7 +197,7 @@ async function leadsBack(one: Case): Promise<void> {
   if (next.records.length > 0) await agrees(window, next.prev, end, other(order), limit)
 }
 
-/** An empty page where one must be: its links keep its cursor, so that following them neither moves nor starts over. */
+/** An empty page where there must be one: its links keep its cursor, so that following them neither moves nor starts over. */
 async function linksToItself(listing: PagedListing<any>, cursor: string, order: Order): Promise<void> {
   const limit = Math.min(10, maxLimit(listing))
   const where = asked(listing, cursor, order, limit)
@@ -209,7 +209,7 @@ async function linksToItself(listing: PagedListing<any>, cursor: string, order: 
 
 /**
  * Reads pages that nothing added later can change.
- * @returns what reads them again; it throws a Fault where one has changed
+ * @returns a function that reads them again, and throws a Fault if one has changed
  */
 export async function remember(listing: PagedListing<any>, options: Bounded): Promise<() => Promise<void>> {
   const before = await oldest(listing, options.window)

@@ -1,4 +1,4 @@
-/** Reads JSON over HTTP within bounds: so many requests, so much time, one at a time. */
+/** Reads JSON over HTTP within bounds: a number of requests, a length of time, one request at a time. */
 import { parseJson } from '../../src/index.ts'
 
 export interface Bounds {
@@ -6,9 +6,9 @@ export interface Bounds {
   readonly requests?: number | undefined
   /** The longest time in milliseconds. Default: 60,000. */
   readonly ms?: number | undefined
-  /** Ends it early. */
+  /** Ends the check early. */
   readonly signal?: AbortSignal | undefined
-  /** Who fetches. Default: the global `fetch`. */
+  /** The function that fetches. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -26,11 +26,11 @@ export class Unreachable extends Error {
 
 export interface Answer {
   readonly status: number
-  /** The body as JSON, integers beyond 2^53 as bigint; undefined where it is none. */
+  /** The body as JSON, integers beyond 2^53 as bigint; undefined if it is not JSON. */
   readonly body: any
 }
 
-/** The bodies of pages are small; a service that sends more is not asked to stop, but cut. */
+/** The bodies of pages are small; a service that sends more is not asked to stop, but cut off. */
 const MAX_BYTES = 64 * 2 ** 20
 const ANSWER_MS = 15_000
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -41,7 +41,7 @@ export class Client {
   private readonly bounds: Bounds
   private readonly most: number
   private readonly ms: number
-  /** Where the share ends that is being used up now. */
+  /** Where the share being used up now ends. */
   private until: { readonly requests: number; readonly ms: number }
 
   constructor(bounds: Bounds = {}) {
@@ -56,8 +56,8 @@ export class Client {
   }
 
   /**
-   * Gives out a part of what is left, to be used until the next share is given.
-   * @returns how many requests that are
+   * Hands out a part of what is left, to be used until the next share is handed out.
+   * @returns how many requests that is
    */
   share(part: number): number {
     const requests = Math.floor((this.most - this.requests) * part)
@@ -66,8 +66,8 @@ export class Client {
   }
 
   /**
-   * Asks again, twice at most, where the service is busy (429, 503), as it says when.
-   * @throws Exhausted; Unreachable where no answer comes
+   * Retries at most twice if the service is busy (429, 503), after the time that it asks for.
+   * @throws Exhausted; Unreachable if no answer comes
    */
   async get(url: string): Promise<Answer> {
     for (let tries = 0; ; tries++) {
@@ -101,7 +101,7 @@ export class Client {
   }
 }
 
-/** What `fetch` throws says only that it failed; its cause says why, and of several addresses each has its own. */
+/** What `fetch` throws says only that it failed; its cause says why, and with several addresses each has its own. */
 function reasonOf(error: unknown): string {
   const { cause, errors, message } = error as { cause?: unknown; errors?: readonly unknown[]; message?: string }
   if (cause !== undefined) return reasonOf(cause)

@@ -1,18 +1,18 @@
-/** Finds the listings of a service, one of each kind: those that its root links to, and those that its records link to. */
+/** Finds the listings of a service, one of each kind: those to which its root links, and those to which its records link. */
 import { catalogue } from '../../src/index.ts'
 import { type Client, Exhausted } from './client.ts'
 import { type Members, paged, recordsIn, targetOf } from './hal.ts'
 
-/** Links that are no listing, or the listing that the record is on. */
+/** Links that are not listings, or lead to the listing that the record is on. */
 const passedOver = new Set(['self', 'next', 'prev', 'precedes', 'succeeds', 'curies', 'metrics', 'health', 'openapi'])
-/** How many of a kind are tried for one that holds records. */
+/** How many of a kind are tried to find one that holds records. */
 const TRIES = 6
 /** How far records are followed from the root: listing, record, its parent, the parent's listings. */
 const DEPTH = 3
 
 const segmentsOf = (url: string): string[] => new URL(url).pathname.replace(/\/$/, '').split('/')
 
-/** A path with what names one record left out: `/accounts/GALICE/trades` as `/accounts/{}/trades`. */
+/** A path without what names one record: `/accounts/GALICE/trades` as `/accounts/{}/trades`. */
 export function kindOf(url: string): string {
   const segments = segmentsOf(url).map((segment) => (/[^a-z_.-]/.test(segment) || segment.length > 24 ? '{}' : segment))
   const filters = [...new URL(withoutPaging(url)).searchParams.keys()].sort()
@@ -40,7 +40,7 @@ const templatesOf = (body: Members): string[] =>
     .filter((href) => href.includes('{'))
     .map((href) => href.replace(/^\w+:\/\/[^/]*/, ''))
 
-/** `/ledgers/{ledger}/payments` filled in as in paths that begin so, such as `/ledgers/7` or `/ledgers/7/effects`. */
+/** `/ledgers/{ledger}/payments` filled in from paths that begin likewise, such as `/ledgers/7` or `/ledgers/7/effects`. */
 function filled(template: string, known: Iterable<string>): string[] {
   const wanted = template.split('/')
   const holes = wanted.findLastIndex((segment) => segment.includes('{')) + 1
@@ -56,7 +56,7 @@ const usual = (base: string): string[] =>
     .map(({ path }) => base.replace(/\/$/, '') + path)
 
 interface Kind {
-  /** Empty where it is no listing. */
+  /** Empty if it is not a listing. */
   readonly url: string
   /** Nothing better is looked for. */
   readonly settled: boolean
@@ -65,9 +65,9 @@ interface Kind {
 
 /**
  * The URLs of listings, one of each kind, those of the root first.
- * @param url a service, or one listing of it, which then is all that is found
+ * @param url a service, or one listing of it, which is then all that is found
  * @param most how many
- * @throws Unreachable; Exhausted, where nothing was found before
+ * @throws Unreachable; Exhausted, if nothing was found before
  */
 export async function discover(client: Client, url: string, most: number): Promise<string[]> {
   const { status, body } = await client.get(url)

@@ -1,5 +1,5 @@
 /**
- * A listing over HTTP: HAL pages with `_embedded.records` and `_links.next`, `prev` and `self`, asked for with `cursor`, `order` and `limit`.
+ * A listing over HTTP: HAL pages with `_embedded.records` and `_links.next`, `prev` and `self`, requested with `cursor`, `order` and `limit`.
  * Nothing is known of the service but this form.
  */
 import type { Order } from '../../src/index.ts'
@@ -14,7 +14,7 @@ const paging = ['cursor', 'order', 'limit']
 export const recordsIn = (body: any): Members[] | undefined =>
   Array.isArray(body?._embedded?.records) ? body._embedded.records : undefined
 
-/** The target of a link, without what a template leaves open; undefined where there is none, or where it has holes in its path. */
+/** The target of a link, without what a template leaves open; undefined if there is none, or if its path has holes. */
 export function targetOf(link: any, base: string): string | undefined {
   const href: unknown = link?.href
   if (typeof href !== 'string' || href === '') return undefined
@@ -22,7 +22,7 @@ export function targetOf(link: any, base: string): string | undefined {
   return plain.includes('{') || !URL.canParse(plain, base) ? undefined : new URL(plain, base).href
 }
 
-/** A URL with its parameters of paging replaced. */
+/** A URL with its paging parameters replaced. */
 export function paged(url: string, cursor: string, order: Order, limit: number): string {
   const target = new URL(url)
   for (const name of paging) target.searchParams.delete(name)
@@ -32,7 +32,7 @@ export function paged(url: string, cursor: string, order: Order, limit: number):
   return target.href
 }
 
-/** What is left of a URL without its parameters of paging: which listing it is. */
+/** A URL without its paging parameters: which listing it is. */
 export function listingOf(url: string): string {
   const target = new URL(url)
   for (const name of paging) target.searchParams.delete(name)
@@ -49,14 +49,14 @@ function follow(body: Members, name: 'next' | 'prev', asked: string, order: Orde
   }
   const { searchParams } = new URL(target)
   const wrong = (what: string): number => faults.push(`_links.${name} ${what}: ${target}`)
-  // A proxy may answer under another host; the path and the filters are the listing's own.
+  // A proxy may answer under another host; the path and the filters belong to the listing.
   if (!listingOf(target).endsWith(listingOf(asked)) && !listingOf(asked).endsWith(listingOf(target))) wrong('leads to another listing')
   if ((searchParams.get('order') || 'asc') !== order) wrong(`is not in the order ${order}`)
   if (Number(searchParams.get('limit') || 10) !== limit) wrong(`does not keep the limit ${limit}`)
   return searchParams.get('cursor') ?? ''
 }
 
-/** Reads a body as a page. @throws Fault where it is none */
+/** Reads a body as a page. @throws Fault if it is not one */
 export function pageOf(body: any, asked: string, order: Order, limit: number, token: (record: Members) => string): PagedPage<Members> {
   const records = recordsIn(body)
   if (!records) throw new Fault(`${asked}: no page, since _embedded.records is missing`)
@@ -90,8 +90,8 @@ export function halListing(client: Client, url: string, limit: number): PagedLis
 }
 
 /**
- * The largest limit that a service takes and keeps to, of those that are usual.
- * @throws Fault where it gives fewer records than asked for, and its next link passes over the others
+ * The largest of the usual limits that a service accepts and honours.
+ * @throws Fault if it gives fewer records than asked for, and its next link skips the others
  */
 export async function largestLimit(client: Client, url: string, most = 200): Promise<number> {
   for (const limit of [200, 100, 50, 20, 10].filter((one) => one <= most)) {
@@ -101,7 +101,7 @@ export async function largestLimit(client: Client, url: string, most = 200): Pro
     if (status !== 200 || records === undefined) continue
     const last = records.at(-1)
     if (records.length === limit || last === undefined) return limit
-    // Fewer than asked for: all there are, or all it ever gives at once.
+    // Fewer than asked for: either all there are, or the most it ever gives at once.
     const [following] = recordsIn((await client.get(paged(url, tokenOf(last), 'asc', 1))).body) ?? []
     if (following === undefined) return limit
     const [next] = recordsIn((await client.get(targetOf(body._links?.next, asked) ?? asked)).body) ?? []

@@ -1,5 +1,5 @@
 /**
- * The algebra of paging, checked on any paged API: in process as laws for a test runner, or over HTTP on a service that need not be ours.
+ * The algebra of paging, checked on any paged API: in process as laws for a test runner, or over HTTP on any service.
  * Needs nothing but the engine, so that the command line can use it.
  */
 export type { PagingOptions } from './algebra.ts'

@@ -1,13 +1,13 @@
-/** The algebra of paging as laws over a listing at hand. */
+/** The algebra of paging as laws over a given listing. */
 import type { MaybePromise } from '../../src/index.ts'
 import { type PagingOptions, pagingAlgebra } from './algebra.ts'
 import { checkSubject, type Declined, decline, type Law, tellSkipped } from './law.ts'
 import type { PagedListing } from './paged.ts'
 
 export interface PagingSubject<R> extends PagingOptions {
-  /** A listing, on its own each time where it has `grow`. */
+  /** A listing; if it has `grow`, one of its own each time. */
   open(): MaybePromise<PagedListing<R>>
-  /** Laws that this API does not keep, by the beginning of their names that no other law shares, each with the reason. */
+  /** Laws that this API does not keep, each by a beginning of its name that no other law shares, with the reason. */
   readonly declined?: Declined | undefined
 }
 
@@ -16,9 +16,9 @@ const NAMES = ['open', 'window', 'cases', 'declined'] as const
 /**
  * The laws of paging, for any API that gives a page for a cursor, an order and a limit.
  *
- * What cannot be checked on a listing tells the runner to skip it, as laws of stores do, and else holds: cursors between records where none are
- * known, the order of tokens that are no numbers, growth without `grow`, anything of an empty one.
- * @throws BAD_REQUEST for a member that is none, or out of bounds
+ * A law that cannot be checked on a listing tells the runner to skip it, as laws of stores do, and otherwise passes: cursors between records if none
+ * are known, the order of tokens that are not numbers, growth without `grow`, anything on an empty listing.
+ * @throws BAD_REQUEST if a member is unknown or out of range
  * @example for (const law of pagingLaws({ open: () => ({ page, token: (record) => record.id }) })) test(law.name, law.run)
  */
 export function pagingLaws<R>(subject: PagingSubject<R>): Law[] {

@@ -1,19 +1,19 @@
-/** What a paged API is to the laws of paging: a function from cursor, order and limit to a page. */
+/** What the laws of paging take a paged API to be: a function from cursor, order and limit to a page. */
 import { Digits, type MaybePromise, type Order } from '../../src/index.ts'
 
 export interface PagedPage<R = unknown> {
   readonly records: readonly R[]
   /** The cursor that continues this page, in the same order. */
   readonly next: string
-  /** The cursor that leads back from this page, to be read in the other order. */
+  /** The cursor that leads back from this page, to be read in the opposite order. */
   readonly prev: string
-  /** What is wrong with the page as such, where whoever read it can tell: links that lead elsewhere, records without tokens. */
+  /** What is wrong with the page as such, as far as its reader can tell: links that lead elsewhere, records without tokens. */
   readonly faults?: readonly string[] | undefined
 }
 
-/** A listing of records that are only ever added at its newer end. */
+/** A listing of records that only ever grows at its newer end. */
 export interface PagedListing<R = unknown> {
-  /** At most `limit` records after `cursor`, oldest first with `asc`. The empty cursor stands for the beginning of the order. */
+  /** At most `limit` records after `cursor`, oldest first with `asc`. The empty cursor stands for the beginning in that order. */
   page(cursor: string, order: Order, limit: number): MaybePromise<PagedPage<R>>
   /** The cursor that continues after a record. */
   token(record: R): string
@@ -22,19 +22,19 @@ export interface PagedListing<R = unknown> {
   /** All records, oldest first, from another source: without it, a record that every page leaves out cannot be missed. */
   records?(): MaybePromise<readonly R[]>
   /**
-   * Cursors that lie between two records which follow each other. Default: those of tokens that are numbers, or two numbers joined by a dash;
-   * of other tokens none are known.
+   * Cursors that lie between two consecutive records. Default: those of tokens that are numbers, or two numbers joined by a dash; for other tokens
+   * none are known.
    */
   between?(before: string, after: string): readonly string[]
   /** Adds newer records. */
   grow?(): MaybePromise<unknown>
-  /** Newer records may come at any time, by themselves. Default: false. */
+  /** Newer records may arrive at any time by themselves. Default: false. */
   readonly live?: boolean | undefined
-  /** How a page is asked for, to be told in messages. */
+  /** How a page is requested, for messages. */
   ask?(cursor: string, order: Order, limit: number): string
 }
 
-/** Two records are the same where these texts are: every digit counts, the order of members does not. */
+/** Two records are the same if these texts are: every digit counts, the order of members does not. */
 export function textOf(value: unknown): string {
   if (value instanceof Digits) return value.value
   if (Array.isArray(value)) return `[${value.map(textOf).join()}]`
@@ -47,13 +47,13 @@ export function textOf(value: unknown): string {
 
 const numeric = /^(\d{1,40})(?:-(\d{1,40}))?$/
 
-/** A token as the numbers that it is made of; undefined where it is made otherwise. */
+/** A token as the numbers that it consists of; undefined if it consists of anything else. */
 export function numbersOf(token: string): readonly bigint[] | undefined {
   const [, ...parts] = numeric.exec(token) ?? []
   return parts[0] === undefined ? undefined : parts.filter((part) => part !== undefined).map(BigInt)
 }
 
-/** Whether the one token comes before the other; undefined where that cannot be told. */
+/** Whether one token comes before the other; undefined if that cannot be told. */
 export function isBefore(a: string, b: string): boolean | undefined {
   const [numbersA, numbersB] = [numbersOf(a), numbersOf(b)]
   if (!numbersA || numbersA.length !== numbersB?.length) return undefined
@@ -61,7 +61,7 @@ export function isBefore(a: string, b: string): boolean | undefined {
   return at >= 0 && numbersA[at]! < numbersB[at]!
 }
 
-/** Cursors between two tokens of numbers: just after the one, just before the other, and half way. */
+/** Cursors between two numeric tokens: just after the one, just before the other, and halfway. */
 export function cursorsBetween(before: string, after: string): string[] {
   const [a, b] = [numbersOf(before), numbersOf(after)]
   if (!a || !b || a.length !== b.length) return []

@@ -10,18 +10,18 @@ import { Fault } from './window.ts'
 export interface ServiceOptions extends Bounds {
   /** The most listings. Default: 40. */
   readonly listings?: number | undefined
-  /** How many records are looked at, at either end of a listing. Default: 60. */
+  /** How many records are checked, at either end of a listing. Default: 60. */
   readonly window?: number | undefined
-  /** The largest limit that is asked for. Default: 200, or less where the service takes less. */
+  /** The largest limit that is requested. Default: 200, or less if the service accepts less. */
   readonly maxLimit?: number | undefined
-  /** Told of every listing as it is done. */
+  /** Called with every listing when it is done. */
   readonly onListing?: ((result: ListingResult) => void) | undefined
 }
 
 export interface LawResult {
   readonly law: string
   readonly outcome: 'holds' | 'broken' | 'unchecked'
-  /** What was expected and what came; or why it was not checked. */
+  /** What was expected and what came, or why it was not checked. */
   readonly detail?: string
 }
 
@@ -30,7 +30,7 @@ export interface ListingResult {
   /** Its path, without what names one record. */
   readonly kind: string
   readonly requests: number
-  /** It held no records, so that nothing could be said of it. */
+  /** The listing held no records, so nothing could be said of it. */
   readonly empty: boolean
   readonly laws: readonly LawResult[]
 }
@@ -40,9 +40,9 @@ export interface ServiceReport {
   readonly listings: readonly ListingResult[]
   readonly requests: number
   readonly seconds: number
-  /** Laws that were broken, over all listings. */
+  /** How many laws were broken, over all listings. */
   readonly broken: number
-  /** Laws that could not be checked, on listings that hold records. */
+  /** How many laws could not be checked, on listings that hold records. */
   readonly unchecked: number
 }
 
@@ -57,17 +57,17 @@ const NAMES = ['listings', 'window', 'maxLimit', 'onListing', 'requests', 'ms', 
 
 const STAYS = pagingAlgebra.at(-1)!.name
 const BOOK = 'it lists what is there now'
-/** These list what is there now, and no history. */
+/** These list what is there now, not history. */
 const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
 
-/** What an error says of a law: that it is broken, or that bounds were reached. */
+/** What an error says about a law: that it is broken, or that bounds were reached. */
 function whyNot(error: unknown): Omit<LawResult, 'law'> {
   if (error instanceof Exhausted) return { outcome: 'unchecked', detail: error.message }
   if (error instanceof Fault || error instanceof Unreachable) return { outcome: 'broken', detail: error.message }
   throw error
 }
 
-/** Runs a check; bounds that were reached, and listings that change by themselves, leave it open. */
+/** Runs a check; if bounds were reached, or the listing changes by itself, the outcome stays open. */
 async function outcomeOf(law: string, check: () => Promise<string | undefined>): Promise<LawResult> {
   try {
     const unchecked = await check()
@@ -84,7 +84,7 @@ interface Pending {
   readonly look: (() => Promise<void>) | string
 }
 
-/** What a listing holds now is compared with what it held when the check began, once all else is done. */
+/** What a listing holds now is compared with what it held when the check began, after everything else. */
 async function begin(client: Client, url: string, options: Bounded, most: number): Promise<Pending> {
   const before = client.requests
   const kind = kindOf(url)
@@ -95,7 +95,7 @@ async function begin(client: Client, url: string, options: Bounded, most: number
     if (!isBook(kind)) look = await remember(listing, options).catch(unread)
     for (const { name, check } of pagingAlgebra) if (name !== STAYS) laws.push(await settled(name, listing, options, check, isBook(kind)))
   } catch (error) {
-    // What is wrong with the first page of all is wrong with every law.
+    // What is wrong with the very first page is wrong with every law.
     laws.push({ law: pagingAlgebra[0]!.name, ...whyNot(error) })
     look = unread(error)
   }
@@ -108,7 +108,7 @@ function unread(error: unknown): string {
   return outcome === 'broken' ? 'its first pages do not agree' : detail
 }
 
-/** A listing of what is there now may change between two requests: what is broken then is looked at again. */
+/** A listing of what is there now may change between two requests: a law that seems broken is checked again. */
 async function settled(
   name: string,
   listing: PagedListing,
@@ -124,8 +124,9 @@ async function settled(
 
 /**
  * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
- * The service is taken as it is: nothing is asked of it but HAL pages, and ledgers may be added all the while.
- * @throws BAD_REQUEST for an option that is none; NoListing; Unreachable where no service answers; the reason of the signal, where it comes before a listing is found
+ * The service is taken as it is: nothing is required of it but HAL pages, and ledgers may be added all the while.
+ * @throws BAD_REQUEST if an option is unknown; NoListing; Unreachable if no service answers; the reason of the signal, if it aborts before a listing
+ * is found
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
   const { listings: most = 40, window = 60, maxLimit = 200, onListing } = checkNames(options, 'checkService', NAMES)
@@ -139,7 +140,7 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
 
   const pending: Pending[] = []
   for (const [n, one] of urls.entries()) {
-    // The last share is kept for looking at all of them once more.
+    // The last share is kept for checking all of them once more.
     const share = client.share(1 / (urls.length - n + 1))
     const cases = Math.max(4, Math.floor((share - 30) / 9))
     pending.push(await begin(client, one, { window, cases }, maxLimit))

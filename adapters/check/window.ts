@@ -1,6 +1,6 @@
 /**
- * A window: records of a listing that follow each other, as a walk from page to page finds them, and what any page must therefore hold.
- * **Invariant:** nothing is expected of records outside of the window, unless it reaches to that end of a listing that stands still.
+ * A window: consecutive records of a listing, as a walk from page to page finds them, and what any page must therefore hold.
+ * **Invariant:** nothing is expected of records outside the window, unless it reaches an end of a listing that does not move.
  */
 import type { Order } from '../../src/index.ts'
 import { type PagedListing, type PagedPage, textOf } from './paged.ts'
@@ -12,11 +12,11 @@ export interface Window<R> {
   readonly listing: PagedListing<R>
   readonly records: readonly R[]
   readonly tokens: readonly string[]
-  /** It begins where the listing does. */
+  /** The window begins where the listing does. */
   readonly first: boolean
   /** It ended where the listing did. */
   readonly ended: boolean
-  /** It ends where the listing does, and the listing stands still. */
+  /** It ends where the listing does, and the listing does not grow. */
   readonly last: boolean
 }
 
@@ -26,7 +26,7 @@ export const maxLimit = (listing: PagedListing<any>): number => listing.maxLimit
 export const asked = (listing: PagedListing<any>, cursor: string, order: Order, limit: number): string =>
   listing.ask?.(cursor, order, limit) ?? `page(${JSON.stringify(cursor)}, ${JSON.stringify(order)}, ${limit})`
 
-/** Asks for a page, which must be one, and hold no more than it may. */
+/** Requests a page, which must be one, and hold no more than it may. */
 export async function ask<R>(listing: PagedListing<R>, cursor: string, order: Order, limit: number): Promise<PagedPage<R>> {
   const page = await listing.page(cursor, order, limit)
   const fault = (what: string): never => {
@@ -40,7 +40,7 @@ export async function ask<R>(listing: PagedListing<R>, cursor: string, order: Or
   return page
 }
 
-/** The first records of an order after a cursor, by pages of `limit`; `ended` where there are no more. */
+/** The first records of an order after a cursor, by pages of `limit`; `ended` if there are no more. */
 export async function walk<R>(
   listing: PagedListing<R>,
   order: Order,
@@ -70,13 +70,13 @@ const windowOf = <R>(listing: PagedListing<R>, records: readonly R[], first: boo
   tokens: records.map((record) => listing.token(record)),
 })
 
-/** The oldest records of a listing, up to so many. */
+/** The oldest records of a listing, up to `most`. */
 export async function oldest<R>(listing: PagedListing<R>, most: number): Promise<Window<R>> {
   const { records, ended } = await walk(listing, 'asc', maxLimit(listing), most)
   return windowOf(listing, records, true, ended)
 }
 
-/** The oldest records of a listing and, where those are not all, the newest: up to so many each. */
+/** The oldest records of a listing and, if those are not all, the newest: up to `most` of each. */
 export async function windows<R>(listing: PagedListing<R>, most: number): Promise<Window<R>[]> {
   const start = await oldest(listing, most)
   if (start.records.length < most) return [start]
@@ -101,8 +101,8 @@ export function same<R>(listing: PagedListing<R>, came: readonly R[], wanted: re
 }
 
 /**
- * The page after a cursor that lies before the record at place `at` of the window.
- * @throws Fault where it does not hold what the window says
+ * The page after a cursor that lies before record number `at` of the window.
+ * @throws Fault if it does not hold what the window says
  */
 export async function agrees<R>(window: Window<R>, cursor: string, at: number, order: Order, limit: number): Promise<PagedPage<R>> {
   const { listing, records, first, last } = window

@@ -1,6 +1,6 @@
 /**
- * Small networks of valid ledger closes, made to collide: few accounts (some with names that break keys and paths), few assets, few offers,
- * numbers at the edges of what JavaScript and 64 bits hold, open members of every kind.
+ * Small networks of valid ledger closes, made to collide: few accounts (some with names that break keys and paths), few assets, few offers, numbers
+ * at the limits of JavaScript and of 64 bits, open members of every kind.
  * **Invariant:** a shape is a close without its place in the chain; `closeOf` gives it one, so that shapes can be dropped, moved, replayed.
  */
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ export const assetPool: readonly Members[] = [
   { type: 'credit_alphanum12', code: 'LONGERCODE12', issuer: 'GCAROL' },
 ]
 
-/** Gives rising indexes to some of the items, with gaps; now and then the highest there is. */
+/** Gives rising indexes with gaps to some of the items; now and then the highest possible. */
 const indexed = (item: fc.Arbitrary<Members>, first: number): fc.Arbitrary<Members[]> =>
   few(fc.tuple(item, fc.constantFrom(undefined, undefined, 0, 3, 2 ** 32 - 1)), 3).map((pairs) => {
     let next = first
@@ -144,7 +144,7 @@ export interface Shape {
   readonly ledger: Members
   readonly transactions: readonly Members[]
   readonly offers: Members | undefined
-  /** Its transactions so many times over: to fill blocks and pages of posting lists from few choices. */
+  /** How often its transactions are repeated, to fill blocks and pages of posting lists from few choices. */
   readonly times: number
   /** Hashes in upper case. */
   readonly shout: boolean
@@ -182,7 +182,7 @@ export const hashOf = (...numbers: readonly number[]): string => {
   return state.toString(16).padStart(64, '0')
 }
 
-/** The shape as the ledger after `previous`, or as the first one. `salt` gives it other hashes. */
+/** The shape as the ledger after `previous`, or as the first one. `salt` gives it different hashes. */
 export function closeOf(
   { ledger, transactions, offers, times, shout }: Shape,
   sequence: number,
@@ -202,7 +202,7 @@ export function closeOf(
   } as unknown as LedgerClose
 }
 
-/** Where a network may begin: at ledger 1, late, where ids pass 2^53, and near the last ledger there can be. */
+/** Where a network may begin: at ledger 1; late, where ids pass 2^53; and near the last possible ledger. */
 export const firstLedger: fc.Arbitrary<number> = fc.constantFrom(1, 2, 2_097_150, 2 ** 31 - 60)
 
 /** A chain of closes. */

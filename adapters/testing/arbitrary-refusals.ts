@@ -1,16 +1,16 @@
-/** Closes that must be refused after a network that is in order: each kind of flaw, with the error that it must get. */
+/** Closes that must be refused after a valid network: each kind of flaw, with the error that it must cause. */
 import fc from 'fast-check'
 import type { ErrorCode, LedgerClose } from '../../src/index.ts'
 import { closeOf, hashOf, network, shape } from './arbitraries.ts'
 import { flaws, richClose, spoiled } from './invalid-closes.ts'
 import type { Members } from './naive-records.ts'
 
-/** A history, and a close that does not belong behind it. */
+/** A history, and a close that cannot follow it. */
 export interface InvalidClose {
-  /** Valid, and taken as they are. */
+  /** Valid, and accepted. */
   readonly closes: readonly LedgerClose[]
   readonly refused: LedgerClose
-  /** What the close must be refused with. */
+  /** The code with which the close must be refused. */
   readonly code: ErrorCode
   /** What is wrong with it. */
   readonly flaw: string
@@ -18,12 +18,12 @@ export interface InvalidClose {
 
 type Spoil = (next: Members, closes: readonly LedgerClose[]) => Members
 
-/** The close with other members of its ledger. */
+/** The close with different members of its ledger. */
 const ledgerWith =
   (change: (ledger: Members) => Members): Spoil =>
   (next) => ({ ...next, ledger: { ...next['ledger'], ...change(next['ledger']) } })
 
-/** The close with other members of one of its transactions. */
+/** The close with different members of one of its transactions. */
 const transactionWith =
   (at: number, change: (transactions: readonly Members[], closes: readonly LedgerClose[]) => Members): Spoil =>
   (next, closes) => {
@@ -53,12 +53,12 @@ const misfits: readonly (readonly [code: ErrorCode, flaw: string, spoil: Spoil])
   ],
 ]
 
-/** A member that is missing or wrong, or a close that does not fit behind the others. */
+/** A member that is missing or wrong, or a close that does not fit after the others. */
 export const invalidClose: fc.Arbitrary<InvalidClose> = fc
   .tuple(network, shape, fc.nat(), fc.boolean())
   .map(([before, one, number, fits]) => {
     const newest = before.at(-1)!
-    // The last one held has a transaction to collide with.
+    // The newest ledger held has a transaction to collide with.
     const at = newest.ledger.sequence + 1
     const held = { ...closeOf(one, at, newest.ledger.hash), transactions: richClose(at, '').transactions!.slice(1) }
     const closes = [...before, held]

@@ -1,6 +1,6 @@
 /**
- * Requests to a ledger, drawn as numbers and made out only against what is held, so that most of them hit: every query of the catalogue,
- * values that are there, beside what is there, or malformed, and cursors of every form.
+ * Requests to a ledger, drawn as numbers and resolved only against what is held, so that most of them hit: every query of the catalogue; values that
+ * exist, lie beside what exists, or are malformed; and cursors of every form.
  */
 import fc from 'fast-check'
 import { catalogue, type PageOptions, type QueryName } from '../../src/index.ts'
@@ -40,7 +40,7 @@ const pick = <T>(from: readonly T[], number: number): T => from[number % from.le
 export const queryNames = Object.keys(catalogue) as QueryName[]
 const MAX = 2n ** 63n - 1n
 
-/** The path values that are worth asking for: those held twice, then those beside them. */
+/** The path values worth asking for: existing ones, twice, then those beside them. */
 export function valuesWorthAsking(model: NaiveLedger): Record<string, readonly unknown[]> {
   const held = (kind: string) => model.entries.filter((entry) => entry.kind === kind)
   const sequences = held('ledger').map(({ ledger }) => ledger)
@@ -65,7 +65,7 @@ const badAssets: readonly Members[] = [
   { type: 'credit_alphanum4', code: 'USD', issuer: '' },
 ]
 
-/** Filters of trades; mostly none or a pair. */
+/** Filters of trades; mostly none, or a pair. */
 function filterOf(number: number): Members {
   const rest = Math.floor(number / 16)
   const pair = { base: pick(assetPool, rest), counter: pick(assetPool, Math.floor(rest / 8)) }
@@ -107,7 +107,7 @@ function cursorOf(model: NaiveLedger, listed: readonly { token: string }[], form
 
 const goodLimits = [undefined, 1, 2, 3, 7, 10, 200, 200]
 
-/** Makes a draw out against what the model holds. */
+/** Resolves a draw against what the model holds. */
 export function requestOf(model: NaiveLedger, drawn: Draw): Request {
   const query = pick(queryNames, drawn.query)
   const { path, kind } = catalogue[query]
@@ -126,5 +126,5 @@ export function requestOf(model: NaiveLedger, drawn: Draw): Request {
   }
 }
 
-/** A request worth making of what the model holds: about half of them hit, the others miss, are malformed, or lie beside what is there. */
+/** A request worth making given what the model holds: about half of them hit, the others miss, are malformed, or lie beside what exists. */
 export const anyRequest = (model: NaiveLedger): fc.Arbitrary<Request> => draw.map((drawn) => requestOf(model, drawn))

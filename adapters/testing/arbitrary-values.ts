@@ -1,6 +1,4 @@
-/**
- * Values at the edges: account names that break keys and paths, numbers past what JavaScript and 64 bits hold, JSON of every kind.
- */
+/** Values at the limits: account names that break keys and paths, numbers past what JavaScript and 64 bits hold, JSON of every kind. */
 import fc from 'fast-check'
 import { Digits } from '../../src/index.ts'
 import type { Members } from './naive-records.ts'
@@ -19,7 +17,7 @@ export const accountPool = [
 ]
 export const few = <T>(item: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<T[]> => fc.array(item, { maxLength, size: 'max' })
 export const sometimes = <T>(item: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(item, { nil: undefined, freq: 2 })
-/** Leaves members out that are undefined, as JSON would. */
+/** Omits members that are undefined, as JSON would. */
 export const members = (shape: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Members> =>
   fc.record(shape).map((record) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)))
 
@@ -28,7 +26,7 @@ export const account: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...accountPool),
 )
 const edge = fc.constantFrom(0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n)
-/** A 64-bit integer in one of the forms that input may give it. */
+/** A 64-bit integer in one of the forms that input may use. */
 export const int64: fc.Arbitrary<number | bigint | string> = fc
   .tuple(fc.oneof(edge, fc.bigInt(0n, 2n ** 63n - 1n)), fc.constantFrom('bigint', 'text', 'number'))
   .map(([value, form]) => (form === 'text' ? String(value) : form === 'number' && value < 2n ** 53n ? Number(value) : value))

@@ -1,6 +1,6 @@
 /**
  * `ledger-folio/testing`: what ledger-folio is tested with, for tests of your own. It needs fast-check, and no test runner: laws have a name,
- * and a `run` that rejects where the law does not hold.
+ * and a `run` that rejects if the law does not hold.
  *
  * - {@link storeConformance}: does a store keep the contract?
  * - {@link pagingLaws}, {@link checkService}: does a paged API, ours or another's, in process or over HTTP, page without loss?

@@ -1,6 +1,4 @@
-/**
- * A rich ledger close, and every way to spoil it: what is put where, and the error that the specification asks for.
- */
+/** A rich ledger close, and every way to spoil it: what is put where, and the error that the specification requires. */
 import type { ErrorCode, LedgerClose } from '../../src/index.ts'
 import { hashOf } from './arbitraries.ts'
 import { orderId } from './naive-records.ts'
@@ -69,10 +67,10 @@ export function richClose(sequence: number, prev_hash: string): LedgerClose {
   }
 }
 
-/** Put in place of a value, it takes the member away; from an array, so that it leaves a hole. */
+/** Used as a value, it removes the member; in an array, it leaves a hole. */
 export const MISSING = Symbol('missing')
 
-/** The member at `path` (`transactions[0].hash`; '' is the whole) replaced, in a deep copy. */
+/** A deep copy with the member at `path` (`transactions[0].hash`; '' is the whole) replaced. */
 export function spoiled(close: LedgerClose, path: string, value: unknown): unknown {
   if (path === '') return value
   const copy = structuredClone(close) as any
@@ -89,7 +87,7 @@ export interface Flaw {
   readonly path: string
   readonly value: unknown
   readonly code: ErrorCode
-  /** What the error says of it; of the whole close, `path` is `(the whole close)`. */
+  /** What the error says; for the whole close, `path` is `(the whole close)`. */
   readonly fields: { readonly path: string; readonly expected: string }
 }
 
@@ -110,7 +108,7 @@ const ratio = 'a ratio of whole numbers { n, d }'
 const reserved = 'nothing: this member is reserved, leave it out'
 const derived = (value: string): string => `${value}, as derived from the place of the record, or nothing`
 
-/** Members of a wrong kind: where, what must be there, and values that are not that. */
+/** Members of the wrong kind: where, what must be there, and values that are not that. */
 const wrong: readonly (readonly [path: string, expected: string, ...values: unknown[]])[] = [
   ['', 'an object', null, 5, 'text', [], undefined],
   ['ledger', 'an object', MISSING, null, []],
@@ -170,7 +168,7 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   ['offers.removed[0]', int64Short, '9223372036854775808', 2n ** 63n],
 ]
 
-/** Identities given otherwise than derived, and reserved members. */
+/** Identities that differ from the derived ones, and reserved members. */
 function identities(of: number): (readonly [path: string, expected: string, ...values: unknown[]])[] {
   const [ledger, first, second, fourth] = [orderId(of, 0, 0), orderId(of, 1, 0), orderId(of, 1, 2), orderId(of, 1, 4)]
   const trades = orderId(of, 1, 3)

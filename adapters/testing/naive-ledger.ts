@@ -1,11 +1,11 @@
 /**
  * The reference model of the engine: all records in plain arrays, every query answered by filtering and sorting them.
- * Written from the specification, for clarity and not for speed; of the catalogue it knows only the paths.
+ * Written from the specification, for clarity rather than speed; of the catalogue it knows only the paths.
  */
 import { catalogue, type LedgerClose, type PageOptions, type QueryName } from '../../src/index.ts'
 import { changesOf, type Entry, entriesOf, isPayment, type Kind, type Members, type OfferChange, orderId, turned } from './naive-records.ts'
 
-/** The code that the engine must refuse with; `field` where a parameter is at fault. */
+/** The code with which the engine must refuse; `field` if a parameter is at fault. */
 export interface Refusal {
   readonly code: 'BAD_REQUEST' | 'NOT_FOUND' | 'GONE_BEFORE_HISTORY'
   readonly field?: string
@@ -19,7 +19,7 @@ export interface NaivePage {
 }
 
 export interface NaiveLedger {
-  /** Takes a valid close that follows; refusals of closes are no matter of the model. */
+  /** Takes a valid close that follows; the model does not deal with refused closes. */
   append(close: LedgerClose): void
   /** Forgets every ledger after `sequence`. */
   rollback(sequence: number): void
@@ -68,7 +68,7 @@ function pathOf(query: QueryName): { parent?: string; name?: string; asked: stri
     : { parent: first!, name: second!.slice(1, -1), asked: third ?? '' }
 }
 
-/** An asset of a trade or of a filter, as text; undefined where the filter's asset is not well-formed. */
+/** An asset of a trade or of a filter, as text; undefined if the filter's asset is not well-formed. */
 const assetOf = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}/${code}/${issuer}`)
 
 function badAsset(asset: Members): string | undefined {
@@ -79,7 +79,7 @@ function badAsset(asset: Members): string | undefined {
   return typeof asset['issuer'] === 'string' && asset['issuer'] !== '' ? undefined : 'issuer'
 }
 
-/** A paging token as numbers; a bare one on a list of effects or trades has no index. */
+/** A paging token as numbers; a bare one in a list of effects or trades has no index. */
 function cursorOf(text: string, indexed: boolean): { id: bigint; index?: bigint } | undefined {
   const match = (indexed ? /^(\d+)(?:-(\d+))?$/ : /^(\d+)$/).exec(text)
   if (!match) return undefined
@@ -142,7 +142,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     return offer_id === undefined || isGood['offer']!(offer_id) ? undefined : bad('offer_id')
   }
 
-  /** A trade as a pair filter shows it; nothing where it is of another pair. */
+  /** A trade as a pair filter shows it; nothing if it belongs to another pair. */
   const throughPair = (entry: Entry, { base, counter }: Members): Listed[] => {
     if (base === undefined) return [entry]
     const { record } = entry
@@ -176,7 +176,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     return matching
   }
 
-  /** What `now` stands for: the newest record of the kind, or the newest ledger where there is none; of offers the highest id seen. */
+  /** What `now` stands for: the newest record of the kind, or the newest ledger if there is none; for offers the highest id seen. */
   const now = (asked: string): string => {
     if (asked === 'offers')
       return String(

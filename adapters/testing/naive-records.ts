@@ -1,25 +1,25 @@
 /**
- * What the specification says a ledger close holds: plain records with their places, worked out from the input alone.
- * It is the first half of the reference model (`naive-ledger.ts`), written for clarity; nothing of the engine's own code is used.
+ * What the specification says a ledger close holds: plain records with their places, derived from the input alone.
+ * It is the first half of the reference model (`naive-ledger.ts`), written for clarity; it uses none of the engine's own code.
  */
 import { Digits, type LedgerClose, operationTypes } from '../../src/index.ts'
 
 export type Members = { [member: string]: any }
 export type Kind = 'ledger' | 'transaction' | 'operation' | 'effect' | 'trade'
 
-/** A record with all that a query can ask about it. */
+/** A record with everything that a query can ask about it. */
 export interface Entry {
   readonly kind: Kind
   readonly record: Members
   readonly token: string
-  /** The number of its token: for effects and trades that of their operation. */
+  /** The first number of its token: for effects and trades, the id of their operation. */
   readonly id: bigint
-  /** The second number of the token of effects and trades, else 0. */
+  /** The second number of the token of effects and trades, otherwise 0. */
   readonly index: number
   readonly ledger: number
   /** The hash of its transaction. */
   readonly hash: string
-  /** False for what only a look-up by hash finds: a failed transaction. */
+  /** False for a failed transaction, which only a look-up by hash finds. */
   readonly listed: boolean
   /** The accounts that it affects. */
   readonly accounts: readonly string[]
@@ -27,7 +27,7 @@ export interface Entry {
   readonly offers: readonly bigint[]
 }
 
-/** What a ledger did to an offer: its state after, or nothing where it was removed. */
+/** What a ledger did to an offer: its state afterwards, or nothing if it was removed. */
 export interface OfferChange {
   readonly ledger: number
   readonly id: bigint
@@ -72,7 +72,7 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, plain(item)]])))
 }
 
-/** The input's members with the derived ones over them, and without what is never shown. */
+/** The input's members, overridden by the derived ones, without those that are never shown. */
 const shown = (input: object, derived: Members, hidden: readonly string[] = []): Members => {
   const record = { ...(plain(input) as Members), ...derived }
   for (const name of hidden) delete record[name]
@@ -93,7 +93,7 @@ const names = (values: unknown[]): string[] => [
 const affectedBy = (operation: Members, source: string): string[] =>
   names([operation['source_account'] ?? source, ...accountMembers.map((name) => operation[name]), ...(operation['participants'] ?? [])])
 
-/** Gives each item its own index, or the one after the last. */
+/** Gives each item its own index, or the one after the previous. */
 const numbered = (items: readonly Members[] = [], first: number): [index: number, item: Members][] => {
   let next = first
   return items.map((item) => {

@@ -1,8 +1,10 @@
-/** How properties are tried, whatever the runner: so many cases, from a seed that can be given, a failure told with the way to repeat it. */
+/**
+ * How properties are tried, whatever the runner: a number of cases, from a seed that can be given, and a failure reported with the way to repeat it.
+ */
 import fc from 'fast-check'
 import { badRequest } from '../../src/errors.ts'
 
-/** What is no number would try no case at all, or repeat another seed, and hold. @throws BAD_REQUEST */
+/** Anything but a number would try no case at all, or repeat another seed, and pass. @throws BAD_REQUEST */
 function env(name: string, least: number): number | undefined {
   const found = globalThis.process?.env[name]
   if (found === undefined || found === '') return undefined
@@ -15,10 +17,10 @@ function env(name: string, least: number): number | undefined {
 /** The seed that `FC_SEED` asks for. */
 export const seed = (): number | undefined => env('FC_SEED', Number.MIN_SAFE_INTEGER)
 
-/** Steps of a schedule that are told. */
+/** How many steps of a schedule are shown. */
 const STEPS = 20
 
-/** A schedule may have a thousand steps; those before the last ones are counted. The seed brings all of them back. */
+/** A schedule may have a thousand steps; all but the last ones are only counted. The seed brings all of them back. */
 const withoutOldSteps = (told: string): string =>
   told.replace(/(?:\n-> \[task.*)+/g, (schedule) => {
     const steps = schedule.slice(1).split('\n')

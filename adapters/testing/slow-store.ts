@@ -1,11 +1,9 @@
-/**
- * A store that answers everything late: it makes any store one without synchronous reads, as databases over a network are.
- */
+/** A store that answers everything late: it turns any store into one without synchronous reads, like a database over a network. */
 import type { MaybePromise, Store } from '../../src/index.ts'
 
 /**
- * Has the note, the watch and the compaction that `store` has. A watch rings when it rings.
- * @param store who answers; asked at once, so that what was asked first is answered as of then
+ * Has the note, the watch and the compaction that `store` has. A watch is not delayed.
+ * @param store the store that answers; it is asked at once, so that what was asked first is answered as of then
  * @param later what an answer waits for; by default one turn of the microtask queue
  */
 export function slow(store: Store, later: () => Promise<void> = () => Promise.resolve()): Store {

@@ -1,11 +1,11 @@
 /**
- * A store as the laws see it: an answer of another kind than the contract names is said to be so, before anything is made of it, and so is a
- * failure that is no FolioError.
+ * A store as the laws see it: an answer of another kind than the contract names is reported as such before anything is made of it, and so is a
+ * failure that is not a FolioError.
  */
 import { FolioError } from '../../src/errors.ts'
 import { isPromise, type MaybePromise, type Store } from '../../src/store.ts'
 
-/** The optional members stay absent where they are. @throws Error for what is no store */
+/** Optional members that the store lacks stay absent. @throws Error if it is not a store */
 export function checked(store: Store): Store {
   for (const name of ['get', 'getMany', 'scan', 'write', 'close'] as const)
     if (typeof store?.[name] !== 'function') throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${name}` : ''}`)
@@ -59,7 +59,7 @@ export function checked(store: Store): Store {
   }
 }
 
-/** The answer of a call, looked at when it is there. */
+/** The answer of a call, checked when it is there. */
 function asked<T>(call: string, ask: () => MaybePromise<T>, look: (answer: T) => void = () => {}): MaybePromise<T> {
   const seen = (answer: T): T => {
     look(answer)
@@ -77,7 +77,7 @@ function asked<T>(call: string, ask: () => MaybePromise<T>, look: (answer: T) =>
   })
 }
 
-/** What a call failed with, if it is what the contract says; else an error that says so. */
+/** What a call failed with, if that follows the contract; otherwise an error that says it does not. */
 function failure(call: string, error: unknown): Error {
   if (error instanceof FolioError) return error
   return new Error(`${call}: expected a FolioError where it fails; got ${kindOf(error)}: ${(error as Error)?.message ?? error}`, {

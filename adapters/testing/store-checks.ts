@@ -1,6 +1,4 @@
-/**
- * What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures.
- */
+/** What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures. */
 import type fc from 'fast-check'
 import { crc32, hex } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
@@ -10,12 +8,12 @@ import { forAll } from './property.ts'
 import { everything, filled, following, type Material, Model, materialFor, numbered, order } from './store-model.ts'
 
 /**
- * `own` is the store that the subject gave, by which it knows what to open again. A check that finds nothing to check, since the store has not what
+ * `own` is the store that the subject gave, from which it knows what to open again. A check that finds nothing to check, since the store lacks what
  * the law is about, resolves to the reason.
  */
 export type MakeLaw = (name: string, check: (store: Store, own: Store) => Promise<unknown>, skip?: string) => Law
 
-/** Runs a property over a store that is emptied before each case; `draw` makes its cases of what the store takes. */
+/** Runs a property over a store that is emptied before each case; `draw` makes its cases from what the store accepts. */
 export const property = <T>(
   store: Store,
   draw: (material: Material) => fc.Arbitrary<T>,
@@ -50,7 +48,7 @@ export async function wipe(store: Store): Promise<void> {
     )
 }
 
-/** All of a range, read chunk by chunk, each taken up after the last key of the one before. */
+/** A whole range, read chunk by chunk, each resuming after the last key of the previous one. */
 export async function inChunks(store: Store, range: KeyRange, options: ScanOptions): Promise<Entry[]> {
   const all: Entry[] = []
   for (let { gte, lt } = range; ; ) {
@@ -81,7 +79,7 @@ export async function agrees(store: Store, model: Model, range: KeyRange, option
   )
 }
 
-/** The store holds what the model holds, seen in every way. */
+/** The store holds what the model holds, read in every way. */
 export async function holds(store: Store, model: Model): Promise<void> {
   for (const reverse of [false, true]) await agrees(store, model, everything, { limit: model.entries.length + 1, reverse })
   const keys = model.entries.map(([key]) => key)
@@ -112,7 +110,7 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   throw new Error(`${what}: expected ${around(wanted, at)}, got ${around(came, at)}`)
 }
 
-/** Long lists are shown from a little before the first difference. */
+/** Long lists are shown from shortly before the first difference. */
 const around = (text: string, at: number): string => {
   const from = text.length < 400 ? 0 : Math.max(0, at - 150)
   return (from > 0 ? '…' : '') + text.slice(from, from + 400) + (text.length > from + 400 ? '…' : '')

@@ -1,13 +1,13 @@
 /**
  * The laws of the store contract (`src/store.ts`), as tests that any runner can run: hand each `law.name` and `law.run` to it.
- * Most are properties against a sorted array, checked with fast-check: a failure prints its seed, and `FC_SEED` in the environment repeats
- * it; `FC_RUNS` sets how many cases each property tries.
+ * Most are properties against a sorted array, checked with fast-check: a failure prints its seed, and `FC_SEED` in the environment repeats it;
+ * `FC_RUNS` sets how many cases each property tries.
  *
- * What they write keeps within the `maxKeyBytes` and `maxValueBytes` that a store names. A law of something that a store may have, and this one
- * has not, tells the runner to skip it, where the runner hands the context of the test to `run` (node:test, vitest); elsewhere it holds.
+ * What they write keeps within the `maxKeyBytes` and `maxValueBytes` that a store names. A law about something optional that this store lacks tells
+ * the runner to skip it, if the runner passes the test's context to `run` (node:test, vitest); otherwise it passes.
  *
- * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning),
- * keys above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
+ * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), keys above
+ * 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
@@ -23,25 +23,25 @@ import { batchLaws, bufferLaws, expectLaws } from './store-writing.ts'
 
 /** The store under test. */
 export interface StoreSubject {
-  /** An empty store, on its own each time. */
+  /** An empty store, a separate one each time. */
   open(): MaybePromise<Store>
-  /** Opens again what `store`, which was closed, held. Without it, the laws about reopening are skipped. */
+  /** Opens again what `store`, now closed, held. Without it, the laws about reopening are skipped. */
   reopen?(store: Store): MaybePromise<Store>
   /** Opens what `store`, which is open, holds a second time, as another process would. Without it, the laws about that are skipped. */
   beside?(store: Store): MaybePromise<Store>
   /**
-   * Makes what `store`, which is open, stands on fail from now on: fills its disk, cuts its connection. It need not fail at every call, and can still
-   * be closed. Without it, the law about that is skipped.
+   * Makes whatever `store`, which is open, rests on fail from now on: fills its disk, cuts its connection. Not every call need fail, and the store
+   * can still be closed. Without it, the law about that is skipped.
    */
   fail?(store: Store): MaybePromise<unknown>
-  /** What the stores must say of themselves, where that is known before. */
+  /** What the stores must say of themselves, if that is known beforehand. */
   readonly capabilities?: Partial<Capabilities> | undefined
   /**
-   * How many resources are held on to by now: descriptors, timers, connections. Default: what Node says of its process; elsewhere the count
-   * of leaks is skipped.
+   * How many resources are held at the moment: descriptors, timers, connections. Default: what Node says of its process; elsewhere the leak law is
+   * skipped.
    */
   held?(): MaybePromise<number>
-  /** Laws that this store does not keep, by the beginning of their names that no other law shares, each with the reason. */
+  /** Laws that this store does not keep, each by a beginning of its name that no other law shares, with the reason. */
   readonly declined?: Declined | undefined
 }
 
@@ -49,7 +49,7 @@ const NAMES = ['open', 'reopen', 'beside', 'fail', 'held', 'capabilities', 'decl
 
 /**
  * The laws for a store; each opens stores of its own, and rejects with what was expected and what came.
- * @throws BAD_REQUEST for a member that is none
+ * @throws BAD_REQUEST if a member is unknown
  * @example for (const law of storeConformance({ open: () => new MyStore() })) test(law.name, { skip: law.skip ?? false }, law.run)
  */
 export function storeConformance(subject: StoreSubject): Law[] {

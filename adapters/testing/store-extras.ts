@@ -20,7 +20,7 @@ export const compactLaw = (law: MakeLaw): Law =>
       ({ anyEntries, anyRange }) => fc.tuple(anyEntries, anyRange, fc.integer({ min: 2, max: 4 })),
       async ([entries, range, nth]) => {
         const model = await fill(store, entries)
-        // There is something to give back.
+        // So that there is space to reclaim.
         const deletes = entries.filter((_, n) => n % nth === 0).map(([key]): Write => [key, undefined])
         await store.write(deletes, { durable: false })
         model.write(deletes)
@@ -116,7 +116,7 @@ export const limitLaw = (law: MakeLaw): Law =>
     },
   )
 
-/** Of what is left to a store to say, these mean something else: it was closed, another wrote, it was misused. */
+/** Of the codes that a store may give, these mean something else: it was closed, another wrote, it was misused. */
 const OF_CALLERS = ['CLOSED', 'CONFLICT', 'STORE_MISUSE']
 
 export const failureLaw = (law: MakeLaw, { fail }: StoreSubject): Law =>

@@ -1,4 +1,4 @@
-/** Laws of a store's life: closing, reopening, being opened twice, and what is left of it. */
+/** Laws of a store's life: closing, reopening, being opened twice, and what remains of it. */
 import fc from 'fast-check'
 import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
@@ -12,7 +12,7 @@ export const closeLaws = (law: MakeLaw): Law[] => [
   law('a close waits for the reads and writes under way, and a second close changes nothing', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const model = await fill(store, count(500))
-    // One that fails while another is waited for must not count as unhandled.
+    // One that fails while another is awaited must not count as an unhandled rejection.
     const reads = Promise.all([(async () => store.scan(everything, { limit: 400 }))(), (async () => store.get(model.entries[7]![0]))()])
     const writes = [1, 2, 3].map(async (n) => store.write([[numbered(n), filled(5000, n)]], { durable: n === 2 }))
     const [[chunk, value]] = await Promise.all([reads, ...writes, store.close()])
@@ -103,7 +103,7 @@ export function besideLaws(law: MakeLaw, { beside }: StoreSubject): Law[] {
   ]
 }
 
-/** Resources that Node's process holds: what keeps its event loop busy, and where it can be counted, open files. */
+/** Resources that Node's process holds: what keeps its event loop busy and, if they can be counted, open files. */
 function heldByProcess(): number | undefined {
   const node = globalThis.process
   if (node?.getActiveResourcesInfo === undefined) return undefined

@@ -8,7 +8,7 @@ import type { Capabilities, Entry, KeyRange, Write } from '../../src/store.ts'
 
 export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
 
-/** `length` bytes that differ with the seed, so that a cut or a mix-up shows. */
+/** `length` bytes that vary with the seed, so that a cut or a mix-up shows. */
 export function filled(length: number, seed = 0): Uint8Array {
   const value = new Uint8Array(length)
   for (let i = 0; i < length; i++) value[i] = (i * 31 + (i >> 8) * 7 + seed) & 255
@@ -23,7 +23,7 @@ export function order(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length
 }
 
-/** Everything that the laws ever write lies in here: no key of theirs is more than 66 times FF. */
+/** Everything that the laws ever write lies within: none of their keys is more than 66 times FF. */
 export const everything: KeyRange = { gte: bytes(), lt: new Uint8Array(80).fill(0xff) }
 
 /** The first key above `key`. */
@@ -51,13 +51,13 @@ export class Model {
   }
 }
 
-/** Bytes at the corners: signed and unsigned order part between 7F and 80, ends are mistaken at 00 and FF. */
+/** Bytes at the corners: signed and unsigned order differ between 7F and 80, and ends are confused at 00 and FF. */
 const corner = fc.constantFrom(0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff)
 
-/** The smallest bounds that the laws can do with, for those that count on a number in a key, or on one in a value. */
+/** The smallest bounds with which the laws can work, for those that count on a number in a key, or on one in a value. */
 export const LEAST = { maxKeyBytes: 8, maxValueBytes: 64 } as const
 
-/** What a property of a store draws from. Keys differ only within the bounds of the store, values are cut at theirs. */
+/** What a property of a store draws from. Keys differ only within the bounds of the store, values are cut to its limit. */
 export interface Material {
   readonly anyKey: fc.Arbitrary<Uint8Array>
   /** Bounds may be longer than any key. */
@@ -65,20 +65,20 @@ export interface Material {
   readonly anyValue: fc.Arbitrary<Uint8Array>
   /** Puts, and now and then a delete. */
   readonly anyBatch: fc.Arbitrary<Write[]>
-  /** Entries under different keys. */
+  /** Entries under distinct keys. */
   readonly anyEntries: fc.Arbitrary<[Uint8Array, Uint8Array][]>
-  /** As `filled`, but no longer than the store takes. */
+  /** As `filled`, but no longer than the store accepts. */
   readonly filled: typeof filled
 }
 
-/** Keys, values and batches that lie where stores break, none larger than the store says it takes. */
+/** Keys, values and batches that lie where stores break, none larger than the store says it accepts. */
 export function materialFor({
   maxKeyBytes = Number.POSITIVE_INFINITY,
   maxValueBytes = Number.POSITIVE_INFINITY,
 }: Pick<Capabilities, 'maxKeyBytes' | 'maxValueBytes'>): Material {
   const fitting = (length: number, seed?: number): Uint8Array => filled(Math.min(length, maxValueBytes), seed)
   const anyKey = keysUpTo(maxKeyBytes)
-  // Bounds are keys too, or nothing at all, or lie just beside a key.
+  // Bounds are keys too, or empty, or lie just beside a key.
   const anyBound = fc.oneof(
     { weight: 5, arbitrary: anyKey },
     { weight: 1, arbitrary: fc.constant(bytes()) },
@@ -104,10 +104,10 @@ export function materialFor({
   }
 }
 
-/** Short keys of corner bytes, long keys that part only after 16, 32 or 64 bytes or by their length, and some of any kind. */
+/** Short keys of corner bytes, long keys that differ only after 16, 32 or 64 bytes or in their length, and some of any kind. */
 function keysUpTo(most: number): fc.Arbitrary<Uint8Array> {
   const prefixes = [16, 32, 63, 64].filter((length) => length + 2 <= most)
-  // Where the bound lies between, keys that part at it.
+  // If the bound lies between, keys that differ at it.
   if (most < 66) prefixes.push(most - 2)
   return fc.oneof(
     { weight: 3, arbitrary: fc.array(corner, { minLength: 1, maxLength: 3 }).map((tail) => bytes(...tail)) },

@@ -71,7 +71,8 @@ export const scanLaws = (law: MakeLaw): Law[] => [
     }
   }),
   law('a scan stops before maxBytes, but never before the first entry', async (store) => {
-    // Bounds at every byte of a few entries whose keys and values have several lengths: with what is drawn below, leaving either out of the count may not show.
+    // Bounds at every byte of a few entries whose keys and values have several lengths: with the drawn cases below, omitting either from the count
+    // may go unnoticed.
     const few = await fill(
       store,
       [1, 2, 3, 4, 5].map((n): Entry => [bytes(n, ...filled(n)), filled(7 - n)]),

@@ -104,7 +104,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
   }),
 ]
 
-/** The same bytes but for the last. */
+/** The same bytes except the last. */
 const beside = (value: Uint8Array | undefined): Uint8Array | undefined =>
   value?.map((byte, n) => (n === value.length - 1 ? byte ^ 1 : byte))
 

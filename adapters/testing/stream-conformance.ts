@@ -7,15 +7,15 @@ import { type Plan, play, type Reader, type StreamSource } from './stream-play.t
 
 export interface StreamSubject<R> {
   /**
-   * A source without records, on its own each time. Where it must wait for something (a read, a commit) it may wait for `step` instead, so that
+   * A source without records, a separate one each time. Where it must wait for something (a read, a commit) it may wait for `step` instead, so that
    * the schedule decides what comes first; a source that never does is still read and written in every order.
    */
   open(step: () => Promise<void>): MaybePromise<StreamSource<R>>
-  /** Milliseconds that a source may take by itself, where its waits are no steps. Default: 0. */
+  /** Milliseconds that a source may take by itself, if its waits are not steps. Default: 0. */
   readonly patience?: number | undefined
-  /** Schedules that each law tries. Default: 200. */
+  /** How many schedules each law tries. Default: 200. */
   readonly runs?: number | undefined
-  /** Laws that this API does not keep, by the beginning of their names that no other law shares, each with the reason. */
+  /** Laws that this API does not keep, each by a beginning of its name that no other law shares, with the reason. */
   readonly declined?: Declined | undefined
 }
 
@@ -80,7 +80,7 @@ const laws: readonly { name: string; plans: fc.Arbitrary<Plan>; needs?: 'now' | 
   },
 ]
 
-/** Of several pulls at once each is waited for; so as many records must come as are asked for, which a later step makes sure of. */
+/** Pulls made at once are all awaited, so as many records must come as were asked for: multiples of `ahead` make sure of that. */
 function evened(one: Plan): Plan {
   const [{ ahead }] = one.readers as [Reader]
   return {
@@ -92,9 +92,9 @@ function evened(one: Plan): Plan {
 }
 
 /**
- * The laws of streams. Each opens sources of its own and rejects with the smallest plan and schedule found under which a reader saw the wrong
- * thing: a record lost, twice, out of order, or a stream that ended or would not end.
- * @throws BAD_REQUEST for a member that is none, or out of bounds
+ * The laws of streams. Each opens sources of its own and rejects with the smallest plan and schedule found under which a reader saw something wrong:
+ * a record lost, duplicated or out of order, or a stream that ended or would not end.
+ * @throws BAD_REQUEST if a member is unknown or out of range
  * @example for (const law of streamLaws({ open: (step) => new Feed(step) })) test(law.name, law.run)
  */
 export function streamLaws<R>(subject: StreamSubject<R>): Law[] {

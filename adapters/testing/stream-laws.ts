@@ -1,27 +1,27 @@
 /**
  * What every stream must have shown, whatever the interleaving: the records after its cursor, in order, once. Independent of the test runner: the
  * laws return what they find wrong.
- * A head stands for a whole history: `listOf(head)` are the records of the watched listing, in order, as the newest ledger `head` has them.
+ * A head stands for a whole history: `listOf(head)` gives the records of the watched listing, in order, as of the newest ledger `head`.
  */
 
-/** A record as it was shown: enough to tell it from every other, also from one in its place on another branch. */
+/** A record as it was shown: enough to tell it from every other, including one in the same place on another branch. */
 export interface Shown {
   readonly token: string
   readonly ledger: number
   readonly text: string
 }
 
-/** How a stream came to its end: it did not; its reader stopped it; the ledger was closed; an error. */
+/** How a stream ended: it did not; its reader stopped it; the ledger was closed; an error. */
 export type End = 'waiting' | 'stopped' | 'closed' | { readonly code: string; readonly fields: Readonly<Record<string, unknown>> }
 
-/** What one subscriber saw. Times are counts of the heads that were known of. */
+/** What one subscriber saw. Times are counts of the heads known by then. */
 export interface Watched {
   readonly name: string
   /** The token that it started after; empty for the earliest record. */
   readonly after: string
-  /** Of the cursor: nothing up to here may be replaced under it. */
+  /** The ledger of the cursor: nothing up to here may be replaced under it. */
   readonly passed: number
-  /** Of offers only the newest states can be seen, and only those not seen before. */
+  /** For offers, only the newest states can be seen, and only those not seen before. */
   readonly book: boolean
   /** The head when it began. */
   readonly startHead: string
@@ -36,7 +36,7 @@ export interface Watched {
 export interface Telling {
   /** The heads that history had, in order. */
   readonly heads: readonly string[]
-  /** Where it went back to, at any time. */
+  /** To where it went back, at any time. */
   readonly rollbacks: readonly number[]
   readonly listOf: (watched: Watched, head: string) => readonly Shown[]
   /** The hash of a ledger under a head. */
@@ -48,7 +48,7 @@ const position = (token: string): [bigint, bigint] => {
   return [BigInt(id!), index === undefined ? -1n : BigInt(index)]
 }
 
-/** True where `a` comes after `b`; a token without an index stands for all of its id. */
+/** True if `a` comes after `b`; a token without an index stands for its whole id. */
 export function isAfter(a: string, b: string): boolean {
   if (b === '') return true
   const [[idA, indexA], [idB, indexB]] = [position(a), position(b)]
@@ -58,7 +58,7 @@ export function isAfter(a: string, b: string): boolean {
 const texts = (shown: readonly Shown[]): string => shown.map(({ text }) => text).join('\n')
 const isPrefix = (a: readonly Shown[], b: readonly Shown[]): boolean => a.every(({ text }, at) => text === b[at]?.text)
 
-/** What is wrong with what a subscriber saw; nothing when all is well. */
+/** What is wrong with what a subscriber saw; empty if all is well. */
 export function streamFaults(watched: Watched, { heads, rollbacks, listOf, hashAt }: Telling): string[] {
   const { name, after, passed, book, seen, end, startHead, startedAt, pulledAt, endedAt } = watched
   const faults: string[] = []
@@ -91,7 +91,7 @@ export function streamFaults(watched: Watched, { heads, rollbacks, listOf, hashA
     if (!rollbacks.includes(to)) wrong(`it names ${to}, and no rollback went there`)
     if (Math.max(passed, ...seen.map(({ ledger }) => ledger)) <= to) wrong(`it ended by a rollback to ${to}, which it had not passed`)
     const kept = (shown: readonly Shown[]): string => texts(shown.filter(({ ledger }) => ledger <= to))
-    // The rollback may be told before it is known to be over.
+    // The rollback may be reported before it is known to be over.
     const then = heads.slice(Math.max(0, pulledAt - 1), endedAt + 1)
     if (!book && !then.some((head) => kept(expected(head)) === kept(seen))) wrong(`up to ${to}, which it names, it saw\n${kept(seen)}`)
   }

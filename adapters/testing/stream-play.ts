@@ -1,6 +1,6 @@
 /**
- * A source with a writer and several readers, every step of them let go by fast-check's scheduler in an order of its own, and what is wrong
- * with what each reader saw.
+ * A source with a writer and several readers, each of whose steps fast-check's scheduler releases in an order of its choice, and what is wrong with
+ * what each reader saw.
  */
 import type fc from 'fast-check'
 import type { MaybePromise } from '../../src/index.ts'
@@ -8,29 +8,29 @@ import { textOf } from '../check/index.ts'
 
 /** Records that can be listed, added to, and streamed. */
 export interface StreamSource<R> {
-  /** All records that there are, oldest first, from elsewhere than a stream. */
+  /** All existing records, oldest first, not read from a stream. */
   records(): MaybePromise<readonly R[]>
-  /** Adds so many newer records at once. */
+  /** Adds this many newer records at once. */
   append(count: number): MaybePromise<unknown>
-  /** Records after the cursor as they are and as they come, without end; the empty cursor stands for the beginning. */
+  /** Records after the cursor as they are and as they arrive, without end; the empty cursor stands for the beginning. */
   stream(cursor: string, signal: AbortSignal): AsyncIterator<R>
   /** The cursor that continues after a record. */
   token(record: R): string
-  /** The cursor that stands for the newest record at the time of the call, where there is one. */
+  /** The cursor that stands for the newest record at the time of the call, if there is such a cursor. */
   readonly now?: string
   /** Ends every stream. */
   close?(): MaybePromise<unknown>
 }
 
 export interface Reader {
-  /** The beginning, now, or after the n-th record of those there are. */
+  /** The beginning, now, or after the n-th existing record. */
   readonly from: 'start' | 'now' | number
-  /** The step of the writer with which it begins: before it is taken, or while it is under way. */
+  /** The step of the writer with which it begins: before that step is taken, or while it is in progress. */
   readonly when: number
   readonly eager: boolean
   /** Scheduled steps between two pulls. */
   readonly pause: number
-  /** Pulls that are asked for before the first is answered. */
+  /** How many pulls are made before the first is answered. */
   readonly ahead: number
   readonly stop: 'never' | 'abort' | 'return'
   /** Scheduled steps until it stops. */
@@ -38,9 +38,9 @@ export interface Reader {
 }
 
 export interface Plan {
-  /** Records that are there at the start. */
+  /** How many records exist at the start. */
   readonly history: number
-  /** Records that each step of the writer adds. */
+  /** How many records each step of the writer adds. */
   readonly steps: readonly number[]
   readonly readers: readonly Reader[]
   readonly close: boolean
@@ -49,11 +49,11 @@ export interface Plan {
 export interface Stage<R> {
   /** A source without records; whatever it does late, it does after a `step`. */
   readonly open: (step: () => Promise<void>) => MaybePromise<StreamSource<R>>
-  /** Milliseconds that a source may take by itself, where not all its waits are steps. */
+  /** Milliseconds that a source may take by itself, if not all its waits are steps. */
   readonly patience: number
 }
 
-/** How many turns without anything to let go make a standstill. */
+/** How many turns with nothing to release make a standstill. */
 const IDLE = 6
 const turn = (): Promise<void> => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(() => resolve()))
 
@@ -80,7 +80,7 @@ class Seat<R> {
     const cursor = from === 'now' ? source.now! : start === 0 ? '' : source.token(known[start - 1]!)
     this.reader = reader
     this.name = `reader ${at} from ${from === 'now' ? 'now' : cursor || 'the start'}`
-    // While an append is under way, now may be before or after it.
+    // While an append is in progress, now may be before or after it.
     this.begins = [start, from === 'now' ? start + coming : start]
     const controller = new AbortController()
     const stream = source.stream(cursor, controller.signal)
@@ -182,13 +182,13 @@ export async function play<R>(s: fc.Scheduler, { history, steps, readers, close 
   return faults
 }
 
-/** What is wrong with what a reader saw, of all the records that there are by now. */
+/** What is wrong with what a reader saw, given all records that exist by now. */
 function faultOf<R>({ seen, begins: [least, most], stopped }: Seat<R>, all: readonly R[], source: StreamSource<R>): string | undefined {
   const wrong = (begin: number): string | undefined => {
     const at = seen.findIndex((record, n) => textOf(record) !== textOf(all[begin + n]))
     const tell = (record: R | undefined): string => (record === undefined ? 'nothing' : source.token(record))
     if (at >= 0) return `record ${at} that it saw is ${tell(seen[at])}, where ${tell(all[begin + at])} follows`
-    // The pulls that were asked for at once are seen together.
+    // Pulls that were made at once are seen together.
     if (!stopped && seen.length < all.length - begin) return `it waits, and never saw ${tell(all[begin + seen.length])}`
     return undefined
   }
