@@ -1,6 +1,6 @@
 /**
  * The accounts and assets of a network, and how their values are spelled.
- * An account is its rank: low ranks act often. Its id is a true strkey (SEP-23) of its 32 key bytes, which the XDR members repeat.
+ * An account is its rank: low ranks act often. Its id is a true strkey (SEP-23) of its 32 key bytes, which also appear in the XDR members.
  * **Invariant:** founders, the accounts that exist at the start, never leave; only they issue assets and make offers.
  */
 import type { Integer, Members } from './options.ts'
@@ -54,7 +54,7 @@ export class Accounts {
       this.create(random.chance(0.5) ? Math.max(1, firstLedger - random.below(2000)) : 1 + random.below(firstLedger))
   }
 
-  /** The newest rank. Its place may have been another account's, which has left. */
+  /** The newest rank. An account that has left may have had the same one. */
   create(ledger: number): number {
     const rank = this.count++
     if (this.count * 32 > this.keys.length) this.keys = Buffer.concat([this.keys], this.keys.length * 2)
@@ -65,7 +65,7 @@ export class Accounts {
     return rank
   }
 
-  /** Takes the newest account out; its id and key stay readable until the next `create`. */
+  /** Removes the newest account; its id and key stay readable until the next `create`. */
   retire(): void {
     if (this.count > this.founders) this.count--
   }
@@ -96,7 +96,7 @@ export class Accounts {
     return sequenceOf(this.created[rank]!, this.used[rank]!)
   }
 
-  /** Raises the account's sequence by `step`, and answers with it. */
+  /** Raises the account's sequence by `step`, and returns it. */
   advance(rank: number, step = 1): Integer {
     this.used[rank]! += step
     return this.sequence(rank)
@@ -110,14 +110,14 @@ export interface Asset {
   /** The issuer's rank, and its id; the native asset has none. */
   readonly issuer: number
   readonly issuerId: string
-  /** What one is worth, 1 … 1,000: the mid prices of the book follow from it. */
+  /** What one unit is worth, 1 … 1,000: the mid prices of the book follow from it. */
   readonly worth: number
 }
 
 const CODES =
   'USD BTC EUR MOBI ETH CNY REPOCOIN SLT XRP NGNT SEC yUSDC TK1 AnchorUSD KIN ARST DOGECOIN TK2 JPY RMT TERN PUBLIC2020 BB1'.split(' ')
 
-/** Asset 0 is native. The codes repeat with other issuers, then give way to made-up ones of 1 to 12 characters; no asset comes twice. */
+/** Asset 0 is native. The codes repeat with other issuers, then give way to made-up ones of 1 to 12 characters; no asset occurs twice. */
 export function listAssets(random: Random, accounts: Accounts, count: number): Asset[] {
   const assets: Asset[] = [{ rank: 0, type: 'native', code: 'XLM', issuer: -1, issuerId: '', worth: 10 }]
   const known = new Set<string>()
@@ -134,7 +134,7 @@ export function listAssets(random: Random, accounts: Accounts, count: number): A
   return assets
 }
 
-/** `asset_type`, and for an issued asset `asset_code` and `asset_issuer`, each name after `prefix`. */
+/** `asset_type`, and for an issued asset `asset_code` and `asset_issuer`, each name prefixed with `prefix`. */
 export function named(asset: Asset, prefix = ''): Members {
   if (asset.rank === 0) return { [`${prefix}asset_type`]: 'native' }
   return { [`${prefix}asset_type`]: asset.type, [`${prefix}asset_code`]: asset.code, [`${prefix}asset_issuer`]: asset.issuerId }

@@ -1,6 +1,6 @@
 /**
  * The live offers: made, changed, taken, removed, and what a ledger has to say about them when it closes.
- * **Invariant:** no two offers cross, unless both are one account's (which never takes its own).
+ * **Invariant:** no two offers cross, unless both belong to one account (which never takes its own).
  * **Invariant:** the book holds at most `most` offers, and at the close of a ledger exactly those that the ledgers' `offers` add up to.
  */
 import type { Accounts, Asset } from './accounts.ts'
@@ -18,13 +18,13 @@ export interface Resting {
   n: number
   d: number
   live: boolean
-  /** Said to exist by an earlier ledger. */
+  /** Listed by an earlier ledger. */
   listed: boolean
   /** Where it is in the list of all offers. */
   slot: number
 }
 
-/** A part of an offer that a taker consumed: `sold` left the offer's seller, `paid` went to it. */
+/** The part of an offer that a taker consumed: `sold` left the offer's seller, `paid` went to it. */
 export interface Fill {
   readonly offer: Resting
   readonly sold: number
@@ -71,14 +71,14 @@ export class Book {
     return this.side(selling, buying)[0]
   }
 
-  /** A price a few percent above the worth of the two assets, or more, where that would cross the best offer of the other side. */
+  /** A price a few percent above the ratio of the two assets' worths, or more if that would cross the best offer of the other side. */
   quote(selling: Asset, buying: Asset): { n: number; d: number } {
     const price = { n: selling.worth * (101 + this.random.below(7)), d: buying.worth * 100 }
     const against = this.best(buying, selling)
     return against === undefined || price.n * against.n > price.d * against.d ? price : { n: against.d + 1, d: against.n }
   }
 
-  /** Whether whoever consumed these offers could have more: an offer that is left costs no more than the last of them. */
+  /** Whether those who consumed these offers could have had more: an offer that is left costs no more than the last of them. */
   deeper({ selling, buying, n, d }: Resting): boolean {
     const left = this.best(selling, buying)
     return left !== undefined && left.n * d <= n * left.d
@@ -111,7 +111,7 @@ export class Book {
     }
   }
 
-  /** Removes an offer from before the first ledger, which no ledger ever listed: its id, below the first offer's. */
+  /** Removes an offer from before the first ledger, which no ledger ever listed: its id is below the first offer's. */
   forget(): Integer {
     const id = BigInt(this.firstOffer) - 1n - BigInt(this.random.below(5_000))
     const stranger = id < 1n ? 0 : id <= Number.MAX_SAFE_INTEGER ? Number(id) : id
@@ -119,7 +119,7 @@ export class Book {
     return stranger
   }
 
-  /** Takes up to `count` offers of the side that `first` is on, best first; the last of them perhaps in part. Never the taker's own. */
+  /** Takes up to `count` offers from the side that `first` is on, best first, possibly only a part of the last. Never the taker's own. */
   take(taker: number, first: Resting, count: number): Fill[] {
     const fills: Fill[] = []
     for (const offer of this.side(first.selling, first.buying)

@@ -1,6 +1,4 @@
-/**
- * The effects by name, with the codes that such networks give them.
- */
+/** The effects by name, with the codes that such networks give them. */
 import type { Members } from './options.ts'
 
 export const EFFECTS = {

@@ -1,8 +1,8 @@
 /**
  * A lifelike network, made up from a seed: ledger closes as the write side takes them, as objects or as NDJSON.
  * Accounts act by Zipf's law and come and go, offers rest in a book and are consumed by trades, transactions fail, ledgers stay empty.
- * **Invariant:** the same options give the same ledgers, byte for byte, on every platform and version of Node. Memory is bounded by
- * the accounts (about 300 bytes each) and the book.
+ * **Invariant:** the same options give the same ledgers, byte for byte, on every platform and version of Node. Memory is bounded by the accounts
+ * (about 300 bytes each) and the book.
  */
 import { decimal } from './accounts.ts'
 import { Network } from './network.ts'
@@ -21,9 +21,9 @@ export type {
 } from './options.ts'
 
 /**
- * Closes `options.ledgers` ledgers, one by one as they are asked for. Integers are numbers where exact, and bigints beyond 2^53.
- * Each close is the receiver's own.
- * @throws BAD_REQUEST at the call, before any ledger is asked for, naming in `field` an option that is missing, out of range, or none
+ * Closes `options.ledgers` ledgers, one by one as they are asked for. Integers are numbers where exact, and bigints beyond 2^53. Each close belongs
+ * to the receiver.
+ * @throws BAD_REQUEST at the call, before any ledger is asked for, if an option is missing, out of range, or unknown; `field` names it
  */
 export function generate(options: GenerateOptions): Generator<GeneratedClose, void, undefined> {
   return closes(settle(options))
@@ -69,7 +69,7 @@ function* closes(settings: Settings): Generator<GeneratedClose, void, undefined>
   }
 }
 
-/** The same closes as NDJSON: one line each, without its line feed; bigints are bare digits. @throws BAD_REQUEST at the call, as {@link generate} */
+/** The same closes as NDJSON: one line each, without a line feed; bigints are bare digits. @throws BAD_REQUEST at the call, as {@link generate} */
 export function generateLines(options: GenerateOptions): Generator<string, void, undefined> {
   return lines(generate(options))
 }
@@ -78,7 +78,7 @@ function* lines(closes: Iterable<GeneratedClose>): Generator<string, void, undef
   for (const close of closes) yield line(close)
 }
 
-/** JSON as `JSON.stringify` writes it, and bigints as integers. Knows plain objects, arrays, strings, finite numbers, booleans. */
+/** JSON as `JSON.stringify` writes it, but with bigints as integers. Supports plain objects, arrays, strings, finite numbers, booleans. */
 function line(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value !== 'object') return String(value)

@@ -1,6 +1,4 @@
-/**
- * Operation types of later protocols, a row each; their records state their own `type_i`.
- */
+/** Operation types of later protocols, one row each; their records state their own `type_i`. */
 import { type Asset, canonical, decimal, named } from './accounts.ts'
 import { effect } from './effects.ts'
 import { credited, crossOffer, debited, makeOffer, payPath, type Row } from './moves.ts'
@@ -8,7 +6,7 @@ import type { Network, Pool } from './network.ts'
 
 const balanceId = (net: Network): string => '00000000' + net.random.hex(64)
 
-/** A pool's part in an effect, and the reserves that were moved. */
+/** A pool's part in an effect, and the reserves that moved. */
 function pooled(net: Network, pool: Pool) {
   const reserves = pool.assets.map((asset: Asset) => ({ asset: canonical(asset), amount: decimal(net.amount()) }))
   const shares = decimal(net.amount())

@@ -1,6 +1,4 @@
-/**
- * What several operation types share: money that moves, offers that are made, changed or cross, paths that trade on their way.
- */
+/** What several operation types share: money that moves, offers that are made, changed or cross, paths that trade on their way. */
 import { type Asset, decimal, named } from './accounts.ts'
 import { priceText, type Resting } from './book.ts'
 import { type Effect, effect } from './effects.ts'
@@ -14,17 +12,17 @@ export interface Act extends Named {
   readonly members: Members
   readonly effects?: Effect[]
   readonly trades?: Members[]
-  /** Who did it, if it had to be somebody else than the transaction's account. */
+  /** Who did it, if it could not be the transaction's account. */
   readonly source?: number
 }
 
-/** A kind of operation. Both weights are relative to those of the other rows: of all operations, and of those sent out to trade. */
+/** A kind of operation. Both weights are relative to those of the other rows: among all operations, and among those sent out to trade. */
 export interface Row {
   readonly type: string
   readonly code: number
   readonly often: number
   readonly trading?: number
-  /** Undefined where the network is in no state for it. */
+  /** Undefined if the network is in no state for it. */
   act(net: Network, source: number): Act | undefined
 }
 
@@ -50,7 +48,7 @@ const offered = (selling: Asset, buying: Asset, amount: number, n: number, d: nu
 
 const gather = (done: readonly Traded[]) => ({ effects: done.flatMap((one) => one.effects), trades: done.map((one) => one.trade) })
 
-/** A new offer that rests. `own` are members that only this type has. */
+/** A new offer that rests. `own` holds members that only this type has. */
 export function makeOffer(net: Network, source: number, own: Members): Act {
   const seller = net.maker(source)
   const [selling, buying] = net.pair()
@@ -76,7 +74,7 @@ export function editOffer(net: Network, offer: Resting): Act {
   return { source: seller, members, effects, accounts: [seller], assets: [selling, buying], amount }
 }
 
-/** An offer that crosses others; what is left of it sometimes rests. With nothing to cross it rests whole. */
+/** An offer that crosses others; what is left of it sometimes rests. With nothing to cross, it rests whole. */
 export function crossOffer(net: Network, source: number): Act {
   const taker = net.maker(source)
   const target = net.book.any()
@@ -116,7 +114,7 @@ export function payPath(net: Network, source: number): Act {
   }
 }
 
-/** Sellers met, trades, the asset and amount that went in and that came out. */
+/** Sellers met, trades, the asset and amount that went in, and those that came out. */
 type Route = [sellers: number[], done: Traded[], paidIn: Asset, bought: Asset, sent: number, got: number]
 
 function direct(net: Network): Route {

@@ -1,5 +1,5 @@
 /**
- * The state of the network while it runs: who there is, what is on offer, which operation is being made. What the operations do to it goes
+ * The state of the network while it runs: who exists, what is on offer, which operation is being made. Everything that operations do to it goes
  * through here, so that the operations of a failed transaction, which are built like any other, change nothing.
  */
 import { Accounts, type Asset, decimal, listAssets } from './accounts.ts'
@@ -21,15 +21,15 @@ export class Network {
   readonly assets: readonly Asset[]
   readonly pools: readonly Pool[]
   readonly book: Book
-  /** The transaction that is being made fails: its operations change nothing. */
+  /** The transaction being made fails: its operations change nothing. */
   failing = false
-  /** The operation that is being made was sent out to trade. */
+  /** The operation being made was sent out to trade. */
   trading = false
-  /** The account of the transaction that is being made. */
+  /** The account of the transaction being made. */
   source = 0
   ledger: number
   closedAt = ''
-  /** The id of the operation that is being made. */
+  /** The id of the operation being made. */
   operation = 0n
   /** In stroops. */
   feePool = 4_156_694_543_236
@@ -69,7 +69,7 @@ export class Network {
     return this.random.chance(0.5) ? unit * (1 + this.random.below(9)) : unit + this.random.wide(unit * 9)
   }
 
-  /** As {@link amount}; of an issued asset now and then past 2^53. */
+  /** As {@link amount}; for an issued asset now and then past 2^53. */
   payable(asset: Asset): Integer {
     if (asset.rank === 0 || !this.random.chance(0.04)) return this.amount()
     return (1n << 53n) + this.random.big((1n << 63n) - (1n << 53n))

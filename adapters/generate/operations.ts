@@ -1,6 +1,4 @@
-/**
- * The operation types 0 to 11, a row each.
- */
+/** The operation types 0 to 11, one row each. */
 import { decimal, named } from './accounts.ts'
 import { effect } from './effects.ts'
 import { credited, crossOffer, debited, editOffer, makeOffer, paid, payPath, type Row } from './moves.ts'

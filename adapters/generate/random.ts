@@ -1,8 +1,8 @@
 /**
- * Seeded chance: sfc32, by Chris Doty-Humphrey (PractRand, public domain), its state spread from the seed by FNV-1a and the
- * finaliser of MurmurHash3 (Austin Appleby, public domain).
- * **Invariant:** only 32-bit integer steps and single IEEE operations, whose results ECMAScript fixes. No logarithm, no power, no
- * clock: the same seed and the same calls give the same values on every engine.
+ * Seeded randomness: sfc32, by Chris Doty-Humphrey (PractRand, public domain), its state spread from the seed by FNV-1a and the finaliser of
+ * MurmurHash3 (Austin Appleby, public domain).
+ * **Invariant:** only 32-bit integer steps and single IEEE operations, whose results ECMAScript fixes. No logarithm, no power, no clock: the same
+ * seed and the same calls give the same values on every engine.
  */
 
 const TWO_32 = 4_294_967_296
@@ -64,7 +64,7 @@ export class Random {
   }
 
   /**
-   * A rank, 0 … `count` - 1, by Zipf's law with exponent 1: rank r about 1 / (r + 1) as often as rank 0.
+   * A rank, 0 … `count` - 1, by Zipf's law with exponent 1: rank r about 1 / (r + 1) times as often as rank 0.
    * Every octave (1, 2–3, 4–7, …) is equally likely and evenly filled, so neither a table nor a logarithm is needed, and `count` may grow.
    */
   zipf(count: number): number {

@@ -12,7 +12,7 @@ export interface Traded {
   readonly effects: Effect[]
 }
 
-/** One side of a trade: what it is called by, and what it gives. */
+/** One side of a trade: what it is called, and what it gives. */
 interface Side {
   readonly account?: string
   readonly offer?: Integer
@@ -30,7 +30,7 @@ function members(prefix: string, { account, offer, pool, asset, amount }: Side):
   return Object.assign(out, named(asset, prefix))
 }
 
-/** The two sides in either order; the price, counter per base, is n / d where the seller is the base. */
+/** The two sides in either order; the price, counter per base, is n / d if the seller is the base. */
 function record(net: Network, seller: Side, taker: Side, n: number, d: number, own: Members): Members {
   const sellerIsBase = net.random.chance(0.5)
   const [over, under] = sellerIsBase ? [n, d] : [d, n]
@@ -54,7 +54,7 @@ function tradeEffect(account: string, other: string, offer: Integer, bought: Ass
   })
 }
 
-/** The taker consumed a part of an offer. `resting` is the taker's own offer, if one came of it; else its id is 2^62 + operation, or missing. */
+/** The taker consumed a part of an offer. `resting` is the taker's own offer, if one resulted; otherwise its id is 2^62 + operation, or missing. */
 export function consume(net: Network, { offer, sold, paid }: Fill, taker: number, resting?: Integer): Traded {
   const [seller, buyer] = [net.id(offer.seller), net.id(taker)]
   const own = resting ?? (net.random.chance(0.9) ? (1n << 62n) + net.operation : undefined)

@@ -9,7 +9,7 @@ import type { GeneratedOperation, GeneratedTrade, GeneratedTransaction, Members,
 import { Envelope } from './xdr.ts'
 
 const rows = [...operations, ...later]
-/** Every row as often as its weight says, so that an even pick is a weighted one. */
+/** Every row as often as its weight says, so that a uniform pick is a weighted one. */
 const urn = rows.flatMap((row) => new Array<Row>(row.often).fill(row))
 const tradingUrn = rows.flatMap((row) => new Array<Row>(row.trading ?? 0).fill(row))
 const payment = rows[1]!
@@ -28,7 +28,7 @@ const TEXTS = [
   '',
 ]
 
-/** How many times its fee a transaction allows. */
+/** The fee that a transaction allows, as multiples of what it pays. */
 const GENEROUS = [1, 10, 100, 1000]
 
 function memo(net: Network): Members {
@@ -47,7 +47,7 @@ function memo(net: Network): Members {
   }
 }
 
-/** The records with an explicit, strictly rising `index` in front, from `from` on, some numbers left out. */
+/** The records with an explicit, strictly rising `index` in front, starting at `from`, some numbers left out. */
 function numbered<T extends Members>(net: Network, from: number, records: T[]): (T & { index: number })[] {
   let index = from - 1
   return records.map((record) => {
@@ -56,7 +56,7 @@ function numbered<T extends Members>(net: Network, from: number, records: T[]): 
   })
 }
 
-/** Makes transactions, one after the other, on one network. */
+/** Makes transactions, one after another, on one network. */
 export class Transactions {
   private readonly net: Network
   private readonly settings: Settings
@@ -68,7 +68,7 @@ export class Transactions {
     this.envelope = new Envelope(net.accounts, net.random)
   }
 
-  /** The `place`-th transaction of the current ledger, counted from 1. */
+  /** Transaction number `place` of the current ledger, counted from 1. */
   make(place: number): GeneratedTransaction {
     const { net, settings, envelope } = this
     const { random, accounts } = net

@@ -1,7 +1,7 @@
 /**
- * Base64 members with the build of real XDR: a transaction's envelope, its result, and its metadata (the ledger entries before and after).
- * The frames are real, big-endian, padded to 4 bytes, and an account has the same 32 key bytes wherever it is named; the bodies are
- * simplified (accounts, assets, amount, in this order for every operation type), so no decoder will read them.
+ * Base64 members built like real XDR: a transaction's envelope, its result, and its metadata (the ledger entries before and after).
+ * The frames are real, big-endian, padded to 4 bytes, and an account has the same 32 key bytes wherever it is named; the bodies are simplified
+ * (accounts, assets, amount, in this order for every operation type), so no decoder will read them.
  * What is random in a real envelope is random here: keys and signatures. The rest is mostly zeros.
  */
 import type { Accounts, Asset } from './accounts.ts'
@@ -69,14 +69,14 @@ export class Xdr {
     for (const word of [0, 0, 0, 0, 0x01000000, 0, 1, 0, 0, 0, 0]) this.u32(word)
   }
 
-  /** What was written, as base64; the writer is empty again. */
+  /** What was written, as base64; empties the writer. */
   finish(): string {
     const text = this.bytes.toString('base64', 0, this.length)
     this.length = 0
     return text
   }
 
-  /** Makes room for `more` bytes, and says where; `bytes` may be another buffer afterwards. */
+  /** Makes room for `more` bytes, and returns where; `bytes` may be another buffer afterwards. */
   private room(more: number): number {
     const at = this.length
     this.length += more
@@ -92,7 +92,7 @@ export interface Named {
   readonly amount?: Integer
 }
 
-/** The three members of one transaction, written as its operations come by. */
+/** The three members of one transaction, written as its operations arrive. */
 export class Envelope {
   private readonly body: Xdr
   private readonly result: Xdr
@@ -144,7 +144,7 @@ export class Envelope {
     result.u32(failed ? 0xffffffff : 0)
   }
 
-  /** Signs, and fills the metadata with entries of the accounts named, until all three together are about `target` bytes. */
+  /** Signs, and fills the metadata with entries of the accounts named, until all three together have about `target` bytes. */
   finish(source: number, ledger: number, target: number): { envelope_xdr: string; result_xdr: string; result_meta_xdr: string } {
     const { body, result, meta, seen } = this
     body.u32(0)

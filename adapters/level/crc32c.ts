@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), the checksum of LevelDB's files, eight bytes a step; and the form in which LevelDB stores it. */
+/** CRC-32C (Castagnoli), the checksum of LevelDB's files, eight bytes per step; and the form in which LevelDB stores it. */
 
 const tables = Array.from({ length: 8 }, () => new Int32Array(256))
 for (let byte = 0; byte < 256; byte++) {
@@ -29,5 +29,5 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return ~crc >>> 0
 }
 
-/** LevelDB stores checksums rotated and shifted, since data may itself hold checksums. */
+/** LevelDB stores checksums rotated and offset, since data may itself hold checksums. */
 export const masked = (crc: number): number => (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0

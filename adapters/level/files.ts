@@ -1,6 +1,6 @@
 /**
- * LevelDB's own files, checked without LevelDB: it drops what is damaged in a log without a word, goes back in time where its MANIFEST was cut,
- * and ends the process where a table was. What is in use is read off CURRENT and the MANIFEST; other files do not matter.
+ * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
+ * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
 import { checkNames } from '../../src/errors.ts'
 import { batchOf, readLog } from './log.ts'
@@ -20,12 +20,15 @@ export interface FilesReport {
   readonly faults: readonly FileFault[]
   readonly files: number
   readonly bytes: number
-  /** Logs that end in a record that was being written when the process or the power ended. No fault: it was never acknowledged. */
+  /** Logs that end in a record that was being written when the process died or the power failed. Not a fault: it was never acknowledged. */
   readonly torn: readonly string[]
 }
 
 export interface FilesOptions {
-  /** The blocks of tables are checked where these are at most so many bytes together; else only that they are there, whole in size. Default: no bound. */
+  /**
+   * Check the blocks of tables if these have at most this many bytes together; otherwise only that each is there, with its full size. Default: no
+   * bound.
+   */
   readonly tableBytes?: number | undefined
   readonly onFile?: ((file: string, bytes: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
@@ -35,8 +38,8 @@ const fs = () => process.getBuiltinModule('node:fs/promises')
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
 
 /**
- * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte, and the list of tables.
- * @throws BAD_REQUEST for an option that is none, what the file system says, and the reason of the signal
+ * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte in memory, and the list of tables.
+ * @throws BAD_REQUEST if an option is unknown, what the file system says, and the reason of the signal
  */
 export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
   const check = new Check(directory, checkNames(options, 'checkFiles', ['tableBytes', 'onFile', 'signal']))
@@ -98,7 +101,7 @@ class Check {
     const name = /^(MANIFEST-\d+)\n$/.exec(text)?.[1]
     if (name === undefined) return void this.fault('CURRENT', 'it does not name a MANIFEST', 0)
     if (!this.names.includes(name)) return void this.fault(name, 'it is missing')
-    // A new MANIFEST is named only when it is on disk; an old one is deleted then.
+    // A new MANIFEST is named only once it is on disk; the old one is deleted then.
     return name
   }
 

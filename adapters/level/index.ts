@@ -21,8 +21,9 @@ export type { LevelOptions } from './open.ts'
  * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
- * @throws `BAD_REQUEST` for an option that is none, out of bounds, or given beside a database; `STORE_LOCKED` where another holder has it open, `STORE_DENIED` where it may not be read, written or created, `STORE_MISSING` with
- *   `mustExist`, `STORE_MISUSE` for what is neither, `CORRUPT` where files are damaged or gone, `STORE_FAILED` for the rest; all with the field `location`.
+ * @throws `BAD_REQUEST` if an option is unknown, out of range, or given beside a database; `STORE_LOCKED` if another holder has it open,
+ *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist`, `STORE_MISUSE` if `location` is neither,
+ *   `CORRUPT` if files are damaged or gone, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | AnyLevel, options: LevelOptions = {}): Promise<Store> {
@@ -39,7 +40,7 @@ export async function level(location: string | AnyLevel, options: LevelOptions =
   return new LevelStore(location as Database, name, nextOne)
 }
 
-/** True where keys and values are taken as bytes when nothing else is said. */
+/** True if keys and values are taken as bytes when nothing else is said. */
 const keepsBytes = (db: Database): boolean =>
   db.keyEncoding() === db.keyEncoding(encodings.keyEncoding) && db.valueEncoding() === db.valueEncoding(encodings.valueEncoding)
 
@@ -49,10 +50,10 @@ class LevelStore implements Store {
   private readonly db: Database
   private readonly location: string
   private readonly step: Step
-  /** What a batch has to be told with every entry: nothing where the database keeps bytes by itself, since that takes a tenth of the time. */
+  /** What a batch must be told with every entry: nothing if the database keeps bytes by itself, since telling it takes a tenth of the time. */
   private readonly told: Partial<typeof encodings>
   private readonly underWay = new Set<Promise<unknown>>()
-  /** The batch under way and those behind it, if any. */
+  /** The batch in progress and those behind it, if any. */
   private writing: Promise<void> | undefined
   private poison: FolioError | undefined
   private closing: Promise<void> | undefined
@@ -71,7 +72,7 @@ class LevelStore implements Store {
     return this.capabilities.sync ? this.getNow(key) : this.run(() => this.lookUp(key))
   }
 
-  /** Where reads are synchronous, a batch may land between two of them. */
+  /** With synchronous reads, a batch may land between two of them. */
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]> {
     if (this.capabilities.sync) return keys.map((key) => this.getNow(key))
     return this.run(async () =>
@@ -90,7 +91,7 @@ class LevelStore implements Store {
 
   write(batch: readonly Write[], options: WriteOptions): Promise<void> {
     return this.run(() => {
-      // Where nothing is under way LevelDB has the batch when this returns: whoever called goes on with other work meanwhile.
+      // If nothing is in progress, LevelDB has the batch when this returns, so that the caller can go on with other work meanwhile.
       const apply = () => this.apply(batch, options)
       const done = this.writing ? this.writing.then(apply) : apply()
       const writing = done
@@ -127,7 +128,7 @@ class LevelStore implements Store {
       if (!same(held, expect.value)) throw new FolioError('CONFLICT', { location: this.location })
     }
     try {
-      // Handed over one by one: a fifth of the time that LevelDB takes to read an array of operations.
+      // Handed over one by one, in a fifth of the time that LevelDB takes to read an array of operations.
       const chain = this.db.batch()
       for (const [key, value] of batch) {
         if (value) chain.put<Uint8Array, Uint8Array>(this.own(key), this.own(value), this.told)
@@ -155,12 +156,12 @@ class LevelStore implements Store {
     }
   }
 
-  /** A database without permanence keeps and hands out the very buffers it was given, so these are copied. */
+  /** A database without persistence keeps and hands out the very buffers it was given, so these are copied. */
   private own(bytes: Uint8Array): Uint8Array {
     return this.capabilities.persistent ? bytes : new Uint8Array(bytes)
   }
 
-  /** Work that `close` waits for, its errors turned into ours. */
+  /** Work that `close` waits for, with its errors turned into ours. */
   private run<T>(work: () => Promise<T>): Promise<T> {
     if (this.closing) return Promise.reject(new FolioError('CLOSED', { location: this.location }))
     const done = work().catch((error) => {

@@ -11,11 +11,11 @@ const HEADER = 7
 
 export interface LogRecord {
   readonly data: Uint8Array
-  /** Where it begins in the file. */
+  /** Where the record begins in the file. */
   readonly at: number
 }
 
-/** What is wrong with a log, at `at`. Behind a torn tail nothing more follows: a process, or power, ended while it was written. */
+/** What is wrong with a log, at `at`. Nothing follows a torn tail: the process died, or the power failed, while it was being written. */
 export interface LogFault {
   readonly at: number
   readonly reason: string
@@ -39,7 +39,7 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
       const length = block[at + 4]! | (block[at + 5]! << 8)
       const type = block[at + 6]!
       const end = at + HEADER + length
-      // Space that was set aside and never written.
+      // Space that was allocated and never written.
       if (type === 0 && length === 0 && block.subarray(at).every((byte) => byte === 0)) {
         if (base + BLOCK < file.size) fail(place, 'a hole of zeros')
         break
@@ -81,7 +81,7 @@ function join(parts: readonly Uint8Array[]): Uint8Array {
   return out
 }
 
-/** The sequence number that a batch begins with, and how many entries it has: the next batch begins with their sum. */
+/** The sequence number with which a batch begins, and how many entries it has: the next batch begins with their sum. */
 export function batchOf({ data }: LogRecord): { readonly sequence: number; readonly count: number } | undefined {
   if (data.length < 12) return undefined
   const view = new DataView(data.buffer, data.byteOffset)

@@ -1,15 +1,15 @@
-/** LevelDB's MANIFEST: the edits that lead to the tables and the log in use. */
+/** LevelDB's MANIFEST: the edits that lead to the tables and logs in use. */
 import { Cursor } from './reading.ts'
 
 export interface LiveTable {
   readonly number: number
   readonly size: number
-  /** Internal keys: the key, and eight bytes of sequence number and kind. */
+  /** Internal keys: the key, then eight bytes of sequence number and kind. */
   readonly smallest: Uint8Array
   readonly largest: Uint8Array
 }
 
-/** What the edits so far say is in use. */
+/** What is in use according to the edits so far. */
 export class Version {
   readonly tables = new Map<number, LiveTable>()
   log = 0
@@ -51,7 +51,7 @@ export class Version {
         number()
         const [id, size, smallest, largest] = [number(), number(), input.slice(), input.slice()]
         if (Number.isNaN(size) || !smallest || !largest) return 'an edit is cut off'
-        // Copied: an edit is a view of what is read next.
+        // Copied, since an edit is a view that the next read overwrites.
         this.tables.set(id, { number: id, size, smallest: smallest.slice(), largest: largest.slice() })
         return undefined
       }

@@ -1,4 +1,4 @@
-/** A few bytes in a file beside LevelDB's own, which it leaves alone. They are put in place whole, and are not synced unless that is asked for. */
+/** A few bytes in a file beside LevelDB's own, which it leaves alone. The file is replaced as a whole, and synced only on request. */
 import type { Store } from '../../src/store.ts'
 import { failure } from './open.ts'
 
@@ -28,7 +28,7 @@ export function noteIn(directory: string): NonNullable<Store['note']> {
   }
 }
 
-/** So that a rename outlasts a loss of power. Not every system lets a directory be opened. */
+/** So that a rename survives a loss of power. Not every system lets a directory be opened. */
 async function syncNames(directory: string): Promise<void> {
   const handle = await fs()
     .open(directory, 'r')

@@ -1,8 +1,8 @@
 /**
  * Opens a LevelDB directory, and turns what LevelDB and the file system report into errors of ours.
  *
- * Everything is checked before LevelDB sees the path: it creates whole trees under parents that cannot hold them (and may hang there for
- * ever), and it takes a directory whose CURRENT is lost for a new one and deletes the old tables.
+ * Everything is checked before LevelDB sees the path: it creates whole trees under parents that cannot hold them (and may hang there forever), and it
+ * takes a directory that has lost its CURRENT for a new one and deletes the old tables.
  */
 import type { AbstractLevel } from 'abstract-level'
 import { badRequest, checkNames, FolioError } from '../../src/errors.ts'
@@ -13,38 +13,38 @@ import { encodings } from './scan.ts'
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
   readonly mustExist?: boolean | undefined
-  /** LevelDB's cache of uncompressed blocks, which only scans fill: single values are cached by whoever asked. Default: 8 MiB. */
+  /** LevelDB's cache of uncompressed blocks, which only scans fill: single values are cached by whoever read them. Default: 8 MiB. */
   readonly cacheBytes?: number | undefined
   /**
-   * The log is sorted into a table when it reaches this; up to two are in memory, and one is replayed on open (32 MiB in three quarters of a
-   * second). Default: 32 MiB, which is ingest by a tenth faster than 16.
+   * When the log reaches this size it is sorted into a table; up to two logs are in memory, and one is replayed on open (32 MiB in three quarters of
+   * a second). Default: 32 MiB, which makes ingest a tenth faster than 16.
    */
   readonly writeBufferBytes?: number | undefined
-  /** About so many bytes are compressed and read together. Default: 4 KiB, since values are mostly larger than that already. */
+  /** About this many bytes are compressed and read together. Default: 4 KiB, since values are mostly larger than that already. */
   readonly blockBytes?: number | undefined
   /**
-   * What is looked through before LevelDB opens the files, since it passes over damage there without a word, and ends the process when it merges
-   * damaged tables. By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and the tables whole where they are
-   * less than 64 MiB together (0.2 s). `true`: all of it, whatever it takes (a second for 300 MB). `false`: nothing, so that what LevelDB has left
-   * can be opened and repaired.
+   * What is checked before LevelDB opens the files, since it silently passes over damage there, and ends the process when it merges damaged tables.
+   * By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and whole tables if they have less than 64 MiB together
+   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, so that what LevelDB has left can be opened and
+   * repaired.
    */
   readonly checkFiles?: boolean | undefined
-  /** Compress with snappy. Default: true; without it the same damage to a file goes unnoticed twice as often. */
+  /** Compress with snappy. Default: true; without it, the same damage to a file goes unnoticed twice as often. */
   readonly compression?: boolean | undefined
 }
 
 type Database = AbstractLevel<any, any, any>
 
-/** Tables of fewer bytes together are checked whole at every open. */
+/** If all tables have fewer bytes than this together, they are checked whole at every open. */
 const CHECKED_BYTES = 64 << 20
 
-/** LevelDB keeps 1,000 tables open: with 8 MiB a table that covers 8 GB, with its own 2 MiB only 2. */
+/** LevelDB keeps 1,000 tables open: at 8 MiB per table that covers 8 GB, at its own 2 MiB only 2. */
 const TABLE_BYTES = 8 << 20
 
 const SIZES = ['cacheBytes', 'writeBufferBytes', 'blockBytes'] as const
 const NAMES = ['mustExist', 'checkFiles', 'compression', ...SIZES] as const
 
-/** LevelDB takes what is no number, or one out of bounds, for its own default. @throws BAD_REQUEST */
+/** LevelDB silently replaces a value that is not a number, or is out of range, by its own default. @throws BAD_REQUEST */
 export function checkLevelOptions(options: LevelOptions): void {
   checkNames(options, 'level', NAMES)
   for (const name of SIZES) {
@@ -81,7 +81,7 @@ async function openHere(location: string, options: LevelOptions): Promise<Databa
   }
 }
 
-/** True for a database; false for one whose creation was cut short, which is made again. @throws CORRUPT where files are damaged */
+/** True for a database; false for one whose creation was cut short, which is created again. @throws CORRUPT if files are damaged */
 async function sound(location: string, { checkFiles: asked, mustExist = false }: LevelOptions): Promise<boolean> {
   if (asked === false) return true
   try {
@@ -95,8 +95,8 @@ async function sound(location: string, { checkFiles: asked, mustExist = false }:
 }
 
 /**
- * True where nothing was ever written: LevelDB does not sync its first MANIFEST, so that a loss of power may leave CURRENT without it. It
- * points CURRENT to the second one before it takes anything to write.
+ * True if nothing was ever written: LevelDB does not sync its first MANIFEST, so a loss of power may leave CURRENT without it. It points CURRENT to
+ * the second one before it accepts any write.
  */
 async function neverWritten(location: string): Promise<boolean> {
   const { readdir, readFile, stat } = files()
@@ -108,7 +108,7 @@ async function neverWritten(location: string): Promise<boolean> {
   return true
 }
 
-/** Files of a database that is open elsewhere change while they are looked at; what is wrong with them stays wrong. */
+/** The files of a database that is open elsewhere change while they are being checked; real damage stays, so only faults found again count. */
 async function refuseDamage(location: string, tableBytes: number, tries = 3): Promise<void> {
   const report = await checkFiles(location, { tableBytes }).catch((error): FilesReport => {
     if (error.code === 'ENOENT' && tries > 1) return { ok: false, faults: [], files: 0, bytes: 0, torn: [] }
@@ -123,7 +123,7 @@ async function refuseDamage(location: string, tableBytes: number, tries = 3): Pr
   throw new FolioError('CORRUPT', { location, file, at, reason })
 }
 
-/** Found without an import, so that a bundle for browsers needs no stand-in for it. */
+/** Found without an import, so that a bundle for browsers needs no stub for it. */
 const files = () => process.getBuiltinModule('node:fs/promises')
 
 async function holdsDatabase(location: string): Promise<boolean> {
@@ -134,13 +134,13 @@ async function holdsDatabase(location: string): Promise<boolean> {
       throw error
     })
   if (names.includes('CURRENT')) return true
-  // Where creation was cut short, by a full disk or a crash, the first MANIFEST is alone: LevelDB writes it before CURRENT, and all else after.
+  // If creation was cut short, by a full disk or a crash, the first MANIFEST is alone: LevelDB writes it before CURRENT, and everything else after.
   const data = names.find((name) => name !== 'MANIFEST-000001' && /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/.test(name))
   if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
   return false
 }
 
-/** One step at a time: `recursive` never returns where a parent exists but takes no directories, as under /proc. */
+/** One step at a time: `recursive` never returns if a parent exists but takes no directories, as under /proc. */
 async function makeDirectory(path: string): Promise<void> {
   const { mkdir } = files()
   const { dirname, resolve } = process.getBuiltinModule('node:path')
@@ -166,7 +166,7 @@ const CORRUPT_TEXT = /(CURRENT|MANIFEST-\d+|\d+\.(ldb|sst|log)): No such file/
 export function failure(error: unknown, location: string): FolioError {
   if (error instanceof FolioError) return error
   let { code, message, cause } = error as { code?: string; message: string; cause?: { code?: string; message: string } }
-  // "Database failed to open" wraps the reason; without one, the database is closed.
+  // "Database failed to open" wraps the reason; without a reason, the database is closed.
   if (code === 'LEVEL_DATABASE_NOT_OPEN' && cause) ({ code, message } = cause)
   if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') return new FolioError('CLOSED', { location })
   if (code === 'LEVEL_LOCKED') return new FolioError('STORE_LOCKED', { location }, error)

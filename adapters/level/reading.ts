@@ -1,4 +1,4 @@
-/** Reads a file a piece at a time: what is held is one window of it. */
+/** Reads a file piece by piece, holding one window of it at a time. */
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 const WINDOW = 1 << 20
@@ -19,7 +19,7 @@ export class FileReader {
     return new FileReader(handle, (await handle.stat()).size)
   }
 
-  /** Bytes `from` up to, but without, `to`; fewer where the file ends before. Good until the next read. */
+  /** Bytes `from` up to but excluding `to`; fewer if the file ends before. Valid until the next read. */
   async read(from: number, to: number): Promise<Uint8Array> {
     const end = Math.min(to, this.size)
     if (from < this.from || end > this.from + this.window.length) {

@@ -1,6 +1,6 @@
-/** Snappy's raw format, unpacked: a length, then literals and copies of what came before. */
+/** Snappy's raw format, unpacked: a length, then literals and copies of earlier output. */
 
-/** @returns undefined for bytes that are not well-formed */
+/** @returns undefined if the bytes are not well-formed */
 export function unsnappy(packed: Uint8Array): Uint8Array | undefined {
   let at = 0
   let length = 0
@@ -38,7 +38,7 @@ export function unsnappy(packed: Uint8Array): Uint8Array | undefined {
   return written === length ? out : undefined
 }
 
-/** How many bytes a copy repeats, from how far back, and how many bytes say so. */
+/** How many bytes a copy repeats, from how far back, and how many bytes encode that. */
 function copyOf(tag: number, packed: Uint8Array, at: number): readonly [count: number, offset: number, used: number] {
   const byte = (n: number): number => packed[at + n] ?? 0
   if ((tag & 3) === 1) return [((tag >>> 2) & 7) + 4, ((tag >>> 5) << 8) | byte(0), 1]

@@ -1,6 +1,6 @@
 /**
- * LevelDB's tables: blocks with a checksum each, an index of them, and a footer that says where the index is. Every byte of a table lies in one
- * of these.
+ * LevelDB's tables: blocks with a checksum each, an index of them, and a footer that says where the index is. Every byte of a table belongs to one of
+ * these.
  */
 import { same } from '../../src/bytes.ts'
 import { crc32c, masked } from './crc32c.ts'
@@ -25,7 +25,7 @@ export class TableFault extends Error {
   }
 }
 
-/** Checks a table whole: each block, that they cover the file, and that its keys are those that the MANIFEST says. @throws TableFault */
+/** Checks a whole table: each block, that the blocks cover the file, and that its keys are those that the MANIFEST says. @throws TableFault */
 export async function checkTable(file: FileReader, { size, smallest, largest }: LiveTable): Promise<void> {
   if (file.size !== size) throw new TableFault(file.size, `the table has ${file.size} bytes, not ${size}`)
   const footer = Uint8Array.from(await file.read(size - FOOTER, size))
@@ -68,7 +68,7 @@ function handleOf(cursor: Cursor): Handle | undefined {
   return Number.isNaN(size) ? undefined : { offset, size }
 }
 
-/** A block, its checksum checked; unpacked where that is asked for. */
+/** A block, its checksum verified; unpacked on request. */
 async function readBlock(file: FileReader, { offset, size }: Handle, unpack = true): Promise<Uint8Array> {
   const bytes = await file.read(offset, offset + size + TRAILER)
   if (bytes.length < size + TRAILER) throw new TableFault(offset, 'a block is cut off')
@@ -81,7 +81,7 @@ async function readBlock(file: FileReader, { offset, size }: Handle, unpack = tr
   return block
 }
 
-/** The entries of a block: keys share beginnings with the one before; the end of the block lists where they do not. */
+/** The entries of a block: keys share prefixes with the one before; the end of the block lists those that do not. */
 function* entriesOf(block: Uint8Array, offset: number): Generator<{ key: Uint8Array; value: Uint8Array }> {
   if (block.length < 4) throw new TableFault(offset, 'a block is too short')
   const restarts = new DataView(block.buffer, block.byteOffset).getUint32(block.length - 4, true)

@@ -1,6 +1,4 @@
-/**
- * A store in memory: every answer comes at once, nothing outlives the process.
- */
+/** A store in memory: every answer comes at once, and nothing outlives the process. */
 import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import { checkScan, type Store } from '../../src/store.ts'
@@ -9,12 +7,12 @@ import { Tree } from './tree.ts'
 /** What a memory store keeps its entries on. Two stores over one disk see each other's writes at once. */
 export type MemoryDisk = Tree
 
-/** An empty disk: hand it to `memory()` again and again, to close and reopen the same store in a test. */
+/** An empty disk: pass it to `memory()` again and again to close and reopen the same store in a test. */
 export const memoryDisk = (): MemoryDisk => new Tree()
 
 /**
- * A store in memory, over a disk of its own or over the one given. It keeps no lock: several stores may share a disk.
- * @throws STORE_MISUSE for what is no disk
+ * A store in memory, over a disk of its own or over the given one. It takes no lock: several stores may share a disk.
+ * @throws STORE_MISUSE if `disk` is not a disk
  */
 export function memory(disk: MemoryDisk = memoryDisk()): Store {
   if (!(disk instanceof Tree)) throw new FolioError('STORE_MISUSE', { found: typeof disk, expected: 'a memoryDisk(), or nothing' })

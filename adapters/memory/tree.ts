@@ -1,9 +1,9 @@
 /**
  * A B+ tree of height two: a root array over leaves, each leaf two parallel arrays of sorted keys and their values.
  *
- * **Invariant:** a key is held as its latin1 string, one code unit a byte, since those compare fastest and in the order of unsigned bytes.
- * **Invariant:** there is at least one leaf; of several none is empty, and for all but the first `firsts[i]` is at or below the first key of
- * `leaves[i]` and above every key of `leaves[i - 1]`.
+ * **Invariant:** a key is held as its latin1 string, one code unit per byte, since those compare fastest and in the order of unsigned bytes.
+ * **Invariant:** there is at least one leaf; if there are several, none is empty, and for all but the first `firsts[i]` is at or below the first key
+ * of `leaves[i]` and above every key of `leaves[i - 1]`.
  * **Invariant:** no buffer held here is known outside: bytes are copied on the way in and on the way out.
  */
 import type { Chunk, Entry, KeyRange, ScanOptions, Write } from '../../src/store.ts'
@@ -13,7 +13,7 @@ interface Leaf {
   readonly values: Uint8Array[]
 }
 
-/** Measured: 32 to 512 keys a leaf make no difference to speak of. */
+/** Measured: from 32 to 512 keys per leaf there is no difference to speak of. */
 const LEAF = 128
 
 export class Tree {
@@ -100,7 +100,9 @@ export class Tree {
   }
 }
 
-/** A copy to hand out. Node's pooled buffers cost a third for small values; what is kept is not pooled, since it would keep whole pools. */
+/**
+ * A copy to hand out. Node's pooled buffers cost a third for small values; what the tree keeps is not pooled, since it would keep whole pools alive.
+ */
 const copy: (bytes: Uint8Array) => Uint8Array = globalThis.Buffer
   ? (bytes) => {
       const out = globalThis.Buffer.allocUnsafe(bytes.length)
@@ -109,7 +111,7 @@ const copy: (bytes: Uint8Array) => Uint8Array = globalThis.Buffer
     }
   : (bytes) => new Uint8Array(bytes)
 
-/** The place of the first key that is not below `key`. */
+/** The index of the first key that is not below `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0
   let high = keys.length

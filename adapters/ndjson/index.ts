@@ -1,6 +1,4 @@
-/**
- * NDJSON of ledger closes, one a line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line.
- */
+/** NDJSON of ledger closes, one per line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line. */
 import { badRequest, checkNames, FolioError, type LedgerClose } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { type Origin, parseLine } from './parse.ts'
@@ -11,7 +9,7 @@ export type { Origin } from './parse.ts'
 export type { ByteOptions, Source } from './source.ts'
 
 export interface ReadClosesOptions extends ByteOptions {
-  /** The longest line that is read. Default 256 MiB; a string of Node holds less than 512 MiB. */
+  /** The longest line that is read. Default 256 MiB; a string in Node holds less than 512 MiB. */
   readonly maxLineBytes?: number | undefined
 }
 
@@ -19,10 +17,10 @@ const NAMES = ['gunzip', 'onBytes', 'maxLineBytes'] as const
 
 const origins = new WeakMap<object, Origin>()
 
-/** Where a close that {@link readCloses} gave was read; undefined for others. */
+/** Where a close given by {@link readCloses} was read; undefined for others. */
 export const originOf = (close: LedgerClose): Origin | undefined => origins.get(close)
 
-/** The error of a close, with the file and line that the close was read from. Errors that no close is to blame for stay as they are. */
+/** The error of a close, with the file and line from which the close was read. Errors that are not the fault of a close stay as they are. */
 export function locateError(error: unknown, close: LedgerClose): unknown {
   const origin = originOf(close)
   if (!origin || !(error instanceof FolioError) || error.status >= 500) return error
@@ -30,11 +28,11 @@ export function locateError(error: unknown, close: LedgerClose): unknown {
 }
 
 /**
- * Reads ledger closes, source after source. Blank lines, CRLF, a byte order mark and a last line without its end are fine.
- * Only the JSON is checked here; whether it is a ledger close is checked where it is appended ({@link ingestCloses} adds the line to that error).
+ * Reads ledger closes, source after source. Blank lines, CRLF, a byte order mark and an unterminated last line are fine. Only the JSON is checked
+ * here; whether it is a ledger close is checked when it is appended ({@link ingestCloses} adds the line to that error).
  * @example for await (const close of readCloses('closes.ndjson.gz')) await ledger.append(close)
- * @throws BAD_REQUEST for an option that is none and what is no source, before any is read, and for a stream of text; MALFORMED_JSON with `file`, `line`, `column` where
- *   known, and `reason`; INVALID_INPUT for JSON that is no object; what the file system says, as it is
+ * @throws BAD_REQUEST if an option is unknown or a source is not one, before any is read, and for a stream of text; MALFORMED_JSON with `file`,
+ * `line`, `column` if known, and `reason`; INVALID_INPUT for JSON that is not an object; what the file system says, as it is
  */
 export async function* readCloses(
   sources: Source | readonly Source[],

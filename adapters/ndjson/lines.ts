@@ -1,19 +1,19 @@
 /**
  * Cuts bytes into lines of text.
- * **Invariant:** what is held is one line and one chunk, and a line never grows past its limit.
+ * **Invariant:** at most one line and one chunk are held, and a line never grows past its limit.
  */
 import { isUtf8 } from 'node:buffer'
 import { FolioError } from '../../src/index.ts'
 
 export interface Line {
   readonly text: string
-  /** Counts from 1, blank lines too. */
+  /** Counted from 1, including blank lines. */
   readonly number: number
 }
 
 const LINE_FEED = 0x0a
 
-/** The lines that are not blank, without their end (LF or CRLF) and without a byte order mark. @throws MALFORMED_JSON: too long, not UTF-8 */
+/** The lines that are not blank, without their line end (LF or CRLF) and without a byte order mark. @throws MALFORMED_JSON: too long, not UTF-8 */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   file: string,
@@ -47,7 +47,7 @@ export async function* splitLines(
       number++
     }
     if (start === chunk.length) continue
-    // Copied: the source may use its buffer again, and a small rest must not keep a large chunk alive.
+    // Copied: the source may reuse its buffer, and a small remainder must not keep a large chunk alive.
     parts.push(chunk.slice(start))
     held += chunk.length - start
     checkLength(held, number)

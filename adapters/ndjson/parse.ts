@@ -1,4 +1,4 @@
-/** One line of NDJSON to one ledger close. */
+/** Parses one line of NDJSON into one ledger close. */
 import { parse } from 'lossless-json'
 import { FolioError, type LedgerClose, parseJson } from '../../src/index.ts'
 
@@ -6,11 +6,11 @@ import { FolioError, type LedgerClose, parseJson } from '../../src/index.ts'
 export interface Origin {
   /** The path as given; `-` for a stream. */
   readonly file: string
-  /** Counts from 1. */
+  /** Counted from 1. */
   readonly line: number
 }
 
-/** @throws MALFORMED_JSON; INVALID_INPUT where the line is JSON but no object */
+/** @throws MALFORMED_JSON; INVALID_INPUT if the line is JSON but not an object */
 export function parseLine(text: string, origin: Origin): LedgerClose {
   let value: unknown
   try {
