@@ -1,6 +1,6 @@
 import { type StreamSource, streamLaws } from 'ledger-folio/testing'
 
-/** Numbers as they are appended. One fault is planted: what is appended while a stream reads for the last time wakes nobody. */
+/** A feed of appended numbers. One fault is planted: an append during the last read of a stream wakes nobody. */
 function feed(step: () => Promise<void>): StreamSource<number> {
   const numbers: number[] = []
   const sleepers = new Set<() => void>()
@@ -28,7 +28,7 @@ function feed(step: () => Promise<void>): StreamSource<number> {
         while (!stopped && !closed) {
           const page = numbers.slice(next, next + 200)
           await step() // a database would read here
-          // The fault: numbers may have come during the read. Right is to sleep only where `next === numbers.length` besides.
+          // The fault: numbers may have come during the read. It must sleep only if `next === numbers.length`, too.
           if (page.length === 0 && !stopped && !closed) await new Promise<void>((resolve) => sleepers.add(resolve))
           next += page.length
           yield* page
@@ -36,7 +36,7 @@ function feed(step: () => Promise<void>): StreamSource<number> {
       })(Number(cursor))
       return {
         next: () => pull.next(),
-        // A generator hears of its return only where it yields: one that sleeps must be woken.
+        // A generator notices its return only where it yields, so one that sleeps must be woken.
         return() {
           stop()
           return pull.return()

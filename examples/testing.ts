@@ -1,7 +1,7 @@
 import { checkScan, type Entry, FolioError, type Store } from 'ledger-folio'
 import { storeConformance } from 'ledger-folio/testing'
 
-/** A store over a Map of hexadecimal digits, which sort as bytes do. One fault is planted in it. */
+/** A store over a Map with hexadecimal keys, which sort like bytes. One fault is planted in it. */
 function toy(): Store {
   const held = new Map<string, Uint8Array>()
   let closed = false
