@@ -68,6 +68,16 @@ export class Mark {
 export async function readMark(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
   const value = await note?.read()
   if (!value?.some((byte) => byte !== 0)) return undefined
-  const noted = decodeMark(value)
+  const noted = opened(value)
   return (noted.era ?? era) < era ? undefined : noted
+}
+
+/** Its key alone would send a reader to look for it among the data. */
+function opened(value: Uint8Array): HighWater {
+  try {
+    return decodeMark(value)
+  } catch (error) {
+    if (!(error instanceof FolioError)) throw error
+    throw new FolioError(error.code, { ...error.fields, reason: `${error.fields['reason']}, in the note of how far history reached` })
+  }
 }

@@ -146,7 +146,7 @@ test('ledgers that were held and are gone are missed by the note beside the stor
   note = new Uint8Array(20)
   expect(await faultsOf(store)).toEqual({})
   note = Uint8Array.of(1, 2, 3, 4, 5, 6, 7)
-  expect(await faultsOf(store)).toEqual({ [hex(MARK)]: 'the checksum does not match' })
+  expect(await faultsOf(store)).toEqual({ [hex(MARK)]: 'the checksum does not match, in the note of how far history reached' })
   await repairStore(store)
   expect(await faultsOf(store)).toEqual({})
 })

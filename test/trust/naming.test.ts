@@ -403,7 +403,7 @@ describe('the state of a store', () => {
     ])
     for (const note of [encodeMark({ last: LAST }), encodeMark({ last: FIRST }), new Uint8Array(20), undefined])
       expect(await beside(note)).toEqual([])
-    expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([fault(MARK, CHECKSUM)])
+    expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([fault(MARK, `${CHECKSUM}, in the note of how far history reached`)])
   })
 
   test('has no last change under a key that is none', async () => {

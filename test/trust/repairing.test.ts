@@ -198,7 +198,10 @@ describe('a repair', () => {
 
   test('looks once at a store whose note alone is damaged', async () => {
     const { store, audits } = counted(noted(await stored('whole'), Uint8Array.of(1, 2, 3, 4, 5, 6)).store)
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(MARK, CHECKSUM)] })
+    expect(await repairStore(store)).toMatchObject({
+      mended: 0,
+      lost: [fault(MARK, `${CHECKSUM}, in the note of how far history reached`)],
+    })
     expect(audits()).toBe(1)
   })
 
