@@ -1,6 +1,6 @@
 /**
- * Reads while history moves: one that may have seen values from before and after something was removed is run again.
- * **Invariant:** what a read gives is what one history says, also over a store that another process writes to.
+ * Reads while history moves: a read that may have seen values from both before and after a removal is run again.
+ * **Invariant:** what a read gives is what one history says, even over a store to which another process writes.
  */
 import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
@@ -9,42 +9,42 @@ import { offers } from '../resources/offer.ts'
 import { after, isPromise, type MaybePromise } from '../store.ts'
 import type { Reader } from './reader.ts'
 
-/** History, as a read sees it move. */
+/** History, as a moving read sees it. */
 export interface History {
   readonly head: Head
   /** Counts the beginning and the end of each step that removes. */
   readonly removals: number
   /** A reader under the head as it is now. */
   reader(): Reader
-  /** True where history in the store is the one known here. */
+  /** True if history in the store is the one known here. */
   stands(): MaybePromise<boolean>
-  /** Takes on what another process has written. */
+  /** Adopts what another process has written. */
   refresh(): Promise<unknown>
-  /** Resolves when no step is under way. */
+  /** Resolves when no step is in progress. */
   idle(): Promise<void>
 }
 
-/** What a read needs to know of what it reads. */
+/** What a read needs to know about what it reads. */
 export interface Ground {
   /** Other processes write to the store. */
   readonly shared: boolean
-  /** Of the book there is one state, that of the store: while a step removes, the head is ahead of it. */
+  /** There is only one state of the book, that of the store: while a step removes, the head is ahead of it. */
   readonly book: boolean
 }
 
-/** Runs a read under the head as of now; at once where the store answers at once. */
+/** Runs a read under the current head; without a promise if the store answers without one. */
 export function ask<T>(history: History, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
   const again = (): MaybePromise<T> => ask(history, ground, read)
   if (ground.book && isRemoving(removals)) return history.idle().then(again)
   const { shared } = ground
   const reader = history.reader()
-  // What came with awaits between may be of what stood before, and of what was appended in its place.
+  // What arrived with awaits in between may mix what was there before and what was appended in its place.
   const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
   const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, reader, () => still(answer)) : still(answer))
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
-    // Values of both sides do not fit each other: what they say may seem not to be there, or damaged.
+    // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
     if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.idle().then(again)
     if (!shared) throw error
     return confirmed(history, reader, () => {
@@ -74,7 +74,7 @@ export class Reads {
     this.book = { shared, book: true }
   }
 
-  /** As {@link ask}. @param of what is read, where that may be offers */
+  /** As {@link ask}. @param of what is read, if that may be offers */
   ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
     const answer = ask(this.history, of === offers ? this.book : this.logs, read)
     if (isPromise(answer)) this.await(answer)
@@ -87,7 +87,7 @@ export class Reads {
     answer.then(forget, forget)
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no read is in progress. */
   async rest(): Promise<void> {
     await Promise.allSettled(this.underWay)
   }
@@ -96,7 +96,7 @@ export class Reads {
 /** True between the beginning and the end of a step that removes. */
 const isRemoving = (removals: number): boolean => removals % 2 === 1
 
-/** Runs `then` when the head known here is the one in the store: another process may have taken history back meanwhile. */
+/** Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile. */
 function confirmed<T>(history: History, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
   return after(history.stands(), (stands) => {
     if (!stands) return history.refresh().then(then)

@@ -1,6 +1,6 @@
 /**
- * Sorted lists of ordinals: a whole log, a posting list, or the records that several posting lists have in common.
- * All are asked the same way: the first or last so many of a span.
+ * Sorted lists of ordinals: a whole log, a posting list, or the intersection of several posting lists.
+ * All are queried the same way: for the first or last so many ordinals of a span.
  */
 import type { Held } from '../layout/cluster.ts'
 import { FANOUT, rank, slice } from '../layout/posting.ts'
@@ -9,23 +9,23 @@ import type { Element } from '../tuple.ts'
 import type { Reader } from './reader.ts'
 import { listId } from './unfiled.ts'
 
-/** Ordinals from `from` up to, but without, `to`. */
+/** Ordinals from `from` up to but excluding `to`. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** Ordinals of a list, and where they stand in it. */
+/** Ordinals taken from a list, and where they stand in it. */
 export interface Taken {
   readonly ordinals: readonly number[]
-  /** The posting list, where they are entries of it one behind the other. */
+  /** The posting list, if they are consecutive entries of one. */
   readonly run?: Posting | undefined
-  /** How many entries of it stand before the first of them, where that was found by the way. */
+  /** How many entries of it precede the first of them, if that was found along the way. */
   readonly rank?: number | undefined
 }
 
 export interface OrdinalList {
-  /** Up to `limit` ordinals of the span: its first ones rising, or with `reverse` its last ones falling. */
+  /** Up to `limit` ordinals of the span: its first ones ascending, or with `reverse` its last ones descending. */
   take(span: Span, limit: number, reverse: boolean): Taken
 }
 
@@ -66,13 +66,13 @@ export class Posting implements OrdinalList {
     return joined(stored, this.recent(newer, limit - stored.ordinals.length, false))
   }
 
-  /** How many entries stand before one that is not filed, where the edge of those that are is cached. */
+  /** How many entries precede one that is not filed, if the edge of the filed ones is cached. */
   rank(ordinal: number): number | undefined {
     const edge = this.reader.heldEdge(this.id)
     return edge && edge.value.count + this.reader.unfiled.rank(this.index, this.key, ordinal)
   }
 
-  /** The entries from the `from`-th up to, but without, the `to`-th. */
+  /** The entries from number `from` up to but excluding number `to`. */
   between(from: number, to: number): number[] {
     const { reader, index, key, id } = this
     const edge = reader.edge(index, key, id)
@@ -80,7 +80,7 @@ export class Posting implements OrdinalList {
     return to <= edge.count ? stored : stored.concat(reader.unfiled.between(index, key, Math.max(0, from - edge.count), to - edge.count))
   }
 
-  /** What the entry of this rank, and its neighbours up to the next sealed page, are known by; undefined where that is not cached. */
+  /** The cached value to which the entry of this rank and its neighbours belong, a sealed page or the edge; undefined if it is not cached. */
   home(rank: number): Held<unknown> | undefined {
     const edge = this.reader.heldEdge(this.id)
     if (edge === undefined || rank >= edge.value.count - (edge.value.count % FANOUT)) return edge
@@ -122,7 +122,7 @@ function joined(first: Taken, second: Taken): Taken {
 export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
   rank(reader.edge(index, key), bound, reader.pages(index, key))
 
-/** What all lists have in common: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
+/** The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
 export function common(lists: readonly OrdinalList[]): OrdinalList {
   if (lists.length === 1) return lists[0]!
   return {

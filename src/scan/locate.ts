@@ -1,6 +1,6 @@
 /**
- * From what a caller names (a cursor, a parent, a hash) to ordinals. The ledger log says at which ordinals every log ended after each
- * ledger, so a position is found inside its ledger by halving, and the cost does not depend on how much history there is.
+ * From what a caller names (a cursor, a parent, a hash) to ordinals. The ledger log says at which ordinals every log ended after each ledger, so a
+ * position is found inside its ledger by binary search, and the cost does not depend on how much history there is.
  */
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
@@ -30,7 +30,7 @@ export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => rea
 /** The counts of every log after a ledger. */
 export const endsOf = (block: Block, at: number): number[] => block.side(at, ledgerSide.ends).split(',').map(Number)
 
-/** Under this, the counts of a block of ledgers, each parsed when it is first asked for. */
+/** The key under which the parsed counts of a block of ledgers are attached; each is parsed on first use. */
 const COUNTS = Symbol('counts')
 const emptyRows = (): (readonly number[])[] => []
 const rowsWeight = (): number => 200 << ledgers.shift
@@ -45,7 +45,7 @@ export function countsAfter(reader: Reader, sequence: number): readonly number[]
   return rows[at]
 }
 
-/** The records of a log that a ledger holds; empty for a ledger outside history. */
+/** The records of a log that belong to a ledger; empty for a ledger outside history. */
 export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: number): Span {
   const { from, to } = everything(reader, resource)
   if (!held(reader, sequence)) return sequence < reader.head.oldest ? { from, to: from } : { from: to, to }
@@ -60,8 +60,8 @@ type Around = readonly [before: readonly number[], after: readonly number[]]
 const spanOf = ([before, after]: Around, { tag }: Resource<any>): Span => ({ from: before[tag]!, to: after[tag]! })
 
 /**
- * The first ordinal whose record lies after `position`, or at it where `inclusive`. Looks where the record should be if the ledger's records were
- * spread evenly over its transactions, which is nearly always in the right block; a block that was read is searched whole.
+ * The first ordinal whose record lies after `position`, or at it if `inclusive`. It starts where the record would be if the ledger's records were
+ * spread evenly over its transactions, which is nearly always the right block; a block that was read is searched whole.
  */
 export function seek(reader: Reader, resource: Resource<any>, position: Position, inclusive: boolean): number {
   const around = resource !== ledgers && held(reader, position.hi) ? countsAround(reader, position.hi) : undefined
@@ -96,7 +96,7 @@ function isBehind(block: Block, at: number, position: Position, inclusive: boole
   return order < 0 || (order === 0 && !inclusive)
 }
 
-/** The share of its ledger's transactions that a position has behind it. */
+/** The fraction of its ledger's transactions that precede a position. */
 function share([before, after]: Around, lo: number): number {
   const transactionsOf = (counts: readonly number[]): number => counts[transactions.tag]! + counts[failedTransactions.tag]!
   return Math.min(1, Math.max(0, (Math.floor(lo / TRANSACTION_STEP) - 0.5) / (transactionsOf(after) - transactionsOf(before))))
@@ -147,7 +147,7 @@ function anyIn(reader: Reader, index: Index<any>, key: string | bigint): boolean
 
 const ofAccount = [transactionsByAccount, operationsByAccount, effectsByAccount, tradesByAccount, failedByAccount, changesBySeller]
 
-/** True once any record has named the account, also where that record was pruned since. */
+/** True once any record has named the account, even if that record was pruned since. */
 export const accountExists = (reader: Reader, account: string): boolean => ofAccount.some((index) => anyIn(reader, index, account))
 
 /** True once any ledger has changed the offer or a trade has named it. */

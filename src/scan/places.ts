@@ -1,6 +1,6 @@
 /**
- * Where the records of a page lie. Those of a posting list lie all over their log; of a list that is asked for over and over, neighbours are gathered
- * (`layout/cluster.ts`), and served from there: a look-up finds up to 32 of them, side by side.
+ * Where the records of a page lie. Those of a posting list are scattered over their log; if a list is read over and over, neighbours are gathered
+ * (`layout/cluster.ts`) and served from there: one look-up finds up to 32 of them, side by side.
  */
 import type { Place } from '../layout/block.ts'
 import { CLUSTER, type Held } from '../layout/cluster.ts'
@@ -10,9 +10,9 @@ import type { Posting, Taken } from './list.ts'
 import { everything } from './locate.ts'
 import type { Reader } from './reader.ts'
 
-/** So few records are sooner found one by one than they are gathered, however often they are asked for. */
+/** Fewer records than this are found faster one by one than gathered, however often they are asked for. */
 const MANY = CLUSTER / 2
-/** Records with longer texts, on the average, are copied for longer than it takes to find them. */
+/** If records have longer texts on average, copying them takes longer than finding them. */
 const LONG = 1024
 
 /** The records as a filter wants them shown: those that face the other way are turned. */
@@ -22,14 +22,14 @@ function faced(places: Place[], facing: Facing): Place[] {
   return places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))
 }
 
-/** The places of records: of neighbours in their log, from runs of blocks where those were gathered. */
+/** The places of records; for neighbours in their log, from gathered runs of blocks if there are any. */
 function found<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
   const { length } = ordinals
   if (length < 2 || Math.abs(ordinals[length - 1]! - ordinals[0]!) !== length - 1) return reader.places(resource, ordinals)
   const size = RUN << resource.shift
   const reverse = ordinals[1]! < ordinals[0]!
   let places: Place<R>[] = []
-  /** Those from here on, up to the one at hand, are in no run. */
+  /** The records from here up to the current one are in no run. */
   let from = 0
   for (let i = 0; i < length; ) {
     const number = Math.floor(ordinals[i]! / size)
@@ -50,7 +50,7 @@ function found<R>(reader: Reader, resource: Resource<R>, ordinals: readonly numb
   return from < length ? places.concat(inBlocks(reader, resource, ordinals.slice(from), reverse)) : places
 }
 
-/** The places of neighbours that are in no run; gathers what is worth it. */
+/** The places of neighbours that are in no run; gathers those that are worth it. */
 function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[], reverse: boolean): Place<R>[] {
   const places = reader.places(resource, ordinals)
   const size = 1 << resource.shift
@@ -58,7 +58,7 @@ function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly n
   for (let i = 0; i < places.length; i += size) {
     const number = Math.floor(ordinals[i]! / (RUN * size))
     const { block } = places[i]!
-    // Where that is in vain, which takes a look at each block of the run, it is tried again after twice as many askings.
+    // A failed attempt, which looks at each block of the run, is repeated only after twice as many requests.
     if (number !== before && block.isHot && block.asked >= 2 * block.triedAt) {
       block.triedAt = block.asked
       reader.gatherRun(resource, number, reverse)
@@ -69,7 +69,7 @@ function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly n
 }
 
 /**
- * The places of records that were taken from a list, in their order.
+ * The places of records taken from a list, in their order.
  * @param runs whether they may be in runs of blocks
  */
 export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing, runs = true): Place[] {
@@ -80,7 +80,7 @@ export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, 
     return faced(runs ? found(reader, resource, ordinals) : reader.places(resource, ordinals), facing)
   const step = reverse ? -1 : 1
   const places: Place[] = []
-  /** Which of them are in no cluster. */
+  /** Those that are in no cluster. */
   const missing: number[] = []
   const due: [home: Held<unknown>, number: number][] = []
   for (let i = 0; i < length; ) {
@@ -106,7 +106,7 @@ export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, 
   return places
 }
 
-/** Gathers what belongs to a cluster, where all of it is at hand. */
+/** Gathers the records of a cluster, if all of them are cached. */
 function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
   const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)

@@ -1,7 +1,7 @@
 /**
- * One read of the store, written as if everything were at hand. What is neither cached nor had synchronously is asked for, and the read is
- * run again when it has come: reads are pure functions of the store under one head, so running them again changes nothing.
- * **Invariant:** nothing above the head that the reader was made with is ever returned.
+ * One read of the store, written as if everything were at hand. What is neither cached nor available synchronously is requested, and the read is run
+ * again when it has arrived: reads are pure functions of the store under one head, so running them again changes nothing.
+ * **Invariant:** nothing above the head with which the reader was made is ever returned.
  */
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
@@ -24,27 +24,27 @@ import { listId, type Unfiled } from './unfiled.ts'
 
 const nothingArrived: Map<number | string, Uint8Array | Chunk | undefined> = new Map()
 
-/** Thrown to suspend a read until what it asked for has come; never leaves {@link run}. */
+/** Thrown to suspend a read until what it requested has arrived; never leaves {@link run}. */
 const suspended = Symbol('suspended')
 
-/** What a read cost: for `explain` and for tests that hold it to a budget. */
+/** What a read cost: for `explain`, and for tests that hold it to a budget. */
 export interface ReadStats {
-  /** Calls of the store: gets, and scans. */
+  /** Calls to the store: gets, and scans. */
   gets: number
   scans: number
-  /** Value bytes that the store gave. */
+  /** Value bytes that the store returned. */
   bytes: number
-  /** Blocks that the read looked into, from the store or the cache; neighbours that were gathered are one. */
+  /** Blocks that the read looked into, from the store or the cache; gathered neighbours count as one. */
   blocks: number
   /** Values found in the cache. */
   hits: number
 }
 
-/** Records of which hardly two lie in one block, and enough of them for their waits to overlap. */
+/** True if hardly two of the records share a block, and there are enough of them for their cache misses to overlap. */
 const isScattered = (ordinals: readonly number[], size: number): boolean =>
   ordinals.length >= 8 && Math.abs(ordinals.at(-1)! - ordinals[0]!) > ordinals.length * size
 
-/** What a sealed page is cached as. Lists begin with a digit. */
+/** The name under which a sealed page is cached. Names of lists begin with a digit. */
 const pageId = (list: string, level: number, page: number): string => `/${level}/${page} ${list}`
 
 export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Held<PostingEdge> => new Held(cache, edge, edge.weight, asOf)
@@ -59,10 +59,10 @@ export class Reader {
   private readonly cache: Cache
   /** The edition of the cache that belongs to the head. */
   private readonly edition: number
-  /** Values that came for this read alone, so that a small cache cannot lose them before it is run again. */
+  /** Values that arrived for this read alone, so that a small cache cannot lose them before it is run again. */
   private arrived: Map<number | string, Uint8Array | Chunk | undefined> = nothingArrived
   private readonly awaited: Promise<unknown>[] = []
-  /** Of a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
+  /** For a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
   private readonly unsure: (() => void)[] | undefined
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
@@ -74,7 +74,7 @@ export class Reader {
     this.unsure = store.capabilities.shared ? [] : undefined
   }
 
-  /** Runs a read to its end; at once where the store answers at once. */
+  /** Runs a read to its end; without a promise if the store answers without one. */
   run<T>(read: (reader: Reader) => T): MaybePromise<T> {
     try {
       return read(this)
@@ -124,12 +124,12 @@ export class Reader {
     return block
   }
 
-  /** A method of its own, so that a hit in {@link block} does not pay for this closure. */
+  /** A separate method, so that a hit in {@link block} does not pay for this closure. */
   private keepBlock(resource: Resource<any>, number: number, block: Block): void {
     this.whenSure(() => this.cache.keep(resource, number, block))
   }
 
-  /** A read that waited for its values while a ledger was committed may hold older ones: those must not displace the newer. */
+  /** A read that waited for its values while a ledger was committed may hold older ones, which must not displace the newer. */
   private whenSure(keep: () => void): void {
     if (this.unsure) this.unsure.push(keep)
     else if (this.cache.edition === this.edition) keep()
@@ -139,14 +139,14 @@ export class Reader {
     this.whenSure(() => this.cache.put(id, value))
   }
 
-  /** Says that the head stood in the store after all that was read. */
+  /** Reports that the head was still in the store after everything was read. */
   confirm(): void {
     if (this.cache.edition === this.edition) for (const keep of this.unsure ?? []) keep()
   }
 
   /**
-   * The places of records. Their blocks are asked for in one call of a store that does not answer at once.
-   * @param asked how much each counts as asked for: 0 where it is gathered, which is to make nothing hot
+   * The places of records. From a store that answers with promises, their blocks are requested in one call.
+   * @param asked how many requests each counts for: 0 when gathering, which must make nothing hot
    */
   places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
     const size = 1 << resource.shift
@@ -189,27 +189,27 @@ export class Reader {
     return { block: this.block(resource, number), at: ordinal - number * size }
   }
 
-  /** True where the blocks of all these records are cached. */
+  /** True if the blocks of all these records are cached. */
   hasAll(resource: Resource<any>, ordinals: readonly number[]): boolean {
     return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / 2 ** resource.shift))))
   }
 
-  /** False where history has moved since the read began: what it holds may be of another one than the cache. */
+  /** False if history has moved since the read began: what it holds may belong to another history than the cache. */
   get isCurrent(): boolean {
     return this.cache.edition === this.edition
   }
 
-  /** Neighbouring blocks of a log that were gathered. */
+  /** Neighbouring blocks of a log that were gathered into a run. */
   runOfLog<R>(resource: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
     return this.cache.run(resource, number, reverse)
   }
 
-  /** Whatever this read has seen: runs are made of what the cache holds by now. */
+  /** Does not depend on what this read has seen: runs are made from what the cache holds by now. */
   gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
     this.cache.gatherRun(resource, number, reverse)
   }
 
-  /** Notes that so many records were served from what was gathered. */
+  /** Records that this many records were served from a cluster or a run. */
   served(block: Block, records: number): void {
     block.asked += records
     this.cache.gathering.serve(records)
@@ -218,8 +218,8 @@ export class Reader {
   }
 
   /**
-   * The right edge of a posting list; empty where nothing was ever filed under the key.
-   * @param id the list's, where it is at hand: what is made anew has to be hashed anew
+   * The right edge of a posting list; empty if nothing was ever filed under the key.
+   * @param id the list's id, if at hand: a newly built string would have to be hashed again
    */
   edge(index: Index<any>, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
@@ -235,18 +235,18 @@ export class Reader {
     return edge
   }
 
-  /** The same, where it is cached. */
+  /** The same, if it is cached. */
   heldEdge(id: string): Held<PostingEdge> | undefined {
     const cached = this.cache.peek<Held<PostingEdge>>(id)
     return cached !== undefined && this.isNew(cached) ? cached : undefined
   }
 
-  /** A sealed page of level 0, where it is cached. */
+  /** A sealed page of level 0, if it is cached. */
   heldPage(list: string, page: number): Held<unknown> | undefined {
     return this.cache.peek<Held<unknown>>(pageId(list, 0, page))
   }
 
-  /** False where another process may have changed it since. */
+  /** False if another process may have changed it since. */
   private isNew({ asOf }: Held<unknown>): boolean {
     return !this.store.capabilities.shared || asOf >= this.head.last
   }
@@ -269,14 +269,14 @@ export class Reader {
     }
   }
 
-  /** Where a transaction lies that may be the one of this hash: the record says whether it is. */
+  /** The place of a transaction that may have this hash: the record tells whether it does. */
   guess(hash: string): Found | undefined {
     const found = this.cache.hashes.get(hash)
     if (found !== undefined) this.stats.hits++
     return found
   }
 
-  /** Where the transaction of this hash lies. */
+  /** The place of the transaction with this hash. */
   hashed(hash: string): Found | undefined {
     const key = hashKey(hash)
     const value = this.fetch(`hash ${hash}`, key)
@@ -287,7 +287,7 @@ export class Reader {
     return found
   }
 
-  /** An offer of the current book, as a block of one; undefined where it never was or was removed. */
+  /** An offer of the current book, as a block of one; undefined if it never was there or was removed. */
   offer(id: bigint, attempt = 1): Block<Offer> | undefined {
     const sellerKey = bookSellerKey(id)
     const seller = this.fetch(`seller ${id} ${attempt}`, sellerKey)
@@ -307,7 +307,7 @@ export class Reader {
     return value && { block: Block.of(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
   }
 
-  /** How many lists of each index name records that were pruned. */
+  /** How many lists of each index name pruned records. */
   pruned(): Pruned {
     const value = this.fetch('pruned', PRUNED)
     return value ? decodePruned(value) : {}
@@ -327,7 +327,7 @@ export class Reader {
     throw suspended
   }
 
-  /** The book entries of a seller, by offer id, from `from` up to but without `to`. */
+  /** The book entries of a seller, by offer id, from `from` up to but excluding `to`. */
   book(seller: string, from: bigint, to: bigint, limit: number, reverse: boolean): Block<Offer>[] {
     if (from >= to) return []
     const chunk = this.scan(bookRange(seller, from, to), { limit, reverse })

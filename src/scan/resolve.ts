@@ -1,6 +1,4 @@
-/**
- * From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist.
- */
+/** From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist. */
 import { badRequest, checkObject, FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
@@ -18,12 +16,14 @@ export type Values = { readonly [name: string]: any }
 
 const queryOf = { one: 'a row of the catalogue that gives one record', list: 'a row of the catalogue that gives a list' }
 
-/** @throws BAD_REQUEST for what is no query of this kind */
+/** @throws BAD_REQUEST if `query` is not a query of this kind */
 export function checkQuery(query: Query, kind: Query['kind']): void {
   if (query?.kind !== kind) throw badRequest('query', queryOf[kind])
 }
 
-/** Refuses a value that the row does not take, such as a filter by its name on the wire: passed over, it would give records that were not asked for. */
+/**
+ * Refuses a value that the row does not take, such as a filter under its wire name: if it were ignored, records would come that were not asked for.
+ */
 function checkValueNames(query: Query, names: readonly string[], values: Values): void {
   const filters: readonly string[] | undefined = query.kind === 'list' ? query.filters?.members : undefined
   for (const name in values) {
@@ -33,7 +33,10 @@ function checkValueNames(query: Query, names: readonly string[], values: Values)
   }
 }
 
-/** The path values, checked. @throws BAD_REQUEST for what is no query of this kind, values that it does not take, and values that text could not have given */
+/**
+ * The path values, checked. @throws BAD_REQUEST if `query` is not a query of this kind, or for values that it does not take or that no text could
+ * have produced
+ */
 export function checkValues(query: Query, kind: Query['kind'], values: Values = {}): Values {
   checkQuery(query, kind)
   checkObject(values, 'values')
@@ -48,11 +51,12 @@ export function checkValues(query: Query, kind: Query['kind'], values: Values = 
 export interface Resolved {
   readonly list: OrdinalList
   readonly span: Span
-  /** The face of the records that is asked for, if any. */
+  /** The face of the records asked for, if any. */
   readonly facing: Facing
   /**
-   * To be called where nothing was found, or is refused for what lies in the store: what has records exists, and need not be looked up.
-   * @throws NOT_FOUND where the path names what does not exist
+   * To be called if nothing was found, or if the request is refused for what lies in the store: a parent with records exists, and need not be looked
+   * up.
+   * @throws NOT_FOUND if the path names something that does not exist
    */
   check(): void
 }
@@ -61,7 +65,7 @@ const notFound = (what: string, value: unknown): FolioError => new FolioError('N
 
 /** @throws GONE_BEFORE_HISTORY, BAD_REQUEST */
 export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
-  // Filters are checked before anything is looked up: a malformed request is that, whatever its path names.
+  // Filters are checked before anything is looked up: a malformed request is one, whatever its path names.
   const picked = query.filters?.pick(values)
   const lists: OrdinalList[] = []
   let span = everything(reader, query.of)
@@ -89,7 +93,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   return { list, span, facing: picked?.facing, check }
 }
 
-/** The span of a parent that holds the records, and whether that parent exists. */
+/** The span of a parent's records, and whether that parent exists. */
 function spanOf(reader: Reader, query: List<any>, name: string, value: any): { span: Span; exists: boolean } {
   if (name === 'ledger') return { exists: findLedger(reader, value) !== undefined, span: spanOfLedger(reader, query.of, value) }
   if (name === 'operation') {

@@ -1,23 +1,27 @@
 /**
  * What is not filed yet. Posting lists in the store are complete up to one ledger, `head.filed`; the records of later ledgers are filed here, in
- * memory, and go into the store's lists many ledgers at a time, since one list is touched by many ledgers. Nothing is lost with the memory:
- * an open files those records again, from the records themselves.
- * While that is under way there are two generations: the older one is being filed and does not change, the newer one is added to.
- * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer generation lie above the older.
+ * memory, and go into the store's lists many ledgers at a time, since many ledgers touch the same list. Nothing is lost with the memory: an open
+ * files those records again, from the records themselves.
+ * While a filing is in progress there are two generations: the older one is being filed and does not change, the newer one is added to.
+ * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer generation lie above those of
+ * the older.
  */
 import { lowerBound } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Span } from './list.ts'
 
-/** The ordinals to file under one key, rising. */
+/** The ordinals to file under one key, ascending. */
 export interface Waiting {
   readonly index: Index<any>
   readonly key: readonly Element[]
   readonly ordinals: number[]
 }
 
-/** The name of a list among those of its index, whose keys all have as many elements. A key of one text is its own name: that text is there, and its hash is known. */
+/**
+ * The name of a list within its index, whose keys all have the same number of elements. A key of one text is its own name: that string exists
+ * already, and its hash is known.
+ */
 function nameOf(key: readonly Element[]): string {
   if (key.length === 1) return String(key[0])
   let name = ''
@@ -43,12 +47,12 @@ export class Unfiled {
     this.lists = lists
   }
 
-  /** What is left where the older generation is filed. What is added to one is added to both. */
+  /** What remains once the older generation is filed. What is added to one of the two objects is added to both. */
   get newer(): Unfiled {
     return new Unfiled(undefined, this.lists)
   }
 
-  /** The same as one generation, where what was under way has been given up. */
+  /** The same as a single generation, for when the filing in progress was given up. */
   get whole(): Unfiled {
     return this.older ? this.older.with(this) : this
   }
@@ -77,12 +81,12 @@ export class Unfiled {
     return lists
   }
 
-  /** Of the newer generation. */
+  /** The lists of the newer generation. */
   *all(): Generator<Waiting> {
     for (const lists of this.lists.values()) yield* lists.values()
   }
 
-  /** Adds what was filed after all that is here, and is not to be used any more. */
+  /** Adds what was filed after everything here; `later` must not be used any more. */
   take(later: Unfiled): void {
     for (const [tag, added] of later.lists) {
       const lists = this.listsOf(tag)
@@ -94,7 +98,7 @@ export class Unfiled {
     }
   }
 
-  /** What all have, in lists of its own where the later ones have any; of those that are ours alone, nothing is copied. */
+  /** The union of all, with new lists where the later ones have any; lists that only this one has are not copied. */
   with(...later: readonly Unfiled[]): Unfiled {
     const all = new Unfiled()
     for (const [tag, lists] of this.lists) all.lists.set(tag, new Map(lists))
@@ -107,7 +111,7 @@ export class Unfiled {
     return all
   }
 
-  /** Up to `limit` ordinals of a list within a span: its first ones rising, or with `reverse` its last ones falling. */
+  /** Up to `limit` ordinals of a list within a span: its first ones ascending, or with `reverse` its last ones descending. */
   within(index: Index<any>, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
     if (span.from >= span.to) return []
     const [older, newer] = this.ordinalsOf(index, key)
@@ -122,13 +126,13 @@ export class Unfiled {
     return lowerBound(older, bound) + lowerBound(newer, bound)
   }
 
-  /** The ordinals of a list from the `from`-th up to, but without, the `to`-th. */
+  /** The ordinals of a list from number `from` up to but excluding number `to`. */
   between(index: Index<any>, key: readonly Element[], from: number, to: number): number[] {
     const [older, newer] = this.ordinalsOf(index, key)
     return older.concat(newer).slice(from, to)
   }
 
-  /** Of both generations. */
+  /** The ordinals of both generations. */
   private ordinalsOf(index: Index<any>, key: readonly Element[]): [older: readonly number[], newer: readonly number[]] {
     const name = nameOf(key)
     return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]

@@ -1,7 +1,7 @@
 /**
- * The bell: it says that history has moved, never what is new. Whoever follows history takes a ticket, reads, and if nothing was there sleeps
- * until a ring after the ticket. **Invariants:** a ring between taking a ticket and going to sleep is not lost, because going to sleep compares
- * numbers; who is woken is woken in a turn of its own, so that what they do neither holds up nor breaks the write that rang.
+ * The bell: it says that history has moved, never what is new. A follower takes a ticket, reads, and if nothing was there sleeps until a ring after
+ * the ticket. **Invariants:** a ring between taking a ticket and going to sleep is not lost, because going to sleep compares numbers; sleepers are
+ * woken in a turn of their own, so that what they do neither delays nor breaks the write that rang.
  */
 
 import { FolioError } from '../errors.ts'
@@ -17,7 +17,7 @@ export class Bell {
   private rings = 0
   private sleepers = new Set<Sleeper>()
   private silent = false
-  /** Where history went back to, a number for each rollback. */
+  /** Where history went back to, one number per rollback. */
   private readonly rollbacks: number[] = []
 
   /** A ticket for {@link after}: take it before reading. */
@@ -46,14 +46,16 @@ export class Bell {
     return this.rollbacks.length
   }
 
-  /** The lowest ledger that history went back to since there were `count` rollbacks; undefined where it did not. */
+  /** The lowest ledger to which history went back since there were `count` rollbacks; undefined if it did not. */
   lowestSince(count: number): number | undefined {
     let lowest: number | undefined
     for (let i = count; i < this.rollbacks.length; i++) lowest = Math.min(lowest ?? Number.POSITIVE_INFINITY, this.rollbacks[i]!)
     return lowest
   }
 
-  /** Of reads one after the other, each told how far was given before it. @throws ROLLED_BACK where history was taken back below that since the last one */
+  /**
+   * Wraps successive reads, each told how far the previous ones got. @throws ROLLED_BACK if history was rolled back below that since the last read
+   */
   watch(): <A, T>(reached: number, read: (from: A) => T) => (from: A) => T {
     let count = this.rollbackCount
     return (reached, read) => (from) => {
@@ -64,18 +66,18 @@ export class Bell {
     }
   }
 
-  /** Wakes the sleeper at the first ring after the ticket was taken: soon, where that has been. */
+  /** Wakes the sleeper at the first ring after the ticket was taken; soon, if that has already happened. */
   after(ticket: number, sleeper: Sleeper): void {
     if (this.rings === ticket && !this.silent) this.sleepers.add(sleeper)
     else queueMicrotask(() => sleeper.wake())
   }
 
-  /** Lets a sleeper go unwoken. */
+  /** Removes a sleeper without waking it. */
   forget(sleeper: Sleeper): void {
     this.sleepers.delete(sleeper)
   }
 
-  /** How many tails sleep. */
+  /** How many tails are asleep. */
   get waiting(): number {
     let waiting = 0
     for (const { size } of this.sleepers) waiting += size

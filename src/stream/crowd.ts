@@ -1,8 +1,9 @@
 /**
- * Crowds: tails of one list that stand at one place wait together. A ring wakes the crowd, which reads once, and hands what it found to each of
- * its tails in a plain loop; where nothing was found, it goes back to sleep, and no tail has heard of it.
- * **Invariants:** the ticket is taken before the read; nothing lies between the cursor of a tail and that of the crowd it waits in; a crowd is
- * found by its place as long as a tail waits in it, and by nobody else's; after a rollback no crowd goes on, each tail looks for its place anew.
+ * Crowds: tails of one list that stand at one place wait together. A ring wakes the crowd, which reads once and hands what it found to each of its
+ * tails in a plain loop; if nothing was found, it goes back to sleep, and no tail has noticed.
+ * **Invariants:** the ticket is taken before the read; nothing lies between the cursor of a tail and that of the crowd it waits in; a crowd can be
+ * found by its place as long as a tail waits in it, and only by its own place; after a rollback no crowd goes on, and each tail looks for its place
+ * anew.
  */
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
@@ -14,12 +15,12 @@ import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Bell, Sleeper } from './bell.ts'
 
-/** What crowds need of the ledger they belong to. */
+/** What crowds need from the ledger to which they belong. */
 export interface Source {
   readonly bell: Bell
   readonly head: Head
   read(query: List<any>, values: Values, options: PageOptions): MaybePromise<RawPage>
-  /** Resolves when what is being appended or taken back now has rung the bell. */
+  /** Resolves when what is being appended or rolled back now has rung the bell. */
   settled(): Promise<void>
 }
 
@@ -38,26 +39,26 @@ export function followed(query: List<any>, values: Values): Followed {
 
 /** A tail as its crowd sees it. */
 export interface Waiting {
-  /** Is given the page after its cursor, and stands where the crowd does now; `reached` is the newest ledger in the page. */
+  /** Receives the page after its cursor, and then stands where the crowd does; `reached` is the newest ledger in the page. */
   take(page: RawPage, crowd: Crowd, reached: number): void
-  /** Goes on waiting in this crowd. */
+  /** Continues to wait in this crowd. */
   enter(crowd: Crowd): void
-  /** Looks for its place again: history was taken back, or is closed. */
+  /** Looks for its place again: history was rolled back, or the ledger closed. */
   again(): void
   fail(error: unknown): void
 }
 
-/** After every record of a ledger and of those before it. */
+/** The position after every record of a ledger and of those before it. */
 const endOf = (ledger: number): string => idText(ledger, 0xffffffff)
 
 export class Crowd implements Sleeper {
-  /** Tells hand-overs apart: who was handed a page at this stage, and no later one, stands at this crowd's place. */
+  /** Tells hand-overs apart: a tail that was handed a page at this stage, and no later one, stands at this crowd's place. */
   stage = 0
   readonly list: Followed
   private readonly crowds: Crowds
   private tails = new Set<Waiting>()
   private cursor: string
-  /** As of which nothing lies after the cursor; -1 where that is not known. */
+  /** The ticket as of which nothing lies after the cursor; -1 if that is not known. */
   private ticket = -1
   private rollbacks: number
   private reading = false
@@ -91,7 +92,7 @@ export class Crowd implements Sleeper {
     if (this.tails.delete(tail) && this.tails.size === 0) this.disband()
   }
 
-  /** Everyone who waits here, who from now on waits here no more. */
+  /** Everyone who waits here; from now on nobody does. */
   private disband(): Set<Waiting> {
     const { tails } = this
     this.tails = new Set()
@@ -130,7 +131,7 @@ export class Crowd implements Sleeper {
     const newest = page.records.at(-1)
     if (newest === undefined) {
       this.ticket = ticket
-      // Whoever waited has left meanwhile: who comes back enters it again.
+      // All who waited have left meanwhile; a tail that comes back enters the crowd again.
       if (this.tails.size === 0) return
       if (this.advance(last)) bell.after(ticket, this)
       return
@@ -144,8 +145,8 @@ export class Crowd implements Sleeper {
   }
 
   /**
-   * Nothing lies after the cursor up to the end of the ledger `last`: so the crowd stands there. Crowds that came from different places meet.
-   * @returns false where this crowd has gone into another one
+   * Nothing lies after the cursor up to the end of ledger `last`, so the crowd stands there. This is how crowds from different places meet.
+   * @returns false if this crowd was merged into another one
    */
   private advance(last: number): boolean {
     const { query } = this.list
@@ -158,7 +159,7 @@ export class Crowd implements Sleeper {
     return false
   }
 
-  /** What was being read may have been taken back meanwhile: then the error is not what there is to say. */
+  /** What was being read may have been rolled back meanwhile: then the error is not what to report. */
   private failed(error: unknown): void {
     const { bell, settled } = this.crowds.source
     this.reading = true

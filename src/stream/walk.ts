@@ -1,12 +1,12 @@
-/** A walk through a listing to its end: pages that follow each other, as an async iterator of what is in them. */
+/** A walk through a listing to its end: an async iterator over the records of consecutive pages. */
 import { done, type Stream } from './stream.ts'
 
-/** Records of pages, one a pull: those at hand without a wait. Pulls that overlap are answered in order. */
+/** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {
   private readonly pages: AsyncGenerator<{ readonly records: readonly R[] }, void, undefined>
   private records: readonly R[] = []
   private at = 0
-  /** Pulls that wait, for a page or for those before them. */
+  /** Pulls that wait for a page, or for the pulls before them. */
   private waiting = 0
   private left = false
   private queue: Promise<unknown> = Promise.resolve()
