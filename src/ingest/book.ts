@@ -1,6 +1,5 @@
 /**
- * The current book as it is written: a live offer under its seller, the seller under the offer's id, and apart from both the last change of an
- * offer that was pruned.
+ * The current book as written: a live offer under its seller, the seller under the offer's id, and apart from both the last change of a pruned offer.
  */
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeText } from '../layout/head.ts'
@@ -12,15 +11,15 @@ import type { Resource } from '../query.ts'
 import { offerChanges, offerSide, offers } from '../resources/offer.ts'
 import type { Write } from '../store.ts'
 
-/** A change of an offer as a block of one, with another position than that of the change. */
+/** A change of an offer as a block of one, under a position other than that of the change. */
 const write = (key: Uint8Array, resource: Resource<any>, row: Row, position: bigint): Write => [
   key,
   seal(key, encodeBlock(resource, [{ ...row, ...splitId(position), index: 0 }])),
 ]
 
 /**
- * What brings an offer's entries in the book to what the change in `row` left of it, if anything.
- * @param held the seller it lies under in the store, if it is there: an entry that stays the same is not written again
+ * The writes that bring an offer's book entries to what the change in `row` left of it, if anything.
+ * @param held the seller under which the store has it, if it is there: an unchanged entry is not written again
  */
 export function offerWrites(id: bigint, row: Row | undefined, held?: string): Write[] {
   const seller = row?.sides[offerSide.seller]
@@ -33,5 +32,5 @@ export function offerWrites(id: bigint, row: Row | undefined, held?: string): Wr
   return writes
 }
 
-/** Keeps the last change of an offer below the oldest ledger; says in the place of its position which change it is. */
+/** Keeps the last change of an offer below the oldest ledger; its position is replaced by the ordinal of the change. */
 export const baseWrite = (id: bigint, row: Row, ordinal: number): Write => write(baseKey(id), offerChanges, row, BigInt(ordinal))

@@ -1,7 +1,7 @@
 /**
  * A draft: what a batch of ledgers adds to a store, worked out before anything is written.
- * **Invariants:** until it is committed, a draft changes nothing that it was made from, but that it may prepare more of a filing; a ledger that it refuses has changed nothing
- * in it.
+ * **Invariants:** until it is committed, a draft changes nothing from which it was made, except that it may prepare more of a filing; a ledger that
+ * it refuses has changed nothing in it.
  */
 import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
@@ -22,23 +22,23 @@ import { offerWrites } from './book.ts'
 import type { EncodedClose } from './encode.ts'
 import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filing.ts'
 
-/** The last, not yet full block of a log: the rows that its next value starts with. */
+/** The last, not yet full block of a log: the rows with which its next value starts. */
 export interface Tail {
   readonly resource: Resource<any>
   readonly rows: readonly Row[]
 }
 export type Tails = ReadonlyMap<number, Tail>
 
-/** A block as written: for the cache, and as the start of the next value where it is not full. */
+/** A block as written: for the cache, and as the start of the next value if it is not full. */
 export interface WrittenBlock {
   readonly resource: Resource<any>
   readonly number: number
   readonly block: Block
 }
 
-/** An offer that a draft changes. */
+/** An offer changed by a draft. */
 interface BookEntry {
-  /** Whose it is in the store, where it is in its book. */
+  /** The seller whose book has it in the store, if any. */
   readonly held: string | undefined
   /** What is left of it, if anything. */
   row: Row | undefined
@@ -53,7 +53,7 @@ export class Draft {
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
-  /** What waits, but for what is `added`, and what is being filed of it. */
+  /** What waits, apart from `added`, and what is being filed of it. */
   private waiting: Unfiled
   private filing: Filing | undefined
   private added = new Unfiled()
@@ -64,8 +64,8 @@ export class Draft {
   private readonly book = new Map<bigint, BookEntry>()
 
   /**
-   * @param backlog of the head; a filing that is under way goes on here
-   * @param fileEvery records that wait before lists are filed
+   * @param backlog the backlog of the head; a filing in progress continues here
+   * @param fileEvery how many records wait before lists are filed
    */
   constructor(head: Head, tails: Tails, { unfiled, filing }: Backlog, fileEvery: number) {
     this.fileEvery = fileEvery
@@ -77,8 +77,8 @@ export class Draft {
   }
 
   /**
-   * Adds a ledger. What has to be known of the store is read in one call.
-   * @param cachedEdge the edge of a posting list, where it is at hand
+   * Adds a ledger. Everything it needs from the store is read in one call.
+   * @param cachedEdge the edge of a posting list, if it is cached
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
   async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
@@ -97,7 +97,7 @@ export class Draft {
     this.apply(close, counts)
   }
 
-  /** True where a hash entry names a transaction below the head: what lies above it is not there. */
+  /** True if a hash entry names a transaction below the head: what lies above it does not exist. */
   private isHeld(key: Uint8Array, value: Uint8Array | undefined): boolean {
     if (value === undefined) return false
     const { ordinal, failed } = decodeHash(unseal(key, value), key)
@@ -126,14 +126,14 @@ export class Draft {
   }
 
   /**
-   * Files what is to be filed with the ledger that is about to be added.
-   * @param own what it files itself
-   * @returns what of that is left to wait
+   * Files what is due with the ledger that is about to be added.
+   * @param own what the ledger itself files
+   * @returns what remains of that to wait
    */
   private async file(ledger: Bound, own: Unfiled, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<Unfiled> {
     const edgeOf = (id: string): PostingEdge | undefined => this.edges.get(id)?.edge ?? cachedEdge(id)
     let left = own
-    // What was begun before may end here, and what has come since then be due.
+    // A filing begun before may end here, and what has come since then may be due.
     while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {
       const filing = this.filing ?? new Filing(ledger, this.waiting.with(this.added, left), this.fileEvery)
       const isDone = await filing.advance(ledger.counts, store, edgeOf)
@@ -195,13 +195,13 @@ export class Draft {
     this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
-  /** What waits to be filed after this draft; call once. What waited before it is added to, and not to be used any more. */
+  /** What waits to be filed after this draft; call once. It adds to what waited before, which must not be used any more. */
   backlog(): Backlog {
     this.waiting.take(this.added)
     return { unfiled: this.waiting, filing: this.filing }
   }
 
-  /** Everything to write but the head; call once, when no further ledger is to be added. */
+  /** Everything to write except the head; call once, when no further ledger will be added. */
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)

@@ -1,4 +1,4 @@
-/** From a checked ledger close to rows: every record with its position, its text, and the keys that it is filed under. */
+/** From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed. */
 import { invalidInput } from '../errors.ts'
 import type { Row } from '../layout/row.ts'
 import { takeApart } from '../layout/text.ts'
@@ -18,7 +18,7 @@ import { checkClose, type LedgerClose } from './close.ts'
 export interface EncodedRow {
   readonly resource: Resource<any>
   readonly row: Row
-  /** Worked out at once: who gave the record may change it while it waits for its turn. */
+  /** Computed at once: the caller may change the record while it waits for its turn. */
   readonly filings: readonly (readonly [index: Index<any>, key: readonly Element[]])[]
 }
 
@@ -28,7 +28,7 @@ export interface BookChange {
   readonly row: Row | undefined
 }
 
-/** A ledger ready to be stored, but for its own row, which needs the counts of the logs. */
+/** A ledger ready to be stored, except for its own row, which needs the counts of the logs. */
 export interface EncodedClose {
   readonly sequence: number
   readonly hash: string
@@ -40,11 +40,11 @@ export interface EncodedClose {
   ledgerRow(sides: readonly [ends: string, topOffer: string, filed: string]): Row
 }
 
-/** A close checked and encoded as far as that went; what stopped it is thrown when its turn comes. */
+/** A close, checked and encoded as far as possible; what stopped it is thrown when its turn comes. */
 export interface Prepared {
-  /** As it was given then. Undefined where the close breaks its schema. */
+  /** As it was given at that time. Undefined if the close violates its schema. */
   readonly ledger?: LedgerInput
-  /** Undefined where some record cannot be stored. */
+  /** Undefined if some record cannot be stored. */
   readonly encoded?: EncodedClose
   readonly error?: unknown
 }
@@ -74,7 +74,7 @@ const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exa
   exact,
 })
 
-/** Text that is not would be another one as bytes of a key. */
+/** Ill-formed text would become different text as bytes of a key. */
 const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || !/\p{Surrogate}/u.test(element)
 
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
@@ -103,7 +103,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
     rows.push({ resource, row, filings })
     return row
   }
-  /** The records an operation caused: each takes the index it gives, or the next one. */
+  /** The records that an operation caused: each takes the index it gives, or the next one. */
   const addCaused = <I extends { readonly index?: number }>(
     resource: Resource<any>,
     inputs: readonly I[],

@@ -1,10 +1,10 @@
 /**
- * Filing: from records to the posting lists that name them, in memory first, then in the store.
+ * Filing: from records to the posting lists that name them, first in memory, then in the store.
  *
  * A filing brings the stored lists up to one ledger, its bound. Thousands of lists are too much work for one ledger, so it is spread over those that
- * follow: each prepares some lists in memory, and the batch of the last one writes them all. **Invariants:** nothing of a filing is in the store before
- * all of it is, so a crash loses work and nothing else; where a filing begins and ends follows from history and `every` alone, so neither how ledgers
- * were batched nor an open or a rollback between them shows in the store.
+ * follow: each prepares some lists in memory, and the batch of the last one writes them all. **Invariants:** nothing of a filing is in the store
+ * before all of it is, so a crash loses only work; where a filing begins and ends follows from history and `every` alone, so the store does not show
+ * how ledgers were batched, nor an open or a rollback between them.
  */
 
 import { postingKey, postingPageKey } from '../layout/keys.ts'
@@ -18,7 +18,7 @@ import { listId, Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 
-/** A filing is done in so many parts. With many more of them each ledger finds less of what it needs in the processor's caches. */
+/** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
 const PARTS = 8
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
@@ -32,7 +32,7 @@ export interface Bound {
   readonly counts: readonly number[]
 }
 
-/** True where `every` records wait after a ledger. */
+/** True if `every` records wait after a ledger. */
 export const isDue = (filed: readonly number[], counts: readonly number[], every: number): boolean => recordsBetween(filed, counts) >= every
 
 /** What waits to be filed, and how far the filing of its older generation has come, if it has one. */
@@ -41,7 +41,7 @@ export interface Backlog {
   readonly filing?: Filing | undefined
 }
 
-/** Takes up a filing that has been due under the head since before now: its bound is the first ledger after which `every` records waited. */
+/** Takes up a filing that became due before the head: its bound is the first ledger after which `every` records waited. */
 export function takeUp(reader: Reader, every: number): Backlog {
   const { head } = reader
   let [low, high] = [head.filed, head.last]
@@ -61,17 +61,17 @@ export interface FiledList {
   readonly write: Write
 }
 
-/** A filing under way. */
+/** A filing in progress. */
 export class Filing {
   readonly bound: Bound
   /** All that waits up to the bound. */
   readonly waiting: Unfiled
-  /** By id, the lists that are prepared. */
+  /** The lists that are prepared, by id. */
   readonly edges = new Map<string, FiledList>()
-  /** The pages that they filled up. */
+  /** The pages that they filled. */
   readonly pages: Write[] = []
   private readonly lists: readonly Waiting[]
-  /** Records that come in while it is under way. */
+  /** Over how many incoming records the filing is spread. */
   private readonly spread: number
   /** How many of the lists are prepared. */
   private prepared = 0
@@ -84,9 +84,9 @@ export class Filing {
   }
 
   /**
-   * Prepares as many lists as should be after a ledger. Where a read fails nothing has changed.
-   * @param edgeOf the edge of a list, where it is at hand
-   * @returns whether all are prepared, so that the batch of this ledger is to write them
+   * Prepares as many lists as should be ready after a ledger. If a read fails, nothing has changed.
+   * @param edgeOf the edge of a list, if it is cached
+   * @returns whether all are prepared, so that the batch of this ledger has to write them
    */
   async advance(counts: readonly number[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<boolean> {
     const since = recordsBetween(this.bound.counts, counts)
@@ -113,7 +113,7 @@ export class Filing {
   }
 }
 
-/** Files the records from `from` up to, but without, `to` (counts of every log) as they were when they were appended. */
+/** Files the records from `from` up to but excluding `to` (counts of every log) as they were when they were appended. */
 export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
   const unfiled = new Unfiled()
   for (const resource of logs) {
@@ -127,7 +127,7 @@ export function fileAgain(reader: Reader, from: readonly number[], to: readonly 
   return unfiled
 }
 
-/** What files all that waits in the store's lists. */
+/** The writes that file everything waiting in the store's lists. */
 export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   const writes: Write[] = []
   for (const { index, key, ordinals } of waiting.all())
@@ -135,7 +135,7 @@ export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   return writes
 }
 
-/** A list with ordinals appended. The pages that fill up go into `pages`; the edge does not, since more may be appended to it. */
+/** A list with ordinals appended. Pages that fill go into `pages`; the edge does not, since more may be appended to it. */
 export const appendTo = (
   edge: PostingEdge,
   index: Index<any>,

@@ -1,6 +1,6 @@
 /**
- * A head that another process has written, or an earlier one of ours: whether history went on from what was known, and what a writer must have at
- * hand to go on from there.
+ * A head written by another process, or by an earlier one of ours: whether history continued from what was known, and what a writer needs in order to
+ * continue from there.
  */
 import { same } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
@@ -17,10 +17,10 @@ import { after, type MaybePromise, type Store } from '../store.ts'
 import type { Tail, Tails } from './draft.ts'
 import { fileAgain } from './filing.ts'
 
-/** Of a cache for reads under a head that may not go on from the one before. */
+/** The size of a cache for reads under a head that may not continue from the one before. */
 const LOOK_BYTES = 2 ** 20
 
-/** What tells one state of a store from every other. */
+/** What distinguishes one state of a store from every other. */
 export interface State {
   readonly head: Uint8Array | undefined
   readonly era: Era
@@ -31,11 +31,11 @@ export const stateOf = (store: Store): MaybePromise<State> =>
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
 
-/** A head as it is stored: where the store is shared, no two are the same, though ledgers were taken back and appended again between them. */
+/** A head as stored: in a shared store no two are the same, even if ledgers were rolled back and appended again between them. */
 export const inEra = ({ capabilities }: Store, head: Head, era: Era): Head =>
   capabilities.shared && head.last > 0 ? { ...head, era } : head
 
-/** A read to write by. Under a head that does not stand any more, not all may be there. @throws CONFLICT where that is so */
+/** A read on which a write will be based. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
 export async function readToWrite<T>(store: Store, state: State, read: () => MaybePromise<T>): Promise<T> {
   try {
     return await read()
@@ -45,7 +45,7 @@ export async function readToWrite<T>(store: Store, state: State, read: () => May
   }
 }
 
-/** Whether a store holds a head whose write failed; true also where it does not say. */
+/** Whether a store holds a head whose write failed; also true if the store does not answer. */
 export async function mayHold(store: Store, head: Head): Promise<boolean> {
   try {
     return same(await store.get(HEAD), encodeHead(head))
@@ -54,24 +54,24 @@ export async function mayHold(store: Store, head: Head): Promise<boolean> {
   }
 }
 
-/** All that a writer stands on. */
+/** Everything on which a writer builds. */
 export interface Stand {
   readonly state: State
   readonly head: Head
   /** The records not filed yet. */
   readonly unfiled: Unfiled
-  /** The rows that the next blocks start with. */
+  /** The rows with which the next blocks start. */
   readonly tails: Tails
 }
 
 export interface Following extends Stand {
   /** History has only grown. */
   readonly grown: boolean
-  /** What is cached holds still. */
+  /** What is cached is still valid. */
   readonly kept: boolean
 }
 
-/** What is known of a store: the state it had, the head of that, and what belongs to it. */
+/** What is known of a store: the state it had, the head of that state, and what belongs to it. */
 export interface Known {
   readonly state: State
   readonly head: Head
@@ -79,16 +79,16 @@ export interface Known {
   readonly cache: Cache
 }
 
-/** What follows where the store has another state than the one known. */
+/** What follows if the store has a state other than the known one. */
 export async function lookFor(store: Store, known: Known): Promise<Following | undefined> {
   const state = await stateOf(store)
   if (isSame(state, known.state)) return undefined
   try {
     const following = await whatFollows(store, known, state)
-    // What history was taken back under is of neither.
+    // A read during which history was rolled back belongs to neither.
     if ((await stateOf(store)).era === state.era) return following
   } catch (error) {
-    // Of a head that does not stand any more, not all may be there.
+    // Under a head that is no longer current, not everything may be there.
     if (isSame(await stateOf(store), state)) throw error
   }
   return lookFor(store, known)
@@ -101,12 +101,12 @@ async function whatFollows(
 ): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
-  // What was taken back and appended again may be other records under the same hashes, counted from another first ledger, and filed otherwise.
+  // What was rolled back and appended again may be other records under the same hashes, counted from another first ledger, and filed differently.
   const unbroken = grown && state.era === era
-  // Cached lists are known to be old by a newer ledger that filed them; pruning files without one.
+  // A cached list is recognised as old by a newer ledger that filed it; pruning files without one.
   const kept = unbroken && head.oldest === before.oldest
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
-  // What waited before is not worked out again, but for what has been filed since.
+  // What already waited is not computed again, apart from what has been filed since.
   const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
@@ -114,7 +114,7 @@ async function whatFollows(
   return { state, head, grown, kept, unfiled, tails: await tailsOf(store, head) }
 }
 
-/** True where history under `head` goes on from `before`. Not by what is cached: that is the history that was. */
+/** True if history under `head` continues from `before`. Ignores the cache, which holds the earlier history. */
 async function holds(store: Store, head: Head, before: Head): Promise<boolean> {
   if (before.last < head.oldest) return false
   const reader = new Reader(store, new Cache(LOOK_BYTES), head, new Unfiled())
@@ -124,7 +124,7 @@ async function holds(store: Store, head: Head, before: Head): Promise<boolean> {
   })
 }
 
-/** The rows that the next blocks under a head start with. */
+/** The rows with which the next blocks under a head start. */
 export async function tailsOf(store: Store, head: Head): Promise<Tails> {
   const tails = new Map<number, Tail>()
   for (const resource of logs) {

@@ -1,9 +1,9 @@
 /**
- * A ledger as one line of JSON: the close that it was appended with, every record spelled as the wire shows it. It is what is exported, and
- * what a ledger's digest is taken of. It says nothing of how records are kept.
+ * A ledger as one line of JSON: the close with which it was appended, every record spelled as on the wire. This is what is exported, and what a
+ * ledger's digest covers. It says nothing about how records are stored.
  * **Invariant:** appended again, a line gives the same records, and so the same line: derived members are legal on input and are checked there.
- * What a close said and no line repeats: members of failed transactions' operations (they are not stored), and which of the further accounts of
- * a transaction were given as `participants` and which its operations name.
+ * What a close said and no line repeats: members of failed transactions' operations (they are not stored), and which of the further accounts of a
+ * transaction were given as `participants` and which its operations name.
  */
 
 import type { Row } from '../layout/row.ts'
@@ -26,12 +26,12 @@ export interface LedgerRows {
   of(resource: Resource<any>): readonly Row[]
 }
 
-/** True for what has no text: an offer's removal. */
+/** True for an offer's removal, which has no text. */
 export const isEmpty = (row: Row): boolean => row.texts[0]!.frame === ''
 /** The text of a record, as its listing shows it. */
 export const textOf = ({ text, texts }: Row): string => text ?? putTogether(texts[0]!)
 
-/** Renders rows as they come, up to but without the one at `lo`; a comma between. */
+/** Renders consecutive rows, up to but excluding the one at `lo`, separated by commas. */
 const taker = (rows: readonly Row[], render: (row: Row) => string): ((lo: number) => string) => {
   let at = 0
   return (lo) => {

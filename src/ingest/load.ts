@@ -1,4 +1,4 @@
-/** What a store holds when it is opened: the state of history, and what a writer must have at hand to go on from there. */
+/** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
 import { FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
@@ -13,7 +13,7 @@ import type { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
 
 /**
- * Takes up what an earlier process left. While another one may be writing: all of it under one head, which is not taken back meanwhile.
+ * Takes up what an earlier process left. If another one may be writing, everything is read under one head, with no rollback in between.
  * @param head as it was read before
  */
 export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Stand> {
@@ -22,7 +22,7 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
     const state = await stateOf(store)
     try {
       const loaded = await loadUnder(state, store, cache, mark)
-      // What others append meanwhile, the first look takes on.
+      // What others append meanwhile, the first look adopts.
       if ((await stateOf(store)).era === state.era) return loaded
     } catch (error) {
       if (isSame(await stateOf(store), state)) throw error
@@ -49,7 +49,7 @@ export function hashOf(reader: Reader, sequence: number): string | undefined {
   return block.members(at)['hash'] as string
 }
 
-/** The rollback or pruning that was begun and not ended. @throws STORE_UNREPAIRED */
+/** The rollback or pruning that was begun and not finished. @throws STORE_UNREPAIRED */
 export async function unfinished(store: Store): Promise<Exclude<Intent, { repair: unknown }> | undefined> {
   const bytes = await store.get(INTENT)
   const intent = bytes && decodeIntent(bytes)

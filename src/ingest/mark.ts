@@ -1,7 +1,8 @@
 /**
- * How far history reached: noted beside the data by a store that has a place for that, so that data which went back in time is noticed.
- * **Invariant:** what is noted was durable before: the note may lag behind the data, by a second at the most while ledgers come in and not at all
- * after a close, and is never ahead of them, but for one of an earlier era, which is none. One that cannot be written is passed over, since it only ever adds a warning.
+ * How far history reached: noted beside the data by a store that has a place for it, so that data that went back in time is noticed.
+ * **Invariant:** what is noted was durable before: the note may lag behind the data, by at most a second while ledgers come in and not at all after a
+ * close, and is never ahead of them, unless it belongs to an earlier era, when it does not count. If it cannot be written, that is ignored, since it
+ * only ever adds a warning.
  */
 import { FolioError } from '../errors.ts'
 import { decodeMark, type Era, encodeMark, type Head, type HighWater } from '../layout/head.ts'
@@ -11,7 +12,7 @@ const EVERY_MS = 1000
 
 export class Mark {
   private readonly note: Store['note']
-  /** Durable, and not noted yet. */
+  /** Durable, but not noted yet. */
   private waiting: HighWater | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private writing: Promise<void> = Promise.resolve()
@@ -20,7 +21,7 @@ export class Mark {
     this.note = note
   }
 
-  /** @throws STORE_WENT_BACK where the store holds less than it held, or another history */
+  /** @throws STORE_WENT_BACK if the store holds less than it once held, or another history */
   async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>, era?: Era): Promise<void> {
     const noted = await readMark(this.note, era)
     if (!noted) return
@@ -30,7 +31,7 @@ export class Mark {
     if (held !== noted.hash) throw new FolioError('STORE_WENT_BACK', { ledger: noted.last, noted: noted.hash, held })
   }
 
-  /** A ledger is durable. */
+  /** A ledger has become durable. */
   reached({ last, hash, era }: Head): void {
     if (!this.note) return
     this.waiting = last === 0 ? { last } : { last, hash, era }
@@ -39,17 +40,17 @@ export class Mark {
     this.timer.unref?.()
   }
 
-  /** History is about to be taken back. @throws what the store throws, since a note that stays ahead would be a false alarm */
+  /** History is about to be rolled back. @throws what the store throws, since a note that stays ahead would be a false alarm */
   async lower(last: number, era?: Era): Promise<void> {
     if (!this.note) return
     this.waiting = undefined
     await this.writing
     const noted = await readMark(this.note, era)
-    // Before the rollback is: a higher one that came back with the power would be a false alarm.
+    // Durable before the rollback is: a higher note that reappeared after a power loss would be a false alarm.
     if (noted && noted.last > last) await this.note.write(encodeMark({ last, era }), { durable: true })
   }
 
-  /** Notes what waits. */
+  /** Writes the waiting note. */
   flush(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
@@ -61,9 +62,9 @@ export class Mark {
 }
 
 /**
- * What is noted; nothing where a loss of power left only zeros, since a note is not synced, and of an earlier era than the store's: who wrote that
- * may not have known yet that another process had taken history back.
- * @throws CORRUPT where it is damaged: then nothing tells whether the data went back
+ * What is noted. Nothing if a loss of power left only zeros, since a note is not synced; and nothing if it is of an earlier era than the store's:
+ * whoever wrote it may not have known yet that another process had rolled history back.
+ * @throws CORRUPT if it is damaged: then nothing tells whether the data went back
  */
 export async function readMark(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
   const value = await note?.read()

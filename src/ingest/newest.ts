@@ -1,4 +1,7 @@
-/** The newest ledger, checked at every open: it is held whole, as it was appended. Of those before it a read checks what it touches, `verify` all. */
+/**
+ * The newest ledger, checked at every open: all of it is held, as it was appended. Of earlier ledgers, a read checks what it touches, and `verify`
+ * everything.
+ */
 import { equal } from '../bytes.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { digestKey, HEAD } from '../layout/keys.ts'

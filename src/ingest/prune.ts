@@ -1,8 +1,8 @@
 /**
- * Giving up the oldest ledgers: their records, and what only they were named by. A step goes up a bounded number of records, and ends at a
- * ledger. What stays is a function of history and of the oldest ledger held, however many steps led there.
- * **Invariants:** lists are complete up to the ledger before the oldest one at least; a list keeps its edge, its count, and every page that a
- * bound at or above `since` can lead to; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
+ * Giving up the oldest ledgers: their records, and what only these named. A step gives up a bounded number of records and ends at a ledger. What
+ * stays is a function of history and of the oldest ledger held, however many steps led there.
+ * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list keeps its edge, its count, and every page to which a
+ * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import type { Block } from '../layout/block.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
@@ -20,15 +20,15 @@ import { baseWrite } from './book.ts'
 import { fileAgain, fileLists, recordsBetween } from './filing.ts'
 import type { Step } from './rollback.ts'
 
-/** Records that one step gives up at the most, where they are of more than one ledger. */
+/** The most records that one step gives up, if they belong to more than one ledger. */
 const STEP_RECORDS = 4096
 
-/** The step that goes up towards the ledger `target` as the oldest one. */
+/** The step that moves the oldest ledger towards `target`. */
 export function stepUp(reader: Reader, target: number): Step {
   return reader.head.filed < target - 1 ? fileUp(reader, target - 1) : giveUp(reader, target)
 }
 
-/** What is to be pruned is filed first: a record that only memory has filed would leave no trace. */
+/** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. */
 function fileUp(reader: Reader, filed: number): Step {
   const filedCounts = countsAfter(reader, filed)
   const head: Head = { ...reader.head, filed, filedCounts }
@@ -72,7 +72,7 @@ function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<
     yield { ...reader.at(resource, ordinal), ordinal }
 }
 
-/** The ranges of keys that pruning leaves sparse, for a store that can give back their space. */
+/** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */
 export const prunedRanges = ({ since, oldest }: Head): KeyRange[] => [
   ...logs.map(({ tag, shift }) => ({ gte: blockKey(tag, 0), lt: blockKey(tag, Math.floor(since[tag]! / (1 << shift))) })),
   keysOf(KIND.page),

@@ -1,6 +1,6 @@
 /**
- * Taking ledgers back: what their appends added is worked out again from their records and removed, so that the store equals one that never
- * held them. A step goes back at most to the ledger up to which lists were filed before; what was filed since then is unfiled again.
+ * Rolling ledgers back: what their appends added is derived again from their records and removed, so that the store equals one that never held them.
+ * A step goes back at most to the ledger up to which lists were filed before; what was filed since then becomes unfiled again.
  */
 
 import { encodeBlock } from '../layout/encode-block.ts'
@@ -22,17 +22,17 @@ import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
 
-/** One batch of a change that takes several, but for the head that it ends in; that head, and what is unfiled under it. */
+/** One batch of a change that takes several, without the head in which it ends; that head; and what is unfiled under it. */
 export interface Step {
   readonly writes: readonly Write[]
   readonly head: Head
   readonly unfiled: Unfiled
 }
 
-/** The step that goes back towards the ledger `target`. */
+/** The step that goes back towards ledger `target`. */
 export function stepBack(reader: Reader, target: number): Step {
   const before = reader.head
-  // The newest ledger that this step may reach without cutting lists below where they were filed once before.
+  // The lowest ledger that this step may reach without cutting lists below where they were once filed before.
   const floor = before.filed > target ? filedUnder(reader, before.filed - 1) : target
   const head = headAt(reader, Math.max(target, floor))
   const writes: Write[] = []
@@ -56,7 +56,7 @@ export function stepBack(reader: Reader, target: number): Step {
   return { writes, head, unfiled: fileAgain(reader, head.filedCounts, head.counts) }
 }
 
-/** The ledger up to which lists were complete after the ledger `sequence`. Pruning files what it gives up. */
+/** The ledger up to which lists were complete after ledger `sequence`. Pruning files what it gives up. */
 function filedUnder(reader: Reader, sequence: number): number {
   const { first, oldest } = reader.head
   const least = oldest > first ? oldest - 1 : 0
@@ -65,7 +65,7 @@ function filedUnder(reader: Reader, sequence: number): number {
   return Math.max(least, Number(block.side(at, ledgerSide.filed)))
 }
 
-/** The head as it was when `sequence` was the newest ledger, read off that ledger's row. */
+/** The head as it was when `sequence` was the newest ledger, taken from that ledger's row. */
 export function headAt(reader: Reader, sequence: number): Head {
   const { head } = reader
   if (sequence < head.first) return emptyHead
@@ -107,7 +107,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
   yield edgeWrite(index, key, cut.edge)
 }
 
-/** Puts an offer back to its newest state below `bound`. */
+/** Resets an offer to its newest state below `bound`. */
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
   const held = reader.offer(id)?.side(0, offerSide.seller)
   const from = reader.head.since[offerChanges.tag]!

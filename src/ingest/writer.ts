@@ -1,8 +1,7 @@
 /**
  * The one writer of a store: checks a ledger close, drafts it, and commits it in one batch with the head.
- * **Invariants:** calls are carried out in call order; the head in memory is the head in the store, or, while a step
- * removes, the one that the step ends at; after a write that failed, what the store
- * holds is uncertain, so nothing more is written until it is opened again.
+ * **Invariants:** calls are carried out in call order; the head in memory is the head in the store or, while a step removes, the one at which the
+ * step ends; after a failed write it is uncertain what the store holds, so nothing more is written until it is opened again.
  */
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
@@ -23,7 +22,7 @@ import { Mark } from './mark.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
 
-/** Who is told when history has moved, each time readers can see it. */
+/** Notified when history has moved, each time readers can see it. */
 export interface Told {
   committed(): void
   rolledBack(last: number): void
@@ -31,7 +30,7 @@ export interface Told {
 
 export class LedgerWriter {
   head: Head
-  /** Counts the beginning and the end of each step that removes: a read that saw it change may have seen values of both sides. */
+  /** Counts the beginning and the end of each step that removes: a read during which it changed may have seen values from both sides. */
   removals = 0
   private readonly store: Store
   private readonly cache: Cache
@@ -43,9 +42,9 @@ export class LedgerWriter {
   private state: State
   private queue: Promise<unknown> = Promise.resolve()
   private failure: unknown
-  /** What was written last need not be on stable storage yet. */
+  /** What was written last may not be on stable storage yet. */
   private soft = false
-  /** Nothing is left unfinished by an earlier process, or another one. */
+  /** No earlier process, and no other one, has left anything unfinished. */
   private settled = false
   private readonly mark: Mark
   private refreshing: Promise<boolean> | undefined
@@ -60,12 +59,15 @@ export class LedgerWriter {
     this.mark = new Mark(store)
   }
 
-  /** A reader under the head as it is now. */
+  /** A reader under the current head. */
   reader(): Reader {
     return new Reader(this.store, this.cache, this.head, this.backlog.unfiled)
   }
 
-  /** Takes up what an earlier process left. Where another one may be at work, what was begun may be its own, and is left to it until this one writes. */
+  /**
+   * Takes up what an earlier process left. If another one may be at work, an unfinished change may be its own, and is left to it until this one
+   * writes.
+   */
   async load(): Promise<void> {
     const { store, cache, mark, state } = this
     this.standOn(await loadFrom(store, cache, mark, state.head))
@@ -73,7 +75,7 @@ export class LedgerWriter {
     else await this.settle()
   }
 
-  /** Finishes a rollback or pruning that was begun and not ended, before anything else is written. */
+  /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. */
   private async settle(): Promise<void> {
     if (this.settled) return
     const intent = await unfinished(this.store)
@@ -83,8 +85,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Takes on a head that another process has written, where the store is shared. Calls share a look that has not begun; one that has may have seen
-   * the head from before the call.
+   * Adopts a head that another process has written to a shared store. Calls share a look that has not begun; one that has begun may have seen the
+   * head from before the call.
    * @returns whether history has moved
    */
   refresh(): Promise<boolean> {
@@ -95,7 +97,7 @@ export class LedgerWriter {
     return this.refreshing
   }
 
-  /** True where history in the store is the one known here, and was not taken back since that became known. */
+  /** True if history in the store is the one known here, and was not rolled back since that became known. */
   stands(): MaybePromise<boolean> {
     return after(stateOf(this.store), (state) => isSame(state, this.state))
   }
@@ -107,10 +109,10 @@ export class LedgerWriter {
     return moved !== undefined
   }
 
-  /** All of it in one turn. */
+  /** All of it happens in one turn of the event loop. */
   private takeOn(found: Following): void {
     if (!found.kept) this.cache.clear()
-    // History that goes on from what was known may have been taken back and appended again, and a read have come across that.
+    // History that continues from what was known may still have been rolled back and appended again, and a read may have come across that.
     if (!found.grown || found.state.era !== this.state.era) this.removals += 2
     this.standOn(found)
     this.settled = false
@@ -126,20 +128,20 @@ export class LedgerWriter {
     this.tails = tails
   }
 
-  /** Runs `work` when everything asked for before it is done. */
+  /** Runs `work` once everything requested before it is done. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     const done = this.queue.then(work)
     this.queue = done.catch(() => {})
     return done
   }
 
-  /** Resolves when nothing is under way, and how far history reached is noted. */
+  /** Resolves when nothing is in progress and the note says how far history reached. */
   async rest(): Promise<void> {
     await this.idle()
     await this.mark.flush()
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in progress. */
   async idle(): Promise<void> {
     await this.queue
   }
@@ -155,7 +157,7 @@ export class LedgerWriter {
     handed?: () => void,
   ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
     this.checkSound()
-    // No head fences who has not seen that another process emptied the store.
+    // Without a head, nothing fences a writer that has not seen that another process emptied the store.
     if (this.store.capabilities.shared && this.head.last === 0) await this.look()
     await this.settle()
     const { head, fileEvery, store, state } = this
@@ -190,7 +192,7 @@ export class LedgerWriter {
       handed?.()
       await written
     } else if (durable && this.soft && results.length > 0) {
-      // Held, and said to be held: so it has to be on stable storage too.
+      // The result will say that the ledger is held, so it has to be on stable storage too.
       await this.write([], head, true, () => this.mark.reached(head))
     }
     return { results, refused }
@@ -209,7 +211,7 @@ export class LedgerWriter {
     })
   }
 
-  /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY where ledgers that were pruned would have to come back */
+  /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY if pruned ledgers would have to come back */
   async rollback(sequence: number): Promise<number> {
     await this.settle()
     const { oldest, first } = this.head
@@ -224,10 +226,10 @@ export class LedgerWriter {
     await this.mark.lower(sequence < oldest ? 0 : sequence, this.head.era)
     try {
       await this.takeSteps({ rollback: sequence }, (read) => stepBack(read, sequence), isDone)
-      // Where nothing was taken back they are what they were, and under a head that does not stand any more not to be had.
+      // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
       if (this.head.last < last) this.tails = await readToWrite(this.store, this.state, () => tailsOf(this.store, this.head))
     } catch (error) {
-      // The tails are those of the head from before: nothing may be appended to them.
+      // The tails belong to the previous head: nothing may be appended to them.
       if (this.head.last < last) this.failure ??= error
       throw error
     } finally {
@@ -236,7 +238,7 @@ export class LedgerWriter {
     return last === 0 ? 0 : last - Math.max(this.head.last, first - 1)
   }
 
-  /** Removes every ledger before `oldest`. @throws BAD_REQUEST where none would stay */
+  /** Removes every ledger before `oldest`. @throws BAD_REQUEST if none would stay */
   async prune(oldest: number): Promise<number> {
     await this.settle()
     if (oldest > this.head.last) throw badRequest('before', `at most ${this.head.last}, the newest ledger, which stays`)
@@ -255,9 +257,9 @@ export class LedgerWriter {
   }
 
   /**
-   * Carries out a change in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an open can
-   * finish it. Readers move before the store does: what lies outside the new head is nothing to them, there or not. But where lists are filed, they
-   * move after it: until then nothing but memory has what waited.
+   * Carries out a change in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an open can finish
+   * the change. Readers move before the store does: what lies outside the new head does not concern them, whether it is there or not. If a step files
+   * lists, however, they move after it: until then only memory has what waited.
    */
   private async takeSteps(intent: Intent, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
     this.checkSound()
@@ -277,11 +279,11 @@ export class LedgerWriter {
       this.removals++
       if (head.filed <= before.filed) adopt()
       try {
-        // Where this process alone has the store open, nobody else reads, and no era is kept.
+        // If only this process has the store open, nobody else reads, and no era is kept.
         const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
         await this.write([[INTENT, isDone(head) ? undefined : encodeIntent(intent)], ...begun, ...writes], head, true, adopt, era)
       } catch (error) {
-        // What was not removed is history still: also for who found nothing there meanwhile.
+        // What was not removed is still history, even for a read that found nothing there meanwhile.
         if (!(await mayHold(this.store, head))) {
           move(before, waited)
           this.told.committed()
@@ -291,7 +293,7 @@ export class LedgerWriter {
         this.removals++
       }
     }
-    // What was noted is of an earlier era now.
+    // The note belongs to an earlier era now.
     if (this.store.capabilities.shared) this.mark.reached(this.head)
   }
 
@@ -300,8 +302,8 @@ export class LedgerWriter {
   }
 
   /**
-   * Writes a batch, a new head last. The head and all that hangs on it, which `adopt` takes on, change in one turn, so that no reader
-   * is ever made between them.
+   * Writes a batch, a new head last. The head and everything that depends on it, which `adopt` sets, change in one turn, so that no reader is ever
+   * created between them.
    */
   private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
     const value = encodeHead(head)
@@ -312,7 +314,7 @@ export class LedgerWriter {
       this.soft = !durable
       adopt()
     } catch (error) {
-      // What is stored is uncertain, or not all of it was taken on: nothing may be appended to that.
+      // It is uncertain what is stored, or not all of it was adopted: nothing may be appended to that.
       this.failure = error
       throw error
     }
