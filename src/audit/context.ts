@@ -13,12 +13,12 @@ import { Tally } from './tally.ts'
 export interface Expected {
   readonly seller: string
   readonly sum: number
-  /** Its entry was met; its seller was met. */
+  /** Its entry was seen; its seller was seen. */
   entry: boolean
   back: boolean
 }
 
-/** Ordinals of a log whose records could not be read: nothing is said of what names them. */
+/** Ordinals of a log whose records could not be read: nothing is said about what names them. */
 export class Unread {
   private readonly spans = new Map<number, { readonly from: number; readonly to: number }[]>()
 
@@ -38,7 +38,7 @@ export class Unread {
 export class Context {
   readonly store: Store
   readonly head: Head
-  /** What is unfinished, where that can be read. */
+  /** What is unfinished, if that can be read. */
   readonly intent: Intent | undefined
   readonly findings: Findings
   readonly reader: Reader
@@ -49,9 +49,9 @@ export class Context {
   /** Transactions by hash, likewise. */
   readonly wantedHashes = new Tally()
   readonly heldHashes = new Tally()
-  /** The book that the offer changes make. It is the one thing held whole in memory. */
+  /** The book that results from the offer changes. It is the only thing held whole in memory. */
   readonly book = new Map<string, Expected>()
-  /** Offers of which the last change that was pruned could not be read: what the book says of them, where no later change does, is all there is. */
+  /** Offers whose last pruned change could not be read: unless a later change exists, what the book says of them is all there is. */
   readonly unsure = new Set<string>()
   /** Lists of each index that name pruned records. */
   readonly pruned = new Map<number, number>()

@@ -1,6 +1,6 @@
 /**
- * Posting lists: each walked from page to page, its levels held against each other, its entries tallied against what the records ask for.
- * What is held of a list is one page, and the first entry of each.
+ * Posting lists: each walked from page to page, its levels checked against each other, its entries tallied against what the records require. Of a
+ * list, only one page is held, and the first entry of each.
  */
 import { baseKey, postingKey, readPage, readPostingKey } from '../layout/keys.ts'
 import { decodeEdge, FANOUT, type PostingEdge, rank, unreachable } from '../layout/posting.ts'
@@ -20,11 +20,11 @@ export interface List {
 
 const indexOf = new Map(indexes.map((index) => [index.tag, index]))
 
-/** The list that a key of an edge, or of a page, is of. */
+/** The list to which the key of an edge, or of a page, belongs. */
 export function listOf(key: Uint8Array): List | undefined {
   const { index: tag = -1, elements } = readPostingKey(key) ?? {}
   const index = indexOf.get(tag)
-  // The lists of one index are looked into by offer.
+  // The lists of one index are looked up by offer.
   if (!index || !elements || (index === changesByOffer && typeof elements[0] !== 'bigint')) return undefined
   return { index, elements, key: postingKey(index.tag, elements) }
 }
@@ -45,8 +45,8 @@ async function open({ reader, head }: Context, { index, elements, key }: List, v
 }
 
 /**
- * Checks a list from its edge on; gives its entries, those of a page at a time.
- * @param onOpen told how many of its entries were pruned
+ * Checks a list, starting at its edge; gives its entries, a page at a time.
+ * @param onOpen called with the number of its entries that were pruned
  * @throws CORRUPT
  */
 export async function* walk(
@@ -59,7 +59,7 @@ export async function* walk(
   const { edge, passed, gone } = await open(context, list, value)
   if (index === changesByOffer) await checkBase(context, list, passed > 0)
   onOpen?.(passed)
-  /** The first entries of the pages of the level below, by their numbers. */
+  /** The first entries of the pages of the level below, by page number. */
   let firsts = new Map<number, number>()
   for (const [level, tail] of edge.levels.entries()) {
     const below = firsts
@@ -80,7 +80,7 @@ export async function* walk(
   }
 }
 
-/** Of an offer that changed below the oldest ledger, and of no other, the last such change is kept. */
+/** For an offer that changed below the oldest ledger, and for no other, the last such change is kept. */
 async function checkBase({ findings, store, unsure }: Context, { elements }: List, wanted: boolean): Promise<void> {
   const key = baseKey(elements[0] as bigint)
   const held = await store.get(key)
@@ -105,7 +105,7 @@ export async function lastPruned({ reader, head }: Context, id: bigint): Promise
   })
 }
 
-/** Says of a sealed page's key what is wrong with its place. Remembers the list it was last asked for, since pages come list by list. */
+/** Tells, from a sealed page's key, what is wrong with its place. Remembers the last list it was asked for, since pages come list by list. */
 export function pagesOf(context: Context): (key: Uint8Array) => Promise<string | undefined> {
   const { findings, store } = context
   let known: { readonly name: string; readonly walked: Walked | undefined } | undefined

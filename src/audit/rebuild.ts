@@ -41,7 +41,7 @@ import { type Context, entriesOf } from './context.ts'
 import { type List, lastPruned, listOf, walk } from './lists.ts'
 import { eachRecord, eraOf } from './verify.ts'
 
-/** A block that holds more than history asks for is cut to that; one that nothing asks for goes; a damaged one is lost. */
+/** A block that holds more than history requires is cut to that; one that nothing asks for is removed; a damaged one is lost. */
 export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
   const { log, number = 0 } = readBlockKey(key) ?? {}
   const resource = logs.find(({ tag }) => tag === log)
@@ -64,7 +64,7 @@ async function readBlock(store: Store, resource: Resource<any>, number: number):
   }
 }
 
-/** Lists from the records that are filed under their keys, behind what is left of the pruned ones that they named. */
+/** Lists built from the records that are filed under their keys, after what is left of the pruned ones that they named. */
 export async function rebuildLists(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
   const { head, store } = context
   const wanted = new Map<string, { readonly list: List; readonly ordinals: number[] }>()
@@ -92,7 +92,7 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
   return writes
 }
 
-/** The pruned records that a list can still be seen to name. Of an offer the last of them is known besides. */
+/** The pruned records that a list can still be seen to name. For an offer, the last of them is known from elsewhere too. */
 async function prunedOf(context: Context, list: List): Promise<number[]> {
   const { head, store } = context
   const since = head.since[list.index.of.tag]!
@@ -101,7 +101,7 @@ async function prunedOf(context: Context, list: List): Promise<number[]> {
     const value = await store.get(list.key)
     if (value) for await (const entries of walk(context, list, value)) found.push(...entries.filter((ordinal) => ordinal < since))
   } catch {
-    // A page is damaged: those before it were met.
+    // A page is damaged: those before it were already seen.
   }
   if (list.index === changesByOffer) {
     const key = baseKey(list.elements[0] as bigint)
@@ -109,7 +109,7 @@ async function prunedOf(context: Context, list: List): Promise<number[]> {
     try {
       if (value) found.push(Number(Block.of(offerChanges, unseal(key, value), key).id(0)))
     } catch {
-      // It is named by itself.
+      // It is reported by itself.
     }
   }
   return [...new Set(found)].sort((a, b) => a - b)
@@ -156,7 +156,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   return writes
 }
 
-/** The last pruned change of an offer, from the book, where that shows it still; behind a later change it is lost. */
+/** The last pruned change of an offer, from the book if that still shows it; behind a later change it is lost. */
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
   const { head, reader, store, unread } = context
   const id = readOffer(key)
@@ -174,7 +174,7 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
   return [baseWrite(id, row, ordinal)]
 }
 
-/** An offer of the book, whether or not its seller is told; null where there is none, undefined where it is damaged, or only its seller is there. */
+/** An offer of the book, whether or not its seller is known; null if there is none, undefined if it is damaged, or if only its seller is there. */
 async function inBook(store: Store, id: bigint): Promise<Row | null | undefined> {
   for await (const entries of entriesOf(store, keysOf(KIND.book)))
     for (const [key, value] of entries) {
@@ -188,7 +188,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
   return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
 }
 
-/** A digest that is damaged is taken again from the records; one that says otherwise than they do is evidence, and stays. */
+/** A damaged digest is computed again from the records; one that contradicts them is evidence, and stays. */
 export async function rebuildDigest({ store, head, reader, unread }: Context, key: Uint8Array): Promise<Write[]> {
   const sequence = readDigestKey(key) ?? -1
   if (sequence < head.oldest || sequence > head.last) return [[key, undefined]]
@@ -228,7 +228,7 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
 }
 
-/** The numbers of the blocks of a log, rising. */
+/** The numbers of the blocks of a log, ascending. */
 async function* blockNumbers(store: Store, { tag }: Resource<any>): AsyncGenerator<number, void, undefined> {
   for await (const entries of entriesOf(store, { gte: blockKey(tag, 0), lt: blockKey(tag + 1, 0) }))
     for (const [key] of entries) {
@@ -237,7 +237,7 @@ async function* blockNumbers(store: Store, { tag }: Resource<any>): AsyncGenerat
     }
 }
 
-/** Pruning takes digests first to last, and blocks only whole: the digests say which ledger is the oldest. */
+/** Pruning removes digests first to last, but blocks only whole: the digests tell which ledger is the oldest. */
 async function oldestDigest(store: Store, first: number): Promise<number> {
   for await (const entries of entriesOf(store, { gte: digestKey(0), lt: digestKey(2 ** 31) }))
     for (const [key] of entries) {

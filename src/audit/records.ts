@@ -1,6 +1,6 @@
 /**
- * The records, ledger by ledger: read back as a line, encoded again, and held against what is stored: texts, side columns, places, counts, the
- * chain of hashes, the digest. What they ask of the indexes and of the book is tallied on the way.
+ * The records, ledger by ledger: read back as a line, encoded again, and compared with what is stored: texts, side columns, places, counts, the chain
+ * of hashes, the digest. What they require of the indexes and of the book is tallied on the way.
  */
 import { crc32, equal, utf8 } from '../bytes.ts'
 import { type EncodedRow, prepareClose } from '../ingest/encode.ts'
@@ -30,7 +30,7 @@ interface Stored extends LedgerRows {
   readonly to: Counts
 }
 
-/** What the next ledger is held against: the hash is undefined, and the highest offer id -1, where the one before could not be read. */
+/** What the next ledger is compared with: the hash is undefined, and the highest offer id -1, if the one before could not be read. */
 interface Previous {
   readonly hash: string | undefined
   readonly closedAt: string
@@ -52,10 +52,10 @@ export async function checkRecords(context: Context): Promise<void> {
     findings.add(HEAD, 'the head does not fit the newest ledger')
 }
 
-/** The ledgers that can be read, in order; of the others only the number, their damage named, and their ordinals left out of account. */
+/** The ledgers that can be read, in order; for the others only the number, with their damage reported and their ordinals excluded. */
 async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly sequence: number }, void, undefined> {
   const { head, reader, findings, unread } = context
-  /** Where the ledger after the last readable one begins, and whether that is the one we are at. */
+  /** Where the ledger after the last readable one begins, and whether that is the current one. */
   let from: Counts = head.since
   let sure = true
   const leaveOut = (to: Counts): void => {
@@ -89,7 +89,7 @@ async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly
   leaveOut(head.counts)
 }
 
-/** Reads every row at once, while what they need is at hand. */
+/** Reads every row at once, while what they need is available. */
 function wholeRows({ ledger, of }: LedgerRows): LedgerRows {
   const rows = new Map(logs.map((resource) => [resource, of(resource)]))
   return { ledger, of: (resource) => rows.get(resource)! }
@@ -137,7 +137,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   return { hash: texts['hash'], closedAt: texts['closed_at'], top, filed }
 }
 
-/** Text that is no JSON is a close that no schema takes. */
+/** Text that is not JSON becomes a close that no schema accepts. */
 function safely(line: string): unknown {
   try {
     return parseJson(line)
@@ -159,7 +159,7 @@ function compareRows({ findings }: Context, stored: Stored, resource: Resource<a
   }
 }
 
-/** The highest offer id after a ledger; -1 where that before it is not known. */
+/** The highest offer id after a ledger; -1 if the one before it is not known. */
 function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bigint): bigint {
   let top = before
   for (const { sides } of of(offerChanges)) {
@@ -174,7 +174,7 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
   return said
 }
 
-/** Adds up what the records ask of the indexes and of the book. */
+/** Adds up what the records require of the indexes and of the book. */
 function tally(context: Context, stored: Stored, rows: readonly EncodedRow[]): void {
   const { head, wanted, wantedHashes, book } = context
   const next = stored.from.slice()

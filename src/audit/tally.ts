@@ -1,6 +1,6 @@
 /**
- * Two large sets compared in little memory: of each, sums of well-mixed numbers are kept, a pair for each bucket of keys. Equal sets give equal
- * sums, in whatever order; sets that differ give other ones, but for a chance of 2^-64 a bucket, and the bucket narrows down where to look.
+ * Compares two large sets in little memory: each is reduced to sums of well-mixed numbers, a pair for each bucket of keys. Equal sets give equal
+ * sums, in whatever order; different sets give different ones, except with a chance of 2^-64 per bucket, and the bucket narrows down where to look.
  */
 import { crc32 } from '../bytes.ts'
 

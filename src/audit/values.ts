@@ -37,7 +37,7 @@ const everything = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
 
 /** @returns how many values there are, and their bytes */
 export async function checkValues(context: Context): Promise<{ values: number; bytes: number }> {
-  // Without a head nothing can be said but whether a value is the one that was written.
+  // Without a head, nothing can be said except whether a value is the one that was written.
   const checks = context.findings.isNamed(HEAD) ? undefined : checksOf(context)
   let [values, bytes] = [0, 0]
   for await (const entries of entriesOf(context.store, everything)) {
@@ -64,7 +64,8 @@ const unknown: Check = (key, value) => {
 }
 
 function checksOf(context: Context): Readonly<Record<number, Check>> {
-  // Values with a key of one byte: the seal, and whether the key is one of theirs. What they say was looked at before all else, where that matters.
+  // Values with a key of one byte: the seal, and whether the key is a known one. Their contents were checked before everything else, where that
+  // matters.
   const own: Check = (key, value) => void (key.length === 1 ? unseal(key, value) : unknown(key, value))
   const placeOfPage = pagesOf(context)
   return {
@@ -93,7 +94,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
   }
 }
 
-/** Blocks of a log are numbered without gaps, from the oldest record on, each full but for the last. */
+/** Blocks of a log are numbered without gaps, from the oldest record on, each full except the last. */
 function checkBlocks({ head, findings }: Context): Check {
   const byTag = new Map(logs.map((resource) => [resource.tag, resource]))
   return (key, value) => {
@@ -109,7 +110,7 @@ function checkBlocks({ head, findings }: Context): Check {
   }
 }
 
-/** Blocks that should be there and are not. One with records that are held was missed already when they were read. */
+/** Blocks that should be there and are not. One with records that are held was already reported when these were read. */
 export async function checkTails({ head, findings, store }: Context): Promise<void> {
   for (const { tag, shift, name } of logs) {
     const count = head.counts[tag]!
@@ -119,7 +120,7 @@ export async function checkTails({ head, findings, store }: Context): Promise<vo
   }
 }
 
-/** A list of which every record was pruned is missed by its number only: of its key nothing is left. */
+/** A list whose records were all pruned is missed only by its number: nothing is left of its key. */
 export async function checkPruned({ head, findings, reader, store, pruned }: Context): Promise<void> {
   if (head.oldest === head.first) return
   if ((await store.get(PRUNED)) === undefined) findings.add(PRUNED, 'the numbers of lists that name pruned records are missing')
@@ -187,7 +188,7 @@ function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: 
   if (wanted.seller !== seller) throw corrupt(key, 'the offer has another seller')
 }
 
-/** That the change is the last one below the oldest ledger is all that can still be told. */
+/** Only one thing can still be told: whether the change is the last one below the oldest ledger. */
 async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const block = blockOfOne(offerChanges, key, value)
   const id = readOffer(key)
