@@ -1,6 +1,6 @@
 /**
  * Rebuilds what follows from other values: posting lists, hash entries, the book, digests, the head. An audit names what is at fault; each fault is
- * mended from the records, or removed if nothing asks for it; and the audit is run again, until nothing more can be done.
+ * repaired from the records, or removed if nothing asks for it; and the audit is run again, until nothing more can be done.
  * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
  * **Invariant:** while a repair is in progress the store holds its intent, so that it is not opened for anything else; a repair that is run again
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
@@ -37,7 +37,7 @@ export interface RepairOptions extends VerifyOptions {
 
 export interface RepairReport {
   /** How many values were rebuilt or removed. */
-  readonly mended: number
+  readonly repaired: number
   /** What could not be saved. */
   readonly lost: readonly Fault[]
   /** The newest ledger after history was cut; those after it have to be ingested again. */
@@ -82,9 +82,9 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   // Where history was cut already says what was given up on purpose.
   const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
   const lost = [...new Map([...gone, ...stays.map((fault) => [fault.key, fault] as const)]).values()]
-  const mended = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
+  const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   const { unfinished: _, ...after } = report
-  return { mended, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
+  return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
 }
 
 /** The unfinished rollback or pruning, even if a repair was begun since. */

@@ -254,10 +254,10 @@ describe('a repair', () => {
     const before = await dump(store)
     const { entries } = await store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 })
     await put(store, ...entries.map(([key]): Write => [key, undefined]))
-    const { mended, lost, after } = await repairStore(store)
+    const { repaired, lost, after } = await repairStore(store)
     // Whether the format named a network nothing else tells.
     const unnamed = first === 0x01 ? [{ key: '01', reason: UNNAMED }] : []
-    expect([lost, after.ok, mended + lost.length >= 1]).toEqual([unnamed, true, true])
+    expect([lost, after.ok, repaired + lost.length >= 1]).toEqual([unnamed, true, true])
     expect(await dump(store)).toEqual(before)
   })
 
@@ -274,13 +274,13 @@ describe('a repair', () => {
     expect(await store.get(PRUNED)).toBeDefined()
     await put(store, sealed(digestKey(FIRST), encodeText('x')), [digestKey(FIRST + 1), encodeDigest(FIRST + 1, new Uint8Array(32))])
     expect(Object.keys(await faultsOf(store))).toEqual([hex(digestKey(FIRST)), hex(digestKey(FIRST + 1))])
-    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [] })
   })
 
   test('leaves a whole store as it is', async () => {
     const store = await stored()
     const before = await dump(store)
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
     expect(await dump(store)).toEqual(before)
   })
 })

@@ -117,8 +117,8 @@ describe('values that nothing asks for', () => {
   ])('are named, and go: %s', async (_, kind, key, value, reason) => {
     const { store, before, faults } = await spoiled(kind, () => [sealed(key, value)])
     expect(faults).toEqual([fault(key, reason)])
-    const { lost, mended } = await repairStore(store)
-    expect([lost, mended]).toEqual([[], 1])
+    const { lost, repaired } = await repairStore(store)
+    expect([lost, repaired]).toEqual([[], 1])
     expect(await dump(store)).toEqual(before)
   })
 
@@ -142,7 +142,7 @@ describe('records', () => {
           expect([kind, faults.map((one) => one.key)]).toEqual([kind, [hex(key)]])
           const missing = `a block of the ${name} log is missing`
           expect([CHECKSUM, missing, `the last block of the ${name} log is missing`]).toContain(faults[0]!.reason)
-          expect(await repairStore(store)).toMatchObject({ lost: [{ key: hex(key) }], mended: 0 })
+          expect(await repairStore(store)).toMatchObject({ lost: [{ key: hex(key) }], repaired: 0 })
         }
       }
     },
@@ -214,7 +214,7 @@ describe('a head', () => {
       const { store, before, faults } = await spoiled(kind, plant)
       expect(faults[0]!.key).toBe('00')
       expect(['the head is missing', CHECKSUM]).toContain(faults[0]!.reason)
-      expect(await repairStore(store)).toMatchObject({ lost: [], mended: faults.length, after: { ok: true } })
+      expect(await repairStore(store)).toMatchObject({ lost: [], repaired: faults.length, after: { ok: true } })
       expect(await dump(store)).toEqual(before)
     }
   })
@@ -304,7 +304,7 @@ describe('a list', () => {
     const { store, before, faults } = await spoiled('whole', plant)
     if (expected.length > 0) expect(faults).toEqual(expected)
     else expect(faults.map(({ key }) => key)).toEqual([hex(page(0))])
-    expect(await repairStore(store)).toMatchObject({ lost: [], mended: faults.length, after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ lost: [], repaired: faults.length, after: { ok: true } })
     expect(await dump(store)).toEqual(before)
   })
 

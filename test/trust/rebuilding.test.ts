@@ -408,7 +408,7 @@ describe('a head', () => {
     await ledger.rollback(FIRST + 2)
     const before = await dump(store)
     await store.write([gone(HEAD)], { durable: true })
-    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(await dump(store)).toEqual(before)
     // Where that is damaged, it begins anew.
     await store.write([gone(HEAD), broken(store as never, ERA)], { durable: true })

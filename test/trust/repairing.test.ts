@@ -1,4 +1,4 @@
-/** What a repair says it did: what was mended, what is lost, where history was cut; and that it writes what it must, in the order it must. */
+/** What a repair says it did: what was repaired, what is lost, where history was cut; and that it writes what it must, in the order it must. */
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
@@ -115,8 +115,8 @@ describe('a repair', () => {
       const { store, batches } = watched(await stored(kind))
       const { store: beside, note } = noted(store)
       const report = await repairStore(beside)
-      expect(report).toMatchObject({ mended: 0, lost: [], after: { ok: true } })
-      expect(Object.keys(report)).toEqual(['mended', 'lost', 'after'])
+      expect(report).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
+      expect(Object.keys(report)).toEqual(['repaired', 'lost', 'after'])
       expect(batches).toEqual([[[INTENT, undefined]]])
       expect(note()).toEqual(encodeMark({ last }))
       expect(await dump(store)).toEqual(await dump(before))
@@ -126,7 +126,7 @@ describe('a repair', () => {
   test('says under its own intent what it does, and is done when it ends', async () => {
     const { store, batches } = watched(await planted('whole', () => [gone(one), gone(HEAD)]))
     const report = await repairStore(store)
-    expect(report).toMatchObject({ mended: 2, lost: [] })
+    expect(report).toMatchObject({ repaired: 2, lost: [] })
     expect(report.after).not.toHaveProperty('unfinished')
     const intent = [INTENT, encodeIntent({ repair: true })]
     expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(one)], ['02']])
@@ -143,7 +143,7 @@ describe('a repair', () => {
     }
   })
 
-  test('counts what it mended and lists what it could not', async () => {
+  test('counts what it repaired and lists what it could not', async () => {
     const evidence = digestKey(FIRST + 3)
     const plant: Plant = (store) => [
       gone(one),
@@ -160,7 +160,7 @@ describe('a repair', () => {
     const report = await repairStore(await planted('whole', plant), { onFault: (one) => told.push(one), maxFaults: 1 })
     expect(report).toMatchObject({ lost, after: { ok: false, faults: lost, faultCount: 2 } })
     // Of a list that names what cannot be read nothing is said but that it is damaged: it is built again without.
-    expect(told.length).toBe(report.mended + 2)
+    expect(told.length).toBe(report.repaired + 2)
     expect(new Set(told.map(({ key }) => key)).size).toBe(told.length)
   })
 
@@ -184,9 +184,9 @@ describe('a repair', () => {
 
   test.each<[string, Name, boolean, Plant, number]>([
     ['nothing is wrong', 'whole', false, () => [], 1],
-    ['all is mended at once', 'whole', false, () => [gone(one)], 2],
-    ['nothing can be mended', 'whole', false, () => [gone(block)], 1],
-    ['nothing can be mended, and nothing cut', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 1],
+    ['all is repaired at once', 'whole', false, () => [gone(one)], 2],
+    ['nothing can be repaired', 'whole', false, () => [gone(block)], 1],
+    ['nothing can be repaired, and nothing cut', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 1],
     ['what is damaged is lost without its ledger', 'pruned', true, () => [gone(baseKey(7n))], 1],
     ['history is cut', 'whole', true, () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]], 3],
     ['no head can be built', 'whole', false, () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)], 1],
@@ -199,7 +199,7 @@ describe('a repair', () => {
   test('looks once at a store whose note alone is damaged', async () => {
     const { store, audits } = counted(noted(await stored('whole'), Uint8Array.of(1, 2, 3, 4, 5, 6)).store)
     expect(await repairStore(store)).toMatchObject({
-      mended: 0,
+      repaired: 0,
       lost: [fault(MARK, `${CHECKSUM}, in the note of how far history reached`)],
     })
     expect(audits()).toBe(1)
@@ -208,7 +208,7 @@ describe('a repair', () => {
   test('writes ten thousand values at a time, each time under its intent', async () => {
     const strays = Array.from({ length: 10_001 }, (_, n): Write => sealed(Uint8Array.of(0x77, n >> 8, n & 255), encodeText('x')))
     const { store, batches } = watched(await planted('whole', () => strays))
-    expect(await repairStore(store)).toMatchObject({ mended: 10_001, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 10_001, lost: [] })
     expect(batches.map(({ length }) => length)).toEqual([10_001, 2, 1])
     expect(batches.slice(0, 2).map(([first]) => first)).toEqual(Array(2).fill([INTENT, encodeIntent({ repair: true })]))
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
@@ -219,7 +219,7 @@ describe('damage that shows what it is', () => {
   test('leaves what it is beside as it was', async () => {
     const format = encodeFormat(fingerprint(logs, indexes), 'Public Network')
     const store = await planted('whole', () => [[FORMAT, format], sealed(Uint8Array.of(1, 1), encodeText('x'))])
-    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(hex(held(store, FORMAT))).toBe(hex(format))
     await mends('whole', () => [sealed(PRUNED, encodePruned({}))], fault(PRUNED, STRAY))
   })
@@ -245,7 +245,7 @@ describe('damage that shows what it is', () => {
 
   test('of an intent goes, under that of the repair, and it is said that none can tell what was begun', async () => {
     const { store, batches } = watched(await planted('whole', () => [flipped(INTENT)]))
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(INTENT, UNTOLD)], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [fault(INTENT, UNTOLD)], after: { ok: true } })
     for (const [key, value] of batches[0]!) expect([key, value]).toEqual([INTENT, encodeIntent({ repair: true })])
     expect(batches.slice(1)).toEqual([[[INTENT, undefined]]])
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
@@ -279,7 +279,7 @@ describe('damage that shows what it is', () => {
 
   test('is not an era that is whole', async () => {
     const store = await planted('whole', () => [[ERA, encodeEra(3)], gone(one)])
-    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(hex(held(store, ERA))).toBe(hex(encodeEra(3)))
   })
 
@@ -292,7 +292,7 @@ describe('damage that shows what it is', () => {
     ['an entry of a hash', 'pruned', () => one],
     ['an offer', 'pruned', () => bookKey('GALICE', 7n)],
     ['the seller of an offer', 'pruned', () => bookSellerKey(7n)],
-  ])('in %s is mended', async (_, kind, keyOf) => {
+  ])('in %s is repaired', async (_, kind, keyOf) => {
     const key = await keyOf(await stored(kind))
     await mends(kind, (store) => [broken(store, key)], fault(key, CHECKSUM))
   })
@@ -300,9 +300,9 @@ describe('damage that shows what it is', () => {
   const named = encodeFormat(fingerprint(logs, indexes), 'Test "Network" ; 1')
   const changedAt = (at: number): Uint8Array => named.map((byte, n) => (n === (at + named.length) % named.length ? byte ^ 1 : byte))
 
-  test.each([0, 12, 40, -5])('in a format (byte %i) is mended, the name of its network kept', async (at) => {
+  test.each([0, 12, 40, -5])('in a format (byte %i) is repaired, the name of its network kept', async (at) => {
     const store = await planted('whole', () => [[FORMAT, changedAt(at)]])
-    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [], after: { ok: true } })
     expect(hex(held(store, FORMAT))).toBe(hex(named))
   })
 
@@ -314,15 +314,15 @@ describe('damage that shows what it is', () => {
     ['that took the format away', undefined],
   ])('%s loses it, and says so', async (_, format) => {
     const store = await planted('whole', () => [[FORMAT, format]])
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [fault(FORMAT, UNNAMED)], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [fault(FORMAT, UNNAMED)], after: { ok: true } })
     expect(await networkOf(store)).toBeUndefined()
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [] })
   })
 
-  test('in all kinds at once is mended at once', async () => {
+  test('in all kinds at once is repaired at once', async () => {
     const keys = [FORMAT, one, bookKey('GALICE', 7n), bookSellerKey(7n), PRUNED, hashKey(hashOf(FIRST + 9, 2))]
     const { store, batches } = watched(await planted('pruned', (spoilt) => keys.map((key) => broken(spoilt, key))))
-    expect(await repairStore(store)).toMatchObject({ mended: 6, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 6, lost: [], after: { ok: true } })
     expect(batches.length).toBe(2)
     expect(await dump(store)).toEqual(await dump(await stored('pruned')))
   })
@@ -335,7 +335,7 @@ describe('a list of which only its number tells', () => {
     const key = postingKey(tradesByOffer.tag, [7n])
     const store = await planted('pruned', () => [gone(key)])
     const report = await repairStore(store)
-    expect(report).toMatchObject({ mended: 0, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true, faults: [] } })
+    expect(report).toMatchObject({ repaired: 0, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true, faults: [] } })
     const numbers = JSON.parse(
       Buffer.from(held(await stored('pruned'), PRUNED))
         .toString('latin1')
@@ -344,21 +344,21 @@ describe('a list of which only its number tells', () => {
     const { [tradesByOffer.tag]: count, ...others } = numbers
     expect(count).toBe(1)
     expect(hex(held(store, PRUNED))).toBe(hex(encodePruned(others)))
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [] })
   })
 
   test('is lost too where its number is damaged, and where it was another list, that cannot be told', async () => {
     for (const key of [postingKey(tradesByOffer.tag, [7n]), postingKey(operationsByAccount.tag, ['GALICE'])]) {
       const store = await planted('pruned', (whole) => [broken(whole, key), broken(whole, PRUNED)])
-      expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [fault(PRUNED, UNCOUNTED)], after: { ok: true } })
-      expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [] })
+      expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [fault(PRUNED, UNCOUNTED)], after: { ok: true } })
+      expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [] })
     }
   })
 
-  test('and one that is mended are told apart', async () => {
+  test('and one that is repaired are told apart', async () => {
     const key = postingKey(tradesByOffer.tag, [7n])
     const store = await planted('pruned', () => [gone(key), gone(one)])
-    expect(await repairStore(store)).toMatchObject({ mended: 1, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [fault(key.subarray(0, 2), forgotten)], after: { ok: true } })
   })
 })
 
@@ -380,7 +380,7 @@ describe('what only pruned ledgers told', () => {
     const store = await planted('pruned', () => [gone(list)])
     const before = await stored('pruned')
     const since = headOf(before).since[offerChanges.tag]!
-    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [], after: { ok: true } })
     expect(hex(held(store, key))).toBe(hex(held(before, key)))
     const entries = edgeOf(before, list).levels[0]!
     const last = entries.filter((ordinal) => ordinal < since).at(-1)!
@@ -445,12 +445,12 @@ describe('history that is cut', () => {
     const told = await repairStore(await planted('whole', () => [gone(block)]))
     expect(told).toMatchObject({ lost: [fault(block, missing, FIRST + 8)], after: { ok: false, last: LAST } })
     expect(told).not.toHaveProperty('cutAfter')
-    const mended = await repairStore(await planted('whole', () => [gone(one)]), { cut: true })
-    expect(mended).toMatchObject({ mended: 1, lost: [], after: { ok: true, last: LAST } })
-    expect(mended).not.toHaveProperty('cutAfter')
+    const repaired = await repairStore(await planted('whole', () => [gone(one)]), { cut: true })
+    expect(repaired).toMatchObject({ repaired: 1, lost: [], after: { ok: true, last: LAST } })
+    expect(repaired).not.toHaveProperty('cutAfter')
     const base = baseKey(7n)
     const kept = await repairStore(await planted('pruned', () => [gone(base)]), { cut: true })
-    expect(kept).toMatchObject({ mended: 0, lost: [{ key: hex(base) }], after: { ok: false, last: LAST } })
+    expect(kept).toMatchObject({ repaired: 0, lost: [{ key: hex(base) }], after: { ok: false, last: LAST } })
     expect(kept).not.toHaveProperty('cutAfter')
   })
 
@@ -467,27 +467,27 @@ describe('ledgers that are gone', () => {
   test('are lost, and asked for no longer', async () => {
     const { store, note } = noted(await stored('whole'), encodeMark({ last: LAST + 3 }))
     const report = await repairStore(store)
-    expect(report).toMatchObject({ mended: 0, lost: [fault(MARK, text)], after: { ok: false } })
+    expect(report).toMatchObject({ repaired: 0, lost: [fault(MARK, text)], after: { ok: false } })
     expect(note()).toEqual(encodeMark({ last: LAST }))
-    expect(await repairStore(store)).toMatchObject({ mended: 0, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
   })
 
   test('are no matter of a value within the store under the key of the note', async () => {
     const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText('x')), gone(one)]), encodeMark({ last: LAST + 3 }))
     const report = await repairStore(store)
     expect(report.lost).toEqual([fault(MARK, text)])
-    expect(report.mended).toBe(1)
+    expect(report.repaired).toBe(1)
   })
 
   test('are all of them where the blocks of ledgers are gone: then there is no head to build', async () => {
     const blocks = [0, 1, 2].map((number) => blockKey(ledgers.tag, number))
-    const { lost, mended } = await repairStore(await planted('whole', () => [...blocks.map(gone), gone(HEAD)]))
-    expect([lost[0], mended]).toEqual([fault(HEAD, 'the head is missing'), 0])
+    const { lost, repaired } = await repairStore(await planted('whole', () => [...blocks.map(gone), gone(HEAD)]))
+    expect([lost[0], repaired]).toEqual([fault(HEAD, 'the head is missing'), 0])
   })
 })
 
 describe('a head that is damaged', () => {
-  test('is built first, and what it hid is mended then', async () => {
+  test('is built first, and what it hid is repaired then', async () => {
     const stray = hashKey('ab'.repeat(32))
     const store = await planted('whole', (spoilt) => [
       headWith(spoilt, { hash: 'ab' }),
@@ -510,18 +510,18 @@ describe('a head that is damaged', () => {
     expect((await dump(store)).filter((line) => !line.startsWith('00='))).toEqual(kept)
   })
 
-  test('is built by itself, and what else was found is mended after', async () => {
+  test('is built by itself, and what else was found is repaired after', async () => {
     const digest = digestKey(FIRST + 3)
     const { store, batches } = watched(await planted('whole', (spoilt) => [headWith(spoilt, { hash: 'ab' }), gone(digest)]))
-    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [] })
+    expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [] })
     expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(digest)], ['02']])
   })
 
-  test('with blocks that nothing asks for is mended with them', async () => {
+  test('with blocks that nothing asks for is repaired with them', async () => {
     const key = blockKey(trades.tag, 9)
     await mends('whole', () => [sealed(key, encodeText('x'))], fault(key, 'no ledger that is held has this block'))
     const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText('x'))])
-    expect(await repairStore(store)).toMatchObject({ mended: 2, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [], after: { ok: true } })
     expect((await keysOf(store, 0x10)).map(hex)).not.toContain(hex(key))
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })

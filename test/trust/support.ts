@@ -88,7 +88,7 @@ export function storesOf<Name extends string>(kinds: Readonly<Record<Name, Kind>
   async function mends(kind: Name, plant: Plant, ...expected: Fault[]): Promise<void> {
     const { store, before, faults } = await spoiled(kind, plant)
     expect(faults).toEqual(expected)
-    expect(await repairStore(store)).toMatchObject({ lost: [], mended: expected.length, after: { ok: true, faults: [] } })
+    expect(await repairStore(store)).toMatchObject({ lost: [], repaired: expected.length, after: { ok: true, faults: [] } })
     expect(await dump(store)).toEqual(before)
   }
 
@@ -97,7 +97,7 @@ export function storesOf<Name extends string>(kinds: Readonly<Record<Name, Kind>
     const { store, faults } = await spoiled(kind, plant)
     const damaged = await dump(store)
     expect(faults).toEqual(expected)
-    expect(await repairStore(store)).toMatchObject({ lost: expected, mended: 0, after: { ok: false, faults: expected } })
+    expect(await repairStore(store)).toMatchObject({ lost: expected, repaired: 0, after: { ok: false, faults: expected } })
     expect(await dump(store)).toEqual(damaged)
   }
 

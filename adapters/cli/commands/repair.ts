@@ -45,10 +45,10 @@ async function mend(io: Io, { json = false, cut = false, ...where }: Options): P
   }
 }
 
-function summary({ mended, lost, cutAfter, after }: RepairReport): string {
+function summary({ repaired, lost, cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
   const cut = cutAfter === undefined ? '' : `; history was cut after ledger ${cutAfter}, ingest again from there`
   const rest = `${held}${cut}${restOf(after.unfinished)}`
-  if (lost.length === 0) return `repaired: ${digits(mended)} values; ${rest}`
-  return ['cannot be saved:', ...lost.map(lineOf), `${digits(mended)} values repaired, ${digits(lost.length)} LOST; ${rest}`].join('\n')
+  if (lost.length === 0) return `repaired: ${digits(repaired)} values; ${rest}`
+  return ['cannot be saved:', ...lost.map(lineOf), `${digits(repaired)} values repaired, ${digits(lost.length)} LOST; ${rest}`].join('\n')
 }
