@@ -20,8 +20,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
     env: { FOLIO_SEED: String(seed) },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     coverage: { include: ['src/**', 'adapters/**'] },
   },
 })

@@ -106,4 +106,4 @@ test('what two processes write in turns is one history, and whole', async () => 
     await whole.close()
   })
   expect(refused).toBeGreaterThan(process.env['FC_RUNS'] ? -1 : 20)
-}, 60_000)
+}, 180_000)

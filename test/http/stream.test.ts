@@ -150,4 +150,4 @@ test('EventSource clients lose and repeat nothing across restarts of the server'
   await expect.poll(() => seen.length, { timeout: 8000 }).toBe(all.length)
   expect(seen).toEqual(all)
   source.close()
-}, 20_000)
+})
