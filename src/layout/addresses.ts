@@ -1,29 +1,29 @@
 /**
- * Where values lie, by the number of their block: small integers in leaves of neighbours, which a directory a log finds, as an operating system
- * finds memory. A look-up is two reads and no comparison, and all that a large cache needs of it fits into the second cache of a processor; a
- * `Map` of some hundred thousand entries is three waits for memory, and a hash table as many guesses of what comes next as it has collisions.
+ * Where values lie, by block number: small integers in leaves of neighbours, found through a directory per log, like the page tables of an operating
+ * system. A look-up is two reads and no comparison, and all that a large cache needs of it fits into a processor's second-level cache; a `Map` of
+ * some hundred thousand entries costs three cache misses, and a hash table as many branch mispredictions as it has collisions.
  */
 export const NOWHERE = -1
 
 /** Tags of logs are below this. */
 export const TAGS = 64
-/** What a block goes by in memory. Small integers, as long as there are fewer than 2^24 blocks: maps find those fastest. */
+/** The id of a block in memory. These are small integers as long as there are fewer than 2^24 blocks: maps find those fastest. */
 export const blockId = (log: number, number: number): number => number * TAGS + log
 export const numberOf = (id: number): number => Math.floor(id / TAGS)
 const logOf = (id: number): number => id % TAGS
 
-/** Neighbours of a leaf, as a power of two: where one of them alone is kept, its leaf is a tenth of what that takes. */
+/** Neighbours per leaf, as a power of two: if only one of them is kept, its leaf takes a tenth of what the block does. */
 const LEAF = 7
 const INSIDE = (1 << LEAF) - 1
 const LEAST_LEAVES = 16
-/** Numbers that can be found: a directory of them all would take 128 MiB. */
+/** How many numbers can be found: a directory of them all would take 128 MiB. */
 const NUMBERS = 2 ** 32
 
 export const canBeFound = (id: number): boolean => id < NUMBERS * TAGS
 
 export class Addresses {
   size = 0
-  /** Of each log, where the leaves of its numbers begin in {@link leaves}, or {@link NOWHERE}. */
+  /** For each log, where the leaves of its numbers begin in {@link leaves}, or {@link NOWHERE}. */
   private directories: Int32Array[] = Array.from({ length: TAGS }, () => none)
   private leaves = empty(LEAST_LEAVES << LEAF)
   /** How many addresses each leaf holds. */
@@ -36,7 +36,7 @@ export class Addresses {
     return this.leaves.byteLength
   }
 
-  /** What was set for a block of a log, or {@link NOWHERE}. */
+  /** The address set for a block of a log, or {@link NOWHERE}. */
   at(log: number, number: number): number {
     const directory = this.directories[log]!
     const place = number >>> LEAF

@@ -1,11 +1,11 @@
 /**
- * The cache of what was read: blocks as bytes, and as objects what is read over and over: hot blocks with what was made of them, edges of posting
- * lists, their pages, and the clusters that hang on those.
+ * The cache of what was read: blocks as bytes, and as objects whatever is read over and over: hot blocks with what was made of them, edges of posting
+ * lists, their pages, and the clusters attached to those.
  *
- * A block that came from the store lies in the slabs as it came. Once it was asked for so often that this will pay, and while there is room, it is
- * kept with its texts finished for whoever sends them. Asked for more often than most, a block becomes an object that lies there still, and typed
- * records hang on it; and where its neighbours are that too, they are laid side by side (`runs.ts`).
- * Of objects those stay that are asked for (`ring.ts`). Blocks are found by their numbers (`whereabouts.ts`), what belongs to posting lists by name.
+ * A block from the store lies in the slabs as it came. Once it was asked for so often that this pays, and while there is room, it is kept with its
+ * texts finished for whoever sends them. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
+ * attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
+ * Of the objects, those that are asked for stay (`ring.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
 import type { Region } from '../bytes.ts'
@@ -23,28 +23,30 @@ import { Whereabouts } from './whereabouts.ts'
 
 const MB = 2 ** 20
 
-/** An eighth of the memory of the machine, or of what the process is confined to; from 32 MiB to 2 GiB. Where neither is known, 256 MiB. */
+/** An eighth of the memory of the machine, or of what the process is limited to; from 32 MiB to 2 GiB. If neither is known, 256 MiB. */
 export function defaultCacheBytes(): number {
   const { process } = globalThis
   const total = process?.getBuiltinModule?.('node:os')?.totalmem() ?? 2048 * MB
-  // Zero, or more than there is, where the process is not confined.
+  // Zero, or more than there is, if the process is not limited.
   const confined = process?.constrainedMemory?.() || total
   return Math.min(2048 * MB, Math.max(32 * MB, Math.floor(Math.min(total, confined) / 8)))
 }
 
-/** So much of a cache is for bytes, where it has room for some slabs. */
+/** The share of a cache for bytes, if it has room for some slabs. */
 const SHARE = 7 / 8
 const MIN_SLABS = 7
-/** The part of a cache that is for hashes. */
+/** One in this many bytes of a cache is for hashes. */
 const HASHES = 64
-/** How often each of its records was asked for of late, taken together, when a block is finished, and when it becomes an object. What is finished in
- * memory of its own has to be worth as much as what is finished anew; and what is not asked for twice as often as most (`slabs.ts` counts
- * so that those come to 16 at the most) is served from the slabs as fast, and spares the collector an object. */
+/**
+ * How often each record of a block was asked for recently, on average, when the block is finished, and when it becomes an object. Finishing it in
+ * memory of its own takes as many requests as finishing it anew; and what is not asked for twice as often as most (`slabs.ts` counts so that those
+ * come to 16 at most) is served just as fast from the slabs, and spares the garbage collector an object.
+ */
 const FINISHED_AT = 1 / 2
 const HOT_AT = 32
-/** A block whose texts are finished is hardly ever so many times as long as it was. */
+/** A block with finished texts is hardly ever this many times as long as before. */
 const GROWTH = 5
-/** What a block weighs that lies in a slab. */
+/** The weight of a block that lies in a slab. */
 const VIEW_BYTES = 500
 
 const kindOf = (block: Block): Kind => (block.isGathered ? 'run' : 'block')
@@ -53,7 +55,10 @@ export class Cache implements Finishing {
   readonly maxBytes: number
   hits = 0
   misses = 0
-  /** Counts commits and rollbacks. What was read before one may be older than what the store holds after it, and is not to be put any more. */
+  /**
+   * Counts commits and rollbacks. What was read before one may be older than what the store holds after it, and must not be put into the cache any
+   * more.
+   */
   edition = 0
   /** Where transactions lie by hash, as far as blocks have shown. */
   readonly hashes: Hashes
@@ -62,11 +67,11 @@ export class Cache implements Finishing {
   /** Whether clusters are worth their room. */
   readonly gathering = new Gathering()
   private readonly slabs: Slabs
-  /** What is kept as objects; where blocks are, and in which slot each of the others is. */
+  /** What is kept as objects; where blocks are; and in which slot each of the other values is. */
   private readonly ring: Ring
   private readonly where: Whereabouts
   private readonly named = new Map<string, number>()
-  /** When so many bytes of objects had been pushed out, it was last judged whether clusters are worth their room. */
+  /** How many bytes of objects had been pushed out when it was last judged whether clusters are worth their room. */
   private pushedOut = 0
 
   constructor(maxBytes: number) {
@@ -90,7 +95,7 @@ export class Cache implements Finishing {
     return found
   }
 
-  /** The same, not counted: for what is looked up along with something that is, or is hardly ever there. */
+  /** The same without counting: for what is looked up along with something that is counted, or is hardly ever there. */
   peek<T extends Weighed>(id: string): T | undefined {
     const slot = this.named.get(id)
     if (slot === undefined) return undefined
@@ -99,7 +104,7 @@ export class Cache implements Finishing {
   }
 
   /**
-   * A block of a log, where at least so many of its records are at hand: one read before others were appended is its older self.
+   * A block of a log, if at least `needed` of its records are there: one read before others were appended is its older self.
    * @param asked how many of its records are wanted
    */
   block<R>(resource: Resource<R>, number: number, needed: number, asked: number): Block<R> | undefined {
@@ -120,7 +125,7 @@ export class Cache implements Finishing {
     return this.counted(block.count >= needed ? block : undefined)
   }
 
-  /** A run of blocks of a log, with all of its records, in the order that is asked for; undefined where they were not gathered. */
+  /** A run of blocks of a log, with all of its records, in the requested order; undefined if they were not gathered. */
   run<R>({ tag }: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
     const entry = this.where.entry(runTag(tag, reverse), number)
     if (entry === NOWHERE) return undefined
@@ -129,7 +134,7 @@ export class Cache implements Finishing {
     return this.counted(run)
   }
 
-  /** Gathers a run where that is worth it. It takes the place of its blocks, which have to earn theirs anew. */
+  /** Gathers a run if that is worthwhile. It takes the place of its blocks, which have to earn theirs anew. */
   gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
     const blocks = blocksOf(this.where, resource, number, this.finisher, 2 * this.gatheredAt)
     if (blocks.length === 0) return
@@ -143,7 +148,7 @@ export class Cache implements Finishing {
     }
   }
 
-  /** Reads ahead what records of a log are found by. */
+  /** Prefetches what is needed to find records of a log. */
   readAhead({ tag, shift }: Resource<any>, ordinals: readonly number[]): void {
     const found = this.where.entries(tag, shift, ordinals)
     this.slabs.readAhead(found, ordinals, (1 << shift) - 1)
@@ -156,7 +161,7 @@ export class Cache implements Finishing {
     return block.asked < HOT_AT * block.count ? block : this.promote(id, block)
   }
 
-  /** Makes an object of a block of the slabs. */
+  /** Turns a block of the slabs into an object. */
   private promote<R>(id: number, block: Block<R>): Block<R> {
     block.isHot = true
     block.weight = VIEW_BYTES
@@ -164,7 +169,7 @@ export class Cache implements Finishing {
     return block
   }
 
-  /** Objects that lie in a slab go with it: it would live as long as they do. */
+  /** Objects that lie in a slab are dropped with it, since they would keep it alive. */
   private leftSlab(id: number, region: Region): void {
     if (this.where.objectOf(id)?.region === region) this.removeObject(id)
   }
@@ -175,7 +180,7 @@ export class Cache implements Finishing {
     return block.keptBy(this, id)
   }
 
-  /** The block with its texts finished, where it was asked for so often that this will pay, and there is room. */
+  /** The block with its texts finished, if it was asked for so often that this pays, and there is room. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
     this.last = finisher
     if (block.asked < (block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
@@ -186,14 +191,14 @@ export class Cache implements Finishing {
     if (!fits) return this.holdsObject(id, block) ? this.finishObject(id, block, finisher) : undefined
     const layout = layOut(block.records, finisher, kindOf(block))
     if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)
-    // Who has it finished anew starts again, so that two who share a block do not take turns at that.
+    // A block finished anew is counted from zero, so that two finishers who share it do not alternate.
     const asked = block.finisher === 0 ? block.asked : 0
     slabs.put(id, layout.bytes, block.sum, asked, (out, start) => writeFinished(out, start, layout))
     const finished = this.at(block.resource, numberOf(id), id, slabs.find(id))
     return block.isHot ? this.promote(id, finished) : finished
   }
 
-  /** True where a block is kept as an object, and was not replaced by another value, or forgotten, since it was read. */
+  /** True if a block is kept as an object, and was neither replaced by another value nor forgotten since it was read. */
   private holdsObject(id: number, { sum }: Block): boolean {
     return this.where.objectOf(id)?.sum === sum
   }
@@ -203,7 +208,7 @@ export class Cache implements Finishing {
     return this.keepFinished(id, block, layOut(block.records, finisher, kindOf(block)))
   }
 
-  /** As an object. */
+  /** Keeps a finished block as an object. */
   private keepFinished(id: number, block: Block, layout: Layout): Block {
     const finished = finishedBlock(layout, block.place, block.sum)
     finished.asked = 0
@@ -211,7 +216,7 @@ export class Cache implements Finishing {
     return finished
   }
 
-  /** True where a block is at hand, though perhaps an older self of it. */
+  /** True if a block is there, though perhaps an older self of it. */
   has(id: number): boolean {
     return this.where.entryOf(id) !== NOWHERE
   }
@@ -228,7 +233,7 @@ export class Cache implements Finishing {
     slabs.put(blockId(resource.tag, number), length, sum, 0, (out, at) => block.copyTo(out, at))
   }
 
-  /** Keeps a block as an object, on which more may hang. */
+  /** Keeps a block as an object, to which more may be attached. */
   putBlock(resource: Resource<any>, number: number, block: Block): void {
     this.hashes.learn(resource, number, block)
     this.putKept(blockId(resource.tag, number), block)
@@ -274,7 +279,7 @@ export class Cache implements Finishing {
     this.named.clear()
   }
 
-  /** Who is to finish what is gathered. */
+  /** Who finishes what is gathered. */
   get finisher(): Finisher {
     return this.last.id === 0 ? plain : this.last
   }

@@ -1,7 +1,7 @@
 /**
- * Clusters: neighbours of a posting list, copied side by side out of the blocks that they lie in. The records of a list lie all over their log, and each
- * of them costs some waits for memory; of what is asked for over and over, 32 together are little more than one.
- * They hang on what is cached of their list: a sealed page, or the edge for those behind all of these.
+ * Clusters: neighbours of a posting list, copied side by side out of the blocks in which they lie. The records of a list are scattered over their
+ * log, and each costs some cache misses; of what is asked for over and over, 32 together cost little more than one.
+ * They are attached to what is cached of their list: a sealed page, or the edge for the entries behind all pages.
  * **Invariant:** a cluster says which records it holds, and whoever serves them compares: it may be its older self, of a list that has grown since.
  */
 import type { Facing } from '../query.ts'
@@ -11,7 +11,7 @@ import { finishedBlock, layOut } from './finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
 import type { Weighed } from './ring.ts'
 
-/** Entries of a list, the first of them a multiple of it. A divisor of those of a sealed page. */
+/** Entries of a cluster, the first of which has a multiple of this as its rank. A divisor of the number of entries on a sealed page. */
 export const CLUSTER = 32
 const CLUSTER_BYTES = 200
 
@@ -23,11 +23,11 @@ export class Held<T> implements Weighed {
   readonly value: T
   weight: number
   grew: ((bytes: number) => void) | undefined
-  /** The last ledger of the head under which it was read: what another process may have changed since. */
+  /** The last ledger of the head under which it was read: another process may have changed it since. */
   readonly asOf: number
   private readonly cache: Cache
   private clusters: Map<number, Cluster> | undefined
-  /** How many records were asked for that are in no cluster. */
+  /** How many of the requested records were in no cluster. */
   private missed = 0
 
   constructor(cache: Cache, value: T, weight: number, asOf: number) {
@@ -41,7 +41,7 @@ export class Held<T> implements Weighed {
     return this.clusters?.get(keyOf(number, facing))
   }
 
-  /** Notes that so many records were asked for that are in no cluster; returns whether they are worth gathering by now. */
+  /** Counts requested records that are in no cluster; returns whether they are worth gathering by now. */
   miss(records: number): boolean {
     this.missed += records
     if (this.missed < this.cache.gatheredAt * CLUSTER) return false
@@ -49,12 +49,12 @@ export class Held<T> implements Weighed {
     return true
   }
 
-  /** Says that these records are not worth gathering. */
+  /** Marks these records as not worth gathering. */
   refuse(): void {
     this.missed = Number.NEGATIVE_INFINITY
   }
 
-  /** @param records as they are to face */
+  /** @param records facing the way they are to be shown */
   gather(number: number, facing: Facing, ordinals: readonly number[], records: readonly Place[]): void {
     this.clusters ??= new Map()
     const key = keyOf(number, facing)
@@ -73,7 +73,7 @@ export class Cluster implements Finishing {
   weight = 0
   /** The records that it holds, in the order of the list; later ones may be missing. */
   readonly ordinals: readonly number[]
-  /** They themselves, with one face: the one that is asked for. */
+  /** The records themselves, with one face: the requested one. */
   block: Block
   private readonly grew: (bytes: number) => void
 
@@ -93,7 +93,7 @@ export class Cluster implements Finishing {
     return block.keptBy(this, 0)
   }
 
-  /** For somebody else than it was gathered for. */
+  /** Finishes it for another finisher than the one for which it was gathered. */
   finish(_: number, block: Block, finisher: Finisher): Block | undefined {
     if (block !== this.block || block.asked < FINISHED_ANEW_AT * block.count) return undefined
     this.block = this.finished(block.records, finisher)

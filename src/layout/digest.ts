@@ -1,4 +1,7 @@
-/** Digests of ledgers: 32 bytes a ledger, the SHA-256 of its close as `ingest/line.ts` writes it, so that stores compare without reading records. */
+/**
+ * Digests of ledgers: 32 bytes per ledger, the SHA-256 of its close as `ingest/line.ts` writes it, so that stores can be compared without reading
+ * records.
+ */
 import { digestKey } from './keys.ts'
 import { corrupt, SEAL_BYTES, seal, unseal } from './seal.ts'
 
@@ -11,7 +14,7 @@ export function encodeDigest(ledger: number, digest: Uint8Array): Uint8Array {
   return seal(digestKey(ledger), value)
 }
 
-/** @throws CORRUPT, also for what is missing */
+/** @throws CORRUPT, also if it is missing */
 export function decodeDigest(ledger: number, value: Uint8Array | undefined): Uint8Array {
   const key = digestKey(ledger)
   if (value === undefined) throw corrupt(key, `the digest of ledger ${ledger} is missing`)

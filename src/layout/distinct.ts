@@ -1,18 +1,18 @@
 /**
- * Distinct strings and their numbers, in the order in which they were first met.
- * A `Map` would hash every string in full, and blocks are full of long ones that are met once: here a few characters decide where a string is looked
- * for, and only one that is found there is compared. Strings that those characters do not tell apart are left to a `Map`.
+ * Distinct strings and their numbers, in the order in which they first occurred.
+ * A `Map` would hash every string in full, and blocks are full of long ones that occur once: here a few characters decide where a string is looked
+ * for, and only a string found there is compared. Strings that those characters do not tell apart are left to a `Map`.
  */
 export const NONE = -1
 
 const LEAST_SLOTS = 256
-/** Places that are looked at for a string. */
+/** How many slots are probed for a string. */
 const TRIES = 16
 
 export class Distinct {
   /** By number. */
   readonly strings: string[] = []
-  /** Numbers, one added to each; 0 where there is none. */
+  /** Numbers, plus one; 0 marks an empty slot. */
   private slots = new Int32Array(LEAST_SLOTS)
   private others: Map<string, number> | undefined
 
@@ -31,7 +31,7 @@ export class Distinct {
     return at === NONE ? (this.others?.get(value) ?? NONE) : this.slots[at]! - 1
   }
 
-  /** The number of a string, a new one where it was not met before. */
+  /** The number of a string; a new one if it did not occur before. */
   number(value: string): number {
     const found = this.find(value)
     if (found !== NONE) return found
@@ -50,7 +50,7 @@ export class Distinct {
     }
   }
 
-  /** Where a string is, or the empty place where it would go; {@link NONE} where there is none near by. */
+  /** Where a string is, or the empty slot where it would go; {@link NONE} if there is none nearby. */
   private slot(value: string): number {
     const { strings, slots } = this
     const mask = slots.length - 1
@@ -70,7 +70,7 @@ export class Distinct {
   }
 }
 
-/** Mixed of the length of a string and of six of its characters: ids and hashes differ in their last ones, amounts in the middle. */
+/** A mix of the length of a string and six of its characters: ids and hashes differ in their last ones, amounts in the middle. */
 function trait(value: string): number {
   const last = value.length - 1
   if (last < 0) return 0

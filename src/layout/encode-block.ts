@@ -1,4 +1,4 @@
-/** Writing blocks: see the picture in `shape.ts`. The value depends on the rows alone, so that history taken back leaves the bytes it found. */
+/** Writing blocks: see the picture in `shape.ts`. The value depends on the rows alone, so that rolling history back restores the same bytes. */
 import { Writer } from '../bytes.ts'
 import { idText } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -29,11 +29,11 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   const common = shared(rows, ids)
   const { strings, sides, frames, frameOf, size } = common
   let flags = (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0)
-  // A character is three bytes at the most.
+  // A character takes at most three bytes.
   if (size * 3 > 65535) flags |= WIDE
   const width = flags & WIDE ? 4 : 2
 
-  // A row of the table has up to 56 bytes; what is not needed is given back.
+  // A row of the table has up to 56 bytes; the unused rest is given back.
   const out = new Writer(size + 56 * rows.length)
   out.u16(rows.length)
   out.u16(frames.size)
@@ -79,7 +79,7 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
       let length = sizes[strings.length + frame]!
       for (const value of values) {
         const written = writeValue(out, value, row, id, common, nth++, sizes)
-        // As many bytes as characters: ASCII. A quote stands in what older blocks kept as one value: strings, and what is between them.
+        // As many bytes as characters: ASCII. A quote occurs in what older blocks kept as one value: several strings with what is between them.
         if (written !== value.length || value.includes('\\') || value.includes('"')) simple = false
         length += written
       }
@@ -93,19 +93,19 @@ export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint
   return out.finish()
 }
 
-/** Of a value that was met once so far. */
+/** Marks a value that has occurred once so far. */
 const ONCE = -1
 
 /** What records of a block have in common. */
 interface Shared {
   readonly distinct: Distinct
-  /** Strings that are kept once, side columns first. */
+  /** Strings that are stored once, side columns first. */
   readonly strings: readonly string[]
   /** Which of them each side column is, record by record. */
   readonly sides: readonly number[]
-  /** Of each value, text by text: which of the distinct values it is, or {@link NONE}. */
+  /** For each value, text by text: which of the distinct values it is, or {@link NONE}. */
   readonly values: readonly number[]
-  /** Of each distinct value: which of the strings it is, or {@link ONCE}. */
+  /** For each distinct value: which of the strings it is, or {@link ONCE}. */
   readonly numbers: readonly number[]
   readonly frames: Distinct
   /** Which of the frames each text has. */
@@ -154,7 +154,7 @@ function shared(rows: readonly Row[], ids: readonly string[]): Shared {
   return { distinct, strings, sides, values, numbers, frames, frameOf, size }
 }
 
-/** Writes the `nth` value of all; returns how many bytes it stands for in the text. */
+/** Writes value number `nth`; returns how many bytes it stands for in the text. */
 function writeValue(
   out: Writer,
   value: string,

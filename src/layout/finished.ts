@@ -1,14 +1,13 @@
 /**
- * Blocks whose texts are finished, made of records of one log wherever they lie: of all of a block, or of neighbours in a posting list. The picture is in
- * `shape.ts`. Strings that only stood in texts are left out, those of side columns are kept once
- * for as long as neighbours share them.
+ * Blocks with finished texts, made from records of one log wherever they lie: all of a block, or neighbours in a posting list. The picture is in
+ * `shape.ts`. Strings that only occurred in texts are left out; a string of side columns is kept once for as long as consecutive records share it.
  */
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'
 import type { Finished, Finisher } from './finisher.ts'
 import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, MARKED, TWO_FACED, WIDE } from './row.ts'
 
-/** A string of side columns, where it lies. */
+/** A string of side columns, in place. */
 interface Side {
   readonly bytes: Uint8Array
   readonly start: number
@@ -22,15 +21,15 @@ export type Kind = 'block' | 'cluster' | 'run'
 export interface Layout {
   readonly kind: Kind
   readonly records: readonly Place[]
-  /** The records that the texts are of: as they are shown, then with their other face, if both are kept. */
+  /** The records to which the texts belong: as they are shown, then with their other face, if both are kept. */
   readonly shown: readonly Place[]
   readonly texts: Finished
-  /** Of each text, where its holes end. */
+  /** For each text, where its holes end. */
   readonly cuts: readonly (readonly number[])[]
   /** Strings of side columns, and which of them each column is, record by record. */
   readonly sides: readonly Side[]
   readonly refs: readonly number[]
-  /** Bytes of a number. */
+  /** The width of a number in bytes. */
   readonly width: 2 | 4
   readonly bytes: number
 }
@@ -64,7 +63,7 @@ export function layOut(records: readonly Place[], finisher: Finisher, kind: Kind
   return { kind, records, shown, texts, cuts, sides, refs, width, bytes: bytes + width * numbers }
 }
 
-/** The number of a string: of the one that the record before has in this column, where they are equal. */
+/** The number of a string: that of the previous record's string in this column, if they are equal. */
 function sideOf(sides: Side[], before: number | undefined, block: Block, at: number, column: number): number {
   const { bytes } = block.region
   const start = block.sideStart(at, column)
@@ -73,14 +72,14 @@ function sideOf(sides: Side[], before: number | undefined, block: Block, at: num
   return sides.push({ bytes, start, length }) - 1
 }
 
-/** True where a string is the same as so many bytes: few, so that a loop is sooner done than views are made. */
+/** True if a string equals these bytes: there are few, so a loop is faster than making views. */
 function isAt({ bytes: own, start: from, length: held }: Side, bytes: Uint8Array, start: number, length: number): boolean {
   if (held !== length) return false
   for (let i = 0; i < length; i++) if (own[from + i] !== bytes[start + i]) return false
   return true
 }
 
-/** Writes a block into `out` from `start` on, and returns where it ends: not behind its {@link Layout.bytes}. */
+/** Writes a block into `out` from `start` on, and returns where it ends: at most {@link Layout.bytes} further. */
 export function writeFinished(out: Region, start: number, { kind, records, shown, texts, cuts, sides, refs, width }: Layout): number {
   const { bytes, view } = out
   const { resource } = records[0]!.block
@@ -138,9 +137,9 @@ export function writeFinished(out: Region, start: number, { kind, records, shown
 }
 
 /**
- * What was laid out as a block in memory of its own, on which whatever is made of it may hang.
- * @param place what it is kept under, or the number of the block that they are
- * @param sum its checksum, where it has one
+ * The layout written as a block in memory of its own, to which whatever is made of it may be attached.
+ * @param place the key under which it is stored, or the number of the block
+ * @param sum its checksum, if it has one
  */
 export function finishedBlock(layout: Layout, place: Uint8Array | number, sum?: number): Block {
   const region = Region.room(layout.bytes)

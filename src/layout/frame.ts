@@ -1,6 +1,6 @@
 /**
- * Frames as bytes: UTF-8, but that a byte from 1 to 31 and the byte behind it stand for what the vocabulary says, and 0 for a hole.
- * Few and in every block, each is worked out once.
+ * Frames as bytes: UTF-8, except that a byte from 1 to 31 together with the next one stands for an entry of the vocabulary, and 0 for a hole. There
+ * are few of them and they are in every block, so each is decoded only once.
  */
 import { Region, text, utf8 } from '../bytes.ts'
 import { Recipe } from './recipe.ts'
@@ -9,13 +9,13 @@ import { abbreviate, meaning } from './vocabulary.ts'
 /** A frame as bytes, cut at its holes. */
 export interface Frame {
   readonly text: string
-  /** Of this process alone: 1 and up, 0 where there are too many. */
+  /** Valid in this process only: 1 and up; 0 if there are too many. */
   readonly number: number
-  /** How its texts become records without being parsed, where that is possible; worked out when it is first asked for. */
+  /** How its texts become records without parsing, if that is possible; determined on first use. */
   recipe: Recipe | undefined | 'unknown'
-  /** What stands between the holes, one behind the other. */
+  /** What stands between the holes, concatenated. */
   readonly pieces: Region
-  /** Where each piece ends: one more than there are holes. */
+  /** Where each piece ends: there is one more than there are holes. */
   readonly ends: readonly number[]
   /** As blocks hold it. */
   readonly stored: Uint8Array
@@ -23,10 +23,10 @@ export interface Frame {
 
 /** Bounded, since texts may be of any shape. */
 const MAX_KNOWN = 4096
-/** By a hash of the stored bytes. Of two with the same hash the one met last is kept. */
+/** By a hash of the stored bytes. Of two with the same hash, the latest is kept. */
 const byHash = new Map<number, Frame>()
 const byText = new Map<string, EncodedFrame>()
-/** Never forgotten, since blocks in memory name them by number. */
+/** Never forgotten, since blocks in memory refer to them by number. */
 const numbered: Frame[] = []
 
 export const frameOf = (number: number): Frame | undefined => numbered[number - 1]
@@ -69,7 +69,7 @@ export function encodeFrame(frame: string): EncodedFrame {
   return keep(byText, frame, { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length })
 }
 
-/** The frame that `bytes[from, to)` stand for. */
+/** The frame for which `bytes[from, to)` stand. */
 export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame {
   let hash = to - from
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
@@ -97,7 +97,7 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
     recipe: 'unknown',
     pieces: Region.padded(utf8(frame.replaceAll('\u0000', ''))),
     ends,
-    // A copy, which `slice` of a Node buffer is not: what a view is of stays in memory with it.
+    // A copy, which `slice` of a Node buffer is not: a view would keep the whole buffer in memory.
     stored: new Uint8Array(bytes.subarray(from, to)),
   }
   if (made.number > 0) numbered.push(made)

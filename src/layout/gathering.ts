@@ -1,20 +1,20 @@
 /**
- * How often records have to be asked for before they are gathered. To gather some takes about as long as is spared when each is served eight times; so where
- * clusters are pushed out before that, it takes more askings, twice as many each time that shows. After a while without that fewer are tried again.
+ * How often records have to be asked for before they are gathered. Gathering takes about as long as is saved by serving each record eight times; so
+ * if clusters are pushed out before that, the number of requests required doubles each time. After a while without that, it is halved again.
  */
 const GATHERED_AT = { least: 8, most: 256 }
-/** Look-ups after which half as many askings are enough. */
+/** Look-ups after which half as many requests are enough. */
 const CALM = 2 ** 20
 
 export class Gathering {
   private at = GATHERED_AT.least
-  /** As of this look-up. */
+  /** The look-up at which `at` was last set. */
   private since = 0
-  /** Records of late: what is older counts less. */
+  /** Recent records: older ones count less. */
   private gathered = 0
   private served = 0
 
-  /** @param lookUps so far */
+  /** @param lookUps the number of look-ups so far */
   atLeast(lookUps: number): number {
     return Math.max(GATHERED_AT.least, this.at / 2 ** Math.floor((lookUps - this.since) / CALM))
   }

@@ -1,4 +1,4 @@
-/** Hash entries: one varint, the ordinal of the transaction twice, plus one where it lies in the log of failed ones. */
+/** Hash entries: one varint, twice the ordinal of the transaction, plus one if it lies in the log of failed ones. */
 import { VarintReader, Writer } from '../bytes.ts'
 import { corrupt, leaveRoom } from './seal.ts'
 

@@ -1,8 +1,8 @@
 /**
- * Where transactions lie by hash, as far as blocks that were read and ledgers that were written have shown: a table of fixed size.
+ * Where transactions lie by hash, as far as blocks read and ledgers written have shown: a table of fixed size.
  *
- * Four entries a set, one line of memory; where a set is full, one of them gives way. Of a hash the first 64 bits are kept: whoever looks up compares the
- * hash of the record that is found.
+ * Each set has four entries, one cache line; if a set is full, one of them is evicted. Of a hash the first 64 bits are kept: whoever looks one up
+ * compares the hash of the record found.
  */
 import { nibble } from '../bytes.ts'
 import type { Resource } from '../query.ts'
@@ -15,7 +15,7 @@ const WAYS = 4
 const SET = ENTRY * WAYS
 const SET_BYTES = 4 * SET
 const HALF = 2 ** 32
-/** 256 MiB, for 16 million transactions: it is allocated as a whole. */
+/** 256 MiB, for 16 million transactions: the table is allocated as a whole. */
 const MOST_SETS = 2 ** 22
 
 export interface Found {
@@ -26,21 +26,21 @@ export interface Found {
 
 export class Hashes {
   private readonly sets: number
-  /** Allocated when there is something to put. */
+  /** Allocated once there is something to put into it. */
   private table = new Int32Array(0)
-  /** How often an entry gave way: which one does next. */
+  /** How often an entry was evicted: determines the next one. */
   private turn = 0
 
   constructor(maxBytes: number) {
     this.sets = maxBytes < SET_BYTES ? 0 : Math.min(MOST_SETS, 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES)))
   }
 
-  /** What the table takes. */
+  /** The most that the table takes. */
   get maxBytes(): number {
     return this.sets * SET_BYTES
   }
 
-  /** A record whose hash may be this one. */
+  /** The place of a record whose hash may be this one. */
   get(hash: string): Found | undefined {
     if (this.table.length === 0) return undefined
     const [first, second] = [beginning(hash, 0), beginning(hash, 8)]
@@ -58,7 +58,7 @@ export class Hashes {
     this.put(beginning(hash, 0), beginning(hash, 8), log, ordinal)
   }
 
-  /** Takes note of all records of a block, where its records have hashes. */
+  /** Remembers all records of a block, if they have hashes. */
   learn({ hashColumn, shift, tag }: Resource<any>, number: number, block: Shape<any>): void {
     if (hashColumn === undefined) return
     const { bytes } = block.region

@@ -1,9 +1,9 @@
 /**
  * The values that describe a store.
  *
- * **Head**: how far history reaches. It is part of the batch that appends a ledger; readers take it first and bound every read by its counts,
- * so what lies above it is invisible. **Format**: written at creation, compared at every open.
- * All are JSON, for whoever opens a store by hand.
+ * **Head**: how far history reaches. It is part of the batch that appends a ledger; readers take it first and bound every read by its counts, so that
+ *   what lies above it is invisible. **Format**: written at creation, compared at every open.
+ * All are JSON, for anyone who inspects a store by hand.
  */
 import { text, utf8 } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
@@ -22,14 +22,14 @@ export interface Head {
   readonly closedAt: string
   /** Records ever appended to each log, by tag: the ordinal that the next one gets. */
   readonly counts: readonly number[]
-  /** The oldest ordinal still held of each log, by tag. */
+  /** The oldest ordinal still held in each log, by tag. */
   readonly since: readonly number[]
   /** The highest offer id seen, in decimal. */
   readonly topOffer: string
   /** The ledger up to which the stored posting lists are complete, and the counts of every log after it. */
   readonly filed: number
   readonly filedCounts: readonly number[]
-  /** Where several processes may have the store open. */
+  /** Present if several processes may have the store open. */
   readonly era?: Era
 }
 
@@ -62,7 +62,7 @@ const sealJson = (key: Uint8Array, value: object): Uint8Array => seal(key, encod
 
 const openJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(text(unseal(key, value))) as T
 
-/** The stored head; nothing for a store that holds no ledger. */
+/** The stored head; undefined for a store that holds no ledger. */
 export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : sealJson(HEAD, head))
 export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
 
@@ -76,7 +76,7 @@ export type Cut =
 /** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
 export type Intent =
   | Cut
-  /** Values are being built again: until that is done nothing may be appended, and what was unfinished before waits. */
+  /** Values are being rebuilt: until that is done nothing may be appended, and what was unfinished before waits. */
   | { readonly repair: true; readonly unfinished?: Cut }
 
 export const kindOf = (intent: Intent): 'rollback' | 'prune' | 'repair' =>
@@ -86,8 +86,8 @@ export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, int
 export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)
 
 /**
- * How many lists of each index, by its tag, name records that were given up: such a list stays, since what it is of goes on existing, and where
- * it names nothing else, its number is all that could tell of its loss.
+ * How many lists of each index, by its tag, name pruned records: such a list stays, since what it is about still exists, and if it names nothing
+ * else, only this number could reveal its loss.
  */
 export type Pruned = Readonly<Record<string, number>>
 
@@ -95,20 +95,23 @@ export const encodePruned = (pruned: Pruned): Uint8Array => sealJson(PRUNED, pru
 export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUNED, value)
 
 /**
- * How often history was taken back, a step each: kept where several processes may have the store open, since ledgers that are taken back and
- * appended again would end in the same head, and what was read meanwhile is of neither. The head says so too, so that it fences who has not seen
- * that; beside the head it outlasts a store that was emptied.
+ * How often history was rolled back, counting each step. Kept if several processes may have the store open, since ledgers that are rolled back and
+ * appended again would end in the same head, while what was read meanwhile belongs to neither history. The head contains it too, so that it fences a
+ * writer that has not seen the rollback; stored beside the head, it survives in a store that was emptied.
  */
 export type Era = number
 
 export const encodeEra = (era: Era): Uint8Array => sealJson(ERA, { era })
 export const decodeEra = (value: Uint8Array | undefined): Era => (value ? openJson<{ era: Era }>(ERA, value).era : 0)
 
-/** How far history reached; the hash is not known where it was taken back to there. */
+/** How far history reached; the hash is not known if history was rolled back to there. */
 export interface HighWater {
   readonly last: number
   readonly hash?: string
-  /** Where several processes may have the store open: a note of an earlier era than the store's says nothing, since another one took history back. */
+  /**
+   * Present if several processes may have the store open: a note from an earlier era than the store's says nothing, since another process rolled
+   * history back.
+   */
   readonly era?: Era | undefined
 }
 
@@ -118,7 +121,7 @@ export const decodeMark = (value: Uint8Array): HighWater => openJson<HighWater>(
 interface Format {
   readonly format: number
   readonly catalogue: string
-  /** The network whose ledgers these are, where it was named. */
+  /** The network to which the ledgers belong, if it was named. */
   readonly network?: string | undefined
 }
 
@@ -136,11 +139,11 @@ export const encodeFormat = (catalogue: string, network?: string): Uint8Array =>
   sealJson(FORMAT, { format: FORMAT_VERSION, catalogue, network } satisfies Format)
 
 /**
- * @returns the network that the store was made for, where it was named
- * @throws STORE_FORMAT or STORE_CATALOGUE where the store was written by another release
+ * @returns the network for which the store was made, if it was named
+ * @throws STORE_FORMAT or STORE_CATALOGUE if the store was written by another release
  */
 export function checkFormat(value: Uint8Array, catalogue: string): string | undefined {
-  // The seal's own format byte is read first: a newer store may seal its values in another way.
+  // The seal's own format byte is read first: a newer store may seal its values differently.
   const version = value[value.length - 5]
   if (version !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: version, expected: FORMAT_VERSION })
   const format = openJson<Format>(FORMAT, value)

@@ -1,12 +1,12 @@
-/** A value of the cache that what was made of it may be attached to: they leave the cache together. */
+/** A cached value to which what was made of it can be attached: they leave the cache together. */
 import type { Weighed } from './ring.ts'
 
 export class Holder implements Weighed {
-  /** Bytes of its own, plus those of what is attached: what it weighs in the cache. */
+  /** Its own bytes plus those of what is attached: its weight in the cache. */
   weight: number
-  /** Told when something is attached to what is cached. */
+  /** Called when something is attached to a cached value. */
   grew: ((bytes: number) => void) | undefined
-  /** What was attached first, which is all there is nearly always: to be had without a map, each step of which would wait for memory. */
+  /** What was attached first, nearly always the only thing: found without a map, each step of which would cost a cache miss. */
   private firstKey: unknown
   private first: unknown
   private others: Map<unknown, unknown> | undefined
@@ -20,8 +20,8 @@ export class Holder implements Weighed {
   }
 
   /**
-   * What `make` gave for `key` the first time, kept as long as this is cached: finished wire text, for instance.
-   * @param bytes what it weighs
+   * What `make` returned for `key` the first time, kept as long as this is cached: finished wire text, for instance.
+   * @param bytes its weight
    */
   attach<T>(key: unknown, make: () => T, bytes: (made: T) => number): T {
     const held = this.attached<T>(key)
@@ -38,7 +38,7 @@ export class Holder implements Weighed {
     return made
   }
 
-  /** Counts bytes that came to hang on it, or went. */
+  /** Counts bytes that were attached, or removed. */
   grow(bytes: number): void {
     this.weight += bytes
     this.grew?.(bytes)

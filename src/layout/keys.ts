@@ -29,18 +29,18 @@ export const PRUNED = Uint8Array.of(0x03)
 export const MARK = Uint8Array.of(0x04)
 export const ERA = Uint8Array.of(0x05)
 
-/** The first bytes of keys that go on. */
+/** The first bytes of the keys that have more than one byte. */
 export const KIND = { block: 0x10, edge: 0x20, page: 0x21, hash: 0x30, book: 0x40, seller: 0x41, base: 0x42, digest: 0x50 } as const
 
-/** All keys of a kind, or of several that lie side by side. */
+/** All keys of a kind, or of several adjacent kinds. */
 export const keysOf = (first: number, last = first): KeyRange => ({ gte: Uint8Array.of(first), lt: Uint8Array.of(last + 1) })
 
-/** What the keys of the posting lists of an index begin with. */
+/** The prefix of the keys of an index's posting lists. */
 export const indexKey = (index: number): Uint8Array => Uint8Array.of(KIND.edge, index)
-/** The same of their sealed pages. */
+/** The prefix of the keys of their sealed pages. */
 export const indexPagesKey = (index: number): Uint8Array => Uint8Array.of(KIND.page, index)
 
-/** Every key is written here and copied out: keys are short, and made by the hundred a ledger. */
+/** Every key is written here and copied out: keys are short, and made by the hundred per ledger. */
 const out = new Writer(256)
 
 function writeU48(value: number): void {
@@ -105,7 +105,7 @@ export function digestKey(ledger: number): Uint8Array {
   return out.take()
 }
 
-/** The book entries of a seller with offer ids from `from` up to, but without, `to`. */
+/** The book entries of a seller with offer ids from `from` up to but excluding `to`. */
 export const bookRange = (seller: string, from: bigint, to: bigint): KeyRange => ({
   gte: bookKey(seller, from),
   lt: bookKey(seller, to),
@@ -114,29 +114,29 @@ export const bookRange = (seller: string, from: bigint, to: bigint): KeyRange =>
 const viewOf = (key: Uint8Array): DataView => new DataView(key.buffer, key.byteOffset, key.length)
 const readU48 = (view: DataView, at: number): number => view.getUint16(at) * 4294967296 + view.getUint32(at + 2)
 
-/** What a key names that begins as one of a block; undefined where it does not go on so. */
+/** What a key of a block names; undefined if it is malformed after its first byte. */
 export const readBlockKey = (key: Uint8Array): { readonly log: number; readonly number: number } | undefined =>
   key.length === 8 ? { log: key[1]!, number: readU48(viewOf(key), 2) } : undefined
 
 export const readDigestKey = (key: Uint8Array): number | undefined => (key.length === 5 ? viewOf(key).getUint32(1) : undefined)
 
-/** Bytes of a sealed page's key behind those of its list. */
+/** How many bytes the key of a sealed page has after that of its list. */
 const PAGE_BYTES = 7
 
-/** The index and the key of the list that a posting key is of. */
+/** The index and the key of the list to which a posting key belongs. */
 export function readPostingKey(key: Uint8Array): { readonly index: number; readonly elements: readonly Element[] } | undefined {
   const end = key[0] === KIND.page ? key.length - PAGE_BYTES : key.length
   const elements = end < 2 ? undefined : readTuple(key.subarray(2, end))
   return elements && { index: key[1]!, elements }
 }
 
-/** Which of its list's pages the key of a sealed page is of. */
+/** Which of its list's pages the key of a sealed page stands for. */
 export function readPage(key: Uint8Array): { readonly level: number; readonly number: number } {
   const at = key.length - PAGE_BYTES
   return { level: key[at]!, number: readU48(viewOf(key), at + 1) }
 }
 
-/** The offer that a key of the book is of: its last element. */
+/** The offer to which a key of the book belongs: its last element. */
 export function readOffer(key: Uint8Array): bigint | undefined {
   const id = readTuple(key.subarray(1))?.at(-1)
   return typeof id === 'bigint' ? id : undefined

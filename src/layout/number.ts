@@ -1,11 +1,11 @@
-/** Numbers of JSON text, read from its bytes. What is no plain integer or decimal is read as text. */
+/** Numbers of JSON text, read from its bytes. Anything but a plain integer or decimal is read as text. */
 import { characters } from '../bytes.ts'
 import { idOf } from '../position.ts'
 
 /** Powers of ten that numbers hold exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 
-/** The number that JSON text stands for: a bigint for an integer that no number holds exactly. */
+/** The number for which JSON text stands: a bigint for an integer that no number holds exactly. */
 export function numberIn(bytes: Uint8Array, from: number, to: number): number | bigint {
   const negative = bytes[from] === 45
   let value = 0
@@ -20,12 +20,12 @@ export function numberIn(bytes: Uint8Array, from: number, to: number): number | 
   const power = to - point
   if (value > Number.MAX_SAFE_INTEGER && at === to && power === 0 && !negative && to - from <= LONGEST) return longInteger(bytes, from, to)
   if (at < to || value > Number.MAX_SAFE_INTEGER || power >= POWERS.length) return numberOf(characters(bytes, from, to))
-  // Both sides are exact, so the quotient is rounded once, as it is when text is parsed.
+  // Both operands are exact, so the quotient is rounded once, as it is when text is parsed.
   const size = power === 0 ? value : value / POWERS[power]!
   return negative ? -size : size
 }
 
-/** So many digits are below 2^64. */
+/** Numbers of this many digits are below 2^64. */
 const LONGEST = 19
 
 /** An integer of up to {@link LONGEST} digits, three at a time: every product stays below 2^53. */

@@ -2,14 +2,14 @@
  * Posting lists: the ordinals of the records filed under one key, as an append-only B+ tree whose right edge is one value.
  *
  * Level 0 is the list itself. Every FANOUT entries of a level are sealed into a page, and the first entry of that page is appended to the
- * level above. Pages of a level are numbered from 0 and always full, so the i-th entry lies on page i / FANOUT, and what is not on a
+ * level above. Pages of a level are numbered from 0 and always full, so entry i lies on page i / FANOUT, and what is not on a
  * page is in the edge:
  *
  *     edge:  count, then a level at a time: entries, first, difference, difference, …      (varints)
  *     page:  first, difference, difference, …                                              (FANOUT varints)
  *
- * A list of up to FANOUT - 1 entries is one value. **Invariants:** entries rise strictly; level l of a list of n entries has floor(n / FANOUT^l)
- * in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.
+ * A list of up to FANOUT - 1 entries is one value. **Invariants:** entries strictly increase; level l of a list of n entries has
+ * floor(n / FANOUT^l) in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.
  */
 import { VarintReader, Writer } from '../bytes.ts'
 import { corrupt, leaveRoom } from './seal.ts'
@@ -18,7 +18,7 @@ export const FANOUT = 128
 
 export class PostingEdge {
   readonly count: number
-  /** Entries of each level that are not on a sealed page yet. */
+  /** The entries of each level that are not on a sealed page yet. */
   readonly levels: readonly (readonly number[])[]
 
   constructor(count: number, levels: readonly (readonly number[])[]) {
@@ -32,7 +32,7 @@ export class PostingEdge {
     return 200 + this.levels.reduce((sum, level) => sum + 16 + 8 * level.length, 0)
   }
 
-  /** The list with entries appended; each page that filled up is given to `seal`. */
+  /** The list with entries appended; each page that fills up is passed to `seal`. */
   append(ordinals: readonly number[], seal: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
     const tail = this.levels[0] ?? []
     if (ordinals.length > 0 && tail.length + ordinals.length < FANOUT)
@@ -56,7 +56,7 @@ export class PostingEdge {
   }
 }
 
-/** Edges and pages are small and many: they are written here and copied out. */
+/** Edges and pages are small and many, so they are written here and copied out. */
 const out = new Writer(1024)
 
 const writeDeltas = (entries: readonly number[]): void => {
@@ -67,7 +67,7 @@ const writeDeltas = (entries: readonly number[]): void => {
   }
 }
 
-/** Reads strictly rising entries. NaN, from bytes that end early, compares false and is refused with the rest. */
+/** Reads strictly increasing entries. NaN, from bytes that end early, compares false and is refused with the rest. */
 function readDeltas(input: VarintReader, count: number, key: Uint8Array): number[] {
   const entries: number[] = []
   let previous = -1
@@ -92,7 +92,7 @@ export function encodeEdge(edge: PostingEdge): Uint8Array {
   return out.take()
 }
 
-/** @throws CORRUPT where the levels do not fit the count */
+/** @throws CORRUPT if the levels do not match the count */
 export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
   const input = new VarintReader(payload)
   const count = input.next()
@@ -119,7 +119,7 @@ export function decodePage(payload: Uint8Array, key: Uint8Array): readonly numbe
   return entries
 }
 
-/** Entries below `bound` in a sorted array. */
+/** How many entries of a sorted array are below `bound`. */
 export function lowerBound(entries: readonly number[], bound: number): number {
   let low = 0
   let high = entries.length
@@ -131,10 +131,10 @@ export function lowerBound(entries: readonly number[], bound: number): number {
   return low
 }
 
-/** Gives a sealed page of the list at hand. */
+/** Returns a sealed page of the current list. */
 export type PageSource = (level: number, page: number) => readonly number[]
 
-/** How many entries of the list are below `bound`. Reads at most one page a level. */
+/** How many entries of the list are below `bound`. Reads at most one page per level. */
 export function rank(edge: PostingEdge, bound: number, page: PageSource, level = 0): number {
   const tail = edge.levels[level]
   if (tail === undefined) return 0
@@ -145,7 +145,7 @@ export function rank(edge: PostingEdge, bound: number, page: PageSource, level =
   return above === 0 ? 0 : (above - 1) * FANOUT + lowerBound(page(level, above - 1), bound)
 }
 
-/** The entries from the `from`-th up to, but without, the `to`-th. */
+/** The entries from number `from` up to but excluding number `to`. */
 export function slice(edge: PostingEdge, from: number, to: number, page: PageSource): number[] {
   const sealed = Math.floor(edge.count / FANOUT)
   const out: number[] = []
@@ -162,13 +162,13 @@ export function slice(edge: PostingEdge, from: number, to: number, page: PageSou
 }
 
 /**
- * How many sealed pages of each level no bound at or above the `from`-th entry can lead to, now or later: page p goes once the first entry of
- * page p + 1 lies before that one.
+ * How many sealed pages of each level cannot be reached, now or later, by any bound at or above entry number `from`: page p is unreachable once the
+ * first entry of page p + 1 lies before that entry.
  */
 export const unreachable = (edge: PostingEdge, from: number): number[] =>
   edge.levels.map((_, level) => Math.max(0, Math.ceil(from / FANOUT ** (level + 1)) - 1))
 
-/** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page a level. */
+/** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page per level. */
 export function truncate(
   edge: PostingEdge,
   count: number,

@@ -1,23 +1,23 @@
 /**
- * Recipes: how the texts of a frame become records without being parsed. What stands between the holes says once for all which members there are, in
- * which order, and which holes are strings and which numbers; so a record is made of the values in the holes.
+ * Recipes: how the texts of a frame become records without parsing. What stands between the holes determines, once for all texts, which members there
+ * are, in which order, and which holes are strings and which numbers; so a record is made from the values in the holes.
  *
- * **Invariant:** a recipe gives what `JSON.parse` gives for `{text}`, where the values hold neither quotes nor backslashes and no number that it would
- * change, but for integers past 2^53: those are bigints. Constant objects and arrays of a record are shared by all records of the frame, and frozen.
+ * **Invariant:** a recipe gives what `JSON.parse` gives for `{text}`, if the values hold neither quotes nor backslashes nor numbers that it would
+ * change, except that integers past 2^53 are bigints. Constant objects and arrays of a record are shared by all records of the frame, and frozen.
  */
 import { frozen } from '../json.ts'
 
 const HOLE = '\u0000'
-/** Stands for the n-th hole where a frame is parsed, and how it is written there. */
+/** Stands for the n-th hole while a frame is parsed, and how it is written there. */
 const MARK = '\u0001'
 const MARKED = '\\u0001'
 const QUOTE = 34
 
-/** An object or array that holes are in. It is made member by member, in order: faster than a copy of which most is written over. */
+/** An object or array that contains holes. It is built member by member, in order: faster than a copy of which most is overwritten. */
 interface Mould {
   readonly isArray: boolean
   readonly names: readonly string[]
-  /** What each member holds: the value of a hole, or where that is {@link NONE}, an object of its own, or else a constant. */
+  /** What each member holds: the value of a hole or, if that is {@link NONE}, an object with holes or else a constant. */
   readonly holes: readonly number[]
   readonly moulds: readonly (Mould | undefined)[]
   readonly constants: readonly unknown[]
@@ -25,7 +25,7 @@ interface Mould {
 const NONE = -1
 
 export class Recipe {
-  /** Of each hole: it is the inside of a string, rather than a number. */
+  /** For each hole: whether it is the inside of a string, rather than a number. */
   readonly isText: readonly boolean[]
   private readonly mould: Mould
 
@@ -34,7 +34,7 @@ export class Recipe {
     this.mould = mould
   }
 
-  /** @param frame members without braces; none where it is not clear where its holes are */
+  /** @param frame members without braces; undefined is returned if it is not clear where its holes are */
   static of(frame: string): Recipe | undefined {
     const pieces = frame.split(HOLE)
     let marked = pieces[0]!
@@ -47,7 +47,7 @@ export class Recipe {
     const found: number[] = []
     try {
       const mould = mouldOf(JSON.parse(`{${marked}}`), found)
-      // Of members with one name the last one counts: then a hole is nowhere.
+      // Of members with the same name the last one wins: then a hole is missing.
       return found.length === isText.length ? new Recipe(isText, mould) : undefined
     } catch {
       return undefined
@@ -60,11 +60,11 @@ export class Recipe {
   }
 }
 
-/** The mould of an object or array of a frame with its marks; holes that were met are added to `found`. */
+/** The mould of an object or array of a frame with its marks; holes found are added to `found`. */
 function mouldOf(object: object, found: number[]): Mould {
   const [names, holes, moulds, constants]: [string[], number[], (Mould | undefined)[], unknown[]] = [[], [], [], []]
   for (const [name, value] of Object.entries(object)) {
-    // Set as a member it would be the prototype.
+    // Assigned as a member, it would set the prototype.
     if (name === '__proto__') throw new TypeError(name)
     const before = found.length
     const hole = typeof value === 'string' && value.startsWith(MARK) ? Number(value.slice(1)) : NONE

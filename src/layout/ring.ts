@@ -1,12 +1,12 @@
 /**
- * What is kept as objects, up to so many bytes: each in a slot of a ring. Where there is no room for more, a hand goes round and takes away what was not
- * asked for since it came by last (the rule known as clock, or second chance): what is asked for over and over stays as long as all of that fits.
+ * What is kept as objects, up to `maxBytes`: each in a slot of a ring. If there is no room for more, a hand goes round and evicts what was not asked
+ * for since it last came by (the clock or second-chance algorithm): what is asked for over and over stays, as long as all of that fits.
  * **Invariant:** what it holds weighs no more than `maxBytes`.
  */
 export interface Weighed {
-  /** Bytes, with all that hangs on it. */
+  /** Bytes, including everything attached. */
   readonly weight: number
-  /** Told of bytes that it grows by, or loses, while it is kept. */
+  /** Called with the number of bytes by which it grows, or shrinks, while it is kept. */
   grew?: ((bytes: number) => void) | undefined
 }
 
@@ -15,32 +15,32 @@ const PASSED = 1
 const ASKED = 2
 const LEAST_SLOTS = 64
 
-/** What a value goes by. */
+/** The name of a value. */
 export type Name = number | string
 
 export class Ring {
-  /** What its values may weigh together. */
+  /** The most that its values may weigh together. */
   maxBytes = Number.POSITIVE_INFINITY
   bytes = 0
-  /** Bytes that were pushed out so far. */
+  /** How many bytes were pushed out so far. */
   pushedOut = 0
-  /** By slot; undefined where that is free. */
+  /** By slot; undefined if it is free. */
   readonly values: (Weighed | undefined)[] = []
   /** By slot. */
   readonly names: (Name | undefined)[] = []
-  /** By slot: what is counted of each. */
+  /** By slot: the weight counted for each. */
   private readonly weights: number[] = []
   private marks = new Uint8Array(LEAST_SLOTS)
   private free: number[] = []
   private hand = 0
   private readonly left: (name: Name, slot: number) => void
 
-  /** @param left is told of what is pushed out */
+  /** @param left called with what is pushed out */
   constructor(left: (name: Name, slot: number) => void = () => {}) {
     this.left = left
   }
 
-  /** Keeps a value, in a slot that the hand comes to last; returns that, or undefined where the value is too heavy. */
+  /** Keeps a value in the slot that the hand will reach last; returns the slot, or undefined if the value is too heavy. */
   add(name: Name, value: Weighed): number | undefined {
     if (value.weight > this.maxBytes) return undefined
     this.makeRoom(value.weight)
@@ -57,7 +57,7 @@ export class Ring {
     this.count(slot, value.weight)
     value.grew = (bytes) => {
       this.count(slot, bytes)
-      // It alone, where it would push out everything.
+      // Pushes out only this one, if it would push out everything else.
       if (this.weights[slot]! > this.maxBytes) this.pushOut(slot)
       else this.makeRoom(0)
     }
@@ -69,7 +69,7 @@ export class Ring {
     this.weights[slot]! += bytes
   }
 
-  /** Says that a value was asked for. */
+  /** Marks a value as asked for. */
   ask(slot: number): void {
     if (this.marks[slot] !== ASKED) this.marks[slot] = ASKED
   }
@@ -83,7 +83,7 @@ export class Ring {
     this.free.push(slot)
   }
 
-  /** Pushes out what has to go so that there is room for so many more bytes. */
+  /** Pushes out what has to go to make room for `bytes` more. */
   private makeRoom(bytes: number): void {
     const { marks } = this
     while (this.bytes + bytes > this.maxBytes) {

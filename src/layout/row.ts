@@ -1,14 +1,12 @@
-/**
- * What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `shape.ts`.
- */
+/** What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `shape.ts`. */
 import type { Position } from '../position.ts'
 import type { Apart } from './text.ts'
 
 /** One record on its way into a block. */
 export interface Row extends Position {
-  /** JSON members without braces, taken apart; a second text where the record has two faces. */
+  /** JSON members without braces, taken apart; a second text if the record has two faces. */
   readonly texts: readonly Apart[]
-  /** The first text as it was, where it is at hand. */
+  /** The first text as it was, if available. */
   readonly text?: string
   readonly sides: readonly string[]
   readonly exact: boolean
@@ -18,14 +16,14 @@ export interface Row extends Position {
 export const EXACT = 0x8000
 export const SIMPLE = 0x4000
 export const FRAME = 0x3fff
-/** The same in blocks that were finished, whose frames have smaller numbers: the column that says which way the record faces is less than its counterpart. */
+/** The same in finished blocks, whose frames have smaller numbers: the column that says which way the record faces is less than its counterpart. */
 export const LESSER = 0x2000
 export const INDEXED = 2
 export const TWO_FACED = 4
 export const WIDE = 8
 /** Never stored: bodies are texts, finished for whoever sends them. */
 export const FINISHED = 16
-/** And of those, only in what was gathered from several blocks: with the marks that its records have there. */
+/** Only in finished blocks that were gathered from several blocks: holds the marks that the records have there. */
 export const MARKED = 32
 
 export const MAX_LITERAL = 199
@@ -35,9 +33,9 @@ export const LITERAL = 232
 export const ID = 233
 export const INDEXED_ID = 234
 export const LEDGER = 235
-/** Shorter values are not worth a string of their own. */
+/** Shorter values are not worth storing as a string of their own. */
 export const MIN_SHARED = 4
 export const FIXED = 8
 export const FINISHED_FIXED = 20
-/** Numbers that a finished text has in the table. */
+/** How many numbers a finished text has in the table. */
 export const COLUMNS = 5

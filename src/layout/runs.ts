@@ -1,7 +1,7 @@
 /**
- * Runs: neighbouring blocks of a log, finished side by side as one, in the order that is asked for. Of what is asked for over and over, a long page is a
- * few views then, in place of as many as it has blocks, or records where it descends.
- * **Invariant:** a run holds blocks that are full, so it never changes; while history only grows, it needs no invalidation.
+ * Runs: neighbouring blocks of a log, finished side by side as one, in the requested order. A long page of what is asked for over and over is then a
+ * few views, instead of as many as it has blocks, or records if it descends.
+ * **Invariant:** a run holds full blocks, so it never changes; while history only grows, it needs no invalidation.
  */
 import type { Resource } from '../query.ts'
 import { blockId, NOWHERE, TAGS } from './addresses.ts'
@@ -10,17 +10,17 @@ import { finishedBlock, layOut } from './finished.ts'
 import type { Finisher } from './finisher.ts'
 import type { Whereabouts } from './whereabouts.ts'
 
-/** Blocks of a run, each 10 to 20 KB when they are finished. */
+/** Blocks per run, each 10 to 20 KB when finished. */
 export const RUN = 8
 
-/** Runs are kept as blocks are, those of each log and order as if they were of another log. */
+/** Runs are kept like blocks; those of each log and order as if they belonged to another log. */
 export const runTag = (tag: number, reverse: boolean): number => (reverse ? 3 : 2) * (TAGS / 4) + tag
 
-/** What a block of a run is found by. */
+/** The id of a block of a run. */
 const member = (tag: number, number: number, nth: number): number => blockId(tag, number * RUN + nth)
 
 /**
- * @param blocks all of a run, in their order
+ * @param blocks all of a run, in order
  * @param reverse lays the records out last to first
  */
 export function runOf<R>(blocks: readonly Block<R>[], reverse: boolean, finisher: Finisher): Block<R> {
@@ -30,7 +30,7 @@ export function runOf<R>(blocks: readonly Block<R>[], reverse: boolean, finisher
   return finishedBlock(layOut(records, finisher, 'run'), blocks[0]!.place, sum)
 }
 
-/** The blocks of a run, where each of them is full, finished, an object, and each of its records was asked for so often; else none. */
+/** The blocks of a run, if each of them is full, finished and an object, and each of its records was asked for often enough; otherwise none. */
 export function blocksOf<R>(
   where: Whereabouts,
   { tag, shift }: Resource<R>,
@@ -47,6 +47,6 @@ export function blocksOf<R>(
   return blocks
 }
 
-/** What those blocks of a run go by that lie in slabs too, so that they need not be objects. */
+/** The ids of those blocks of a run that also lie in slabs, so that they need not be objects. */
 export const inSlabs = (where: Whereabouts, { tag }: Resource<any>, number: number): number[] =>
   Array.from({ length: RUN }, (_, nth) => member(tag, number, nth)).filter((id) => where.find(id) !== NOWHERE)

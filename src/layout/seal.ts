@@ -3,16 +3,16 @@
  *
  *     payload … | format:1 | crc32(key, payload, format):4
  *
- * So a value that was damaged, cut, or is read under another key than it was written under is never mistaken for data.
+ * So a value that was damaged, cut, or is read under a key other than its own is never mistaken for data.
  */
 import { crc32, hex, i32, portableCrc32, type Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 
-/** The version of every byte layout in this folder. A change of any of them raises it. */
+/** The version of every byte layout in this folder. Any change to them raises it. */
 export const FORMAT_VERSION = 2
 export const SEAL_BYTES = 5
 
-/** Leaves room for the seal behind a payload that was written. */
+/** Leaves room for the seal behind a payload. */
 export function leaveRoom(out: Writer): void {
   out.reserve(SEAL_BYTES)
   out.length += SEAL_BYTES
@@ -32,7 +32,7 @@ export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
 
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
-/** The checksum that a sealed value carries, as a signed number: those are kept in the objects that hold them, larger ones in objects of their own. */
+/** The checksum that a sealed value carries, as a signed number: those are stored inline in objects, whereas larger ones are boxed. */
 export const sumOf = (value: Uint8Array): number => i32(value, value.length - 4)
 
 const keySum = (key: Uint8Array): number => (key.length <= 16 ? portableCrc32(key) : crc32(key))
@@ -41,7 +41,7 @@ const keySum = (key: Uint8Array): number => (key.length <= 16 ? portableCrc32(ke
 export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   const end = value.length - 4
   if (end < 1) throw corrupt(key, 'the value is too short')
-  // One view serves as payload and for the checksum, which goes on over the format byte: a view costs as much as a short read.
+  // One view serves as the payload and for the checksum, which continues over the format byte: a view costs as much as a short read.
   const payload = new Uint8Array(value.buffer, value.byteOffset, end - 1)
   if ((portableCrc32(value, crc32(payload, keySum(key)), end - 1, end) | 0) !== sumOf(value))
     throw corrupt(key, 'the checksum does not match')

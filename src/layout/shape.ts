@@ -1,32 +1,34 @@
 /**
- * Blocks: up to 2^shift consecutive records of one log in one value, each to be had without touching the others.
+ * Blocks: up to 2^shift consecutive records of one log in one value, each accessible without touching the others.
  *
  *     count:2 frames:2 strings:2 flags:1 sides:1
  *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
  *     frame, length, end: count × faces each; side: count × sides; string end: strings; frame end: frames
  *     string bytes   frame bytes   bodies
  *
- * Numbers little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has one
- * text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 where it holds numbers that `JSON.parse` would change, and 4000
- * where all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first body. A body holds the values of the holes of its frame, each a code and what the code says:
+ * Numbers are little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has
+ * one text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 if it holds numbers that `JSON.parse` would change,
+ * and 4000 if all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first
+ * body. A body holds the values of the holes of its frame, each a code and what the code says:
  *
  *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
  *     233 the id in decimal · 234 the id, a dash and the index · 235 the ledger
  *
- * In memory only, with flag 16: a body is the text finished by whoever sends it, in whole what is to be sent of a record, so that a record is one
- * copy from few places, and neighbours are one view. What is needed to find a body comes first:
+ * In memory only, with flag 16: a body is the text finished by whoever sends it, everything that is to be sent of a record, so that a record is
+ * one copy from few places, and neighbours are one view. What is needed to find a body comes first:
  *
  *     count:2 0:2 strings:2 flags:1 sides:1 finisher:4 bodies:4 cuts:4
- *     frame, length, end, lead, cut: side by side a text, those of the first face of all records, then those of the other
+ *     frame, length, end, lead, cut: side by side per text, those of the first face of all records, then those of the other
  *     hi:4×count   lo:4×count   index:4×count (only with flag 2)
  *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
  *     mark:4×count (only with flag 32, in what was gathered from several blocks)
  *
- * `frame` is the number that it has in this process (plus 2000 where its record faces the lesser of two ways), `lead` what stands before the stored text in its body, `cut` the number of the first of the hole
- * ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the first body and hole end are.
+ * `frame` is its number in this process (plus 2000 if its record faces the lesser of two ways), `lead` how many bytes precede the stored text in
+ * its body, `cut` the number of the first of the hole ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the
+ * first body and hole end are.
  *
- * Strings are distinct: those of side columns, and values that come more than once. With flag 16 they are those of side columns alone, and a
- * string may come again where records between have another.
+ * Strings are distinct: those of side columns, and values that occur more than once. With flag 16 they are those of side columns alone, and a
+ * string may occur again if records in between have another.
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
 import { compare, i32, type Region } from '../bytes.ts'
@@ -41,20 +43,20 @@ import { corrupt } from './seal.ts'
 export class Shape<R> extends Holder {
   readonly resource: Resource<R>
   readonly count: number
-  /** What its value is kept under, or its number in the log. */
+  /** The key under which its value is stored, or its number in the log. */
   readonly place: Uint8Array | number
   protected checksum: number | undefined
-  /** Where the value lies, for copying from: among other values, perhaps. */
+  /** Where the value lies, for copying from: possibly among other values. */
   readonly region: Region
   protected readonly bytes: Uint8Array
   protected readonly from: number
   protected readonly to: number
   protected readonly flags: number
-  /** Who finished its texts; 0 for nobody. */
+  /** The id of the finisher of its texts; 0 if they are not finished. */
   readonly finisher: number
-  /** Texts of a record. */
+  /** How many texts a record has. */
   readonly faces: number
-  /** Bytes of a number of the table: 2 or 4. */
+  /** The width in bytes of a number of the table: 2 or 4. */
   protected readonly width: number
   /** Where the parts of the value begin. */
   protected readonly positions: number
@@ -63,10 +65,10 @@ export class Shape<R> extends Holder {
   protected readonly stringEnds: number
   protected readonly frameEnds: number
   protected readonly stringsAt: number
-  /** Behind the strings: frames, or in a block that was finished hole ends. */
+  /** What follows the strings: frames, or in a finished block hole ends. */
   protected readonly framesAt: number
   protected readonly bodies: number
-  /** Which of the faces is shown, and which column stands for which. */
+  /** Which face is shown, and which column takes the place of which. */
   protected face = 0
 
   /** The block whose payload lies from `from` to `to` in a region, with room behind it that may be read. @throws CORRUPT */
@@ -99,7 +101,7 @@ export class Shape<R> extends Holder {
     this.frameEnds = this.stringEnds + width * strings
     this.stringsAt = this.frameEnds + width * frames
     if (finished) {
-      // Made here of a block that was checked, and found without looking any further: each look would be another wait for memory.
+      // Made here from a block that was checked, and used without further checks: each would cost another cache miss.
       this.bodies = from + u32(bytes, from + FIXED + 4)
       this.framesAt = from + u32(bytes, from + FIXED + 8)
       return
@@ -114,7 +116,7 @@ export class Shape<R> extends Holder {
     return typeof this.place === 'number' ? blockKey(this.resource.tag, this.place) : this.place
   }
 
-  /** Bytes of its payload. */
+  /** The length of its payload in bytes. */
   get length(): number {
     return this.to - this.from
   }
@@ -125,7 +127,7 @@ export class Shape<R> extends Holder {
     return start + this.length
   }
 
-  /** Reads what a record is found by, so that it is at hand soon. */
+  /** Reads what is needed to find a record, so that it is soon in the processor's cache. */
   touch(at: number): number {
     return this.bytes[this.cell(0, at)]!
   }
@@ -165,12 +167,12 @@ export class Shape<R> extends Holder {
     return table + width * (this.flags & FINISHED ? COLUMNS * (face * this.count + at) + column : (column * this.count + at) * faces + face)
   }
 
-  /** How many bytes the stored text has; none where the record has no text. */
+  /** How many bytes the stored text has; 0 if the record has no text. */
   textBytes(at: number): number {
     return this.number(this.cell(1, at))
   }
 
-  /** Where the body of a text begins: in a block that was finished, what is to be sent of the record. */
+  /** Where the body of a text begins: in a finished block, what is to be sent of the record. */
   bodyStart(at: number, face = this.face): number {
     if (at + face === 0) return this.bodies
     return (
@@ -182,12 +184,12 @@ export class Shape<R> extends Holder {
     return this.bodies + this.number(this.cell(2, at, face))
   }
 
-  /** How much stands before the stored text, in a block that was finished. */
+  /** How many bytes precede the stored text, in a finished block. */
   lead(at: number, face = this.face): number {
     return this.number(this.cell(3, at, face))
   }
 
-  /** Where the stored text begins, in a block that was finished. */
+  /** Where the stored text begins, in a finished block. */
   protected textStart(at: number, face = this.face): number {
     return this.bodyStart(at, face) + this.lead(at, face)
   }
@@ -217,7 +219,7 @@ export class Shape<R> extends Holder {
     return this.stringEnd(ref) - this.stringStart(ref)
   }
 
-  /** True where the side column of a record that says which way it faces is less than its counterpart, byte by byte. */
+  /** True if the side column that says which way a record faces is less than its counterpart, byte by byte. */
   isLesser(at: number): boolean {
     if (this.flags & FINISHED) return (this.number(this.cell(0, at)) & LESSER) !== 0
     const { facing, turning } = this.resource
@@ -229,12 +231,12 @@ export class Shape<R> extends Holder {
     return this.bytes.subarray(start, start + this.sideLength(at, column))
   }
 
-  /** True where its text holds numbers that `JSON.parse` would change. */
+  /** True if its text holds numbers that `JSON.parse` would change. */
   isExact(at: number): boolean {
     return (this.number(this.cell(0, at)) & EXACT) !== 0
   }
 
-  /** True where all values in the holes of its text are ASCII, and hold neither backslash nor quote. */
+  /** True if all values in the holes of its text are ASCII, and hold neither backslash nor quote. */
   protected isSimple(at: number): boolean {
     return (this.number(this.cell(0, at)) & SIMPLE) !== 0
   }

@@ -1,11 +1,12 @@
 /**
- * Values of blocks side by side in few large pieces of memory, found by number. As an object each they would cost the garbage collector more
- * than all else that a page does, and most of old history is read too seldom to be worth more than its bytes.
+ * Values of blocks side by side in few large pieces of memory, found by number. As separate objects they would cost the garbage collector more
+ * than everything else that a page does, and most of old history is read too seldom to be worth more than its bytes.
  *
  *     length:4 sum:4 asked:2 epoch:2 id:8   payload …      the next one at a multiple of four
  *
- * Slabs are filled one after another. When there are as many as there may be, one is given up, and what of it is worth that is written once more:
- * fresh memory costs more than what is written into it, so that is little. **Invariant:** bytes that were handed out are never written over: a slab that was given up lives as long as who reads it.
+ * Slabs are filled one after another. When there are as many as there may be, one is given up, and what is worth keeping of it is written once
+ * more: fresh memory costs more than writing to it, so that is little. **Invariant:** bytes that were handed out are never overwritten: a slab
+ * that was given up lives as long as anyone reads it.
  */
 import { Region } from '../bytes.ts'
 import { MAX_LIMIT } from '../params.ts'
@@ -13,44 +14,44 @@ import { canBeFound, NOWHERE } from './addresses.ts'
 import { COLUMNS, FINISHED_FIXED } from './row.ts'
 import { Whereabouts } from './whereabouts.ts'
 
-/** Slabs are this long; of large caches up to eight times, since each is some objects that every look-up in it needs. */
+/** The length of a slab; in large caches up to eight times as long, since each slab is some objects that every look-up in it needs. */
 export const SLAB_BYTES = 2 ** 20
 const MOST = { times: 8, slabs: 256 }
 const HEADER = 20
 /** An address is a number of four bytes, counted over all slabs: a small integer. */
 const MAX_BYTES = 2 ** 33 - 2 ** 24
-/** What was asked for counts half each time every value could have been looked up so often, and so many look-ups have passed at the least. */
+/** Earlier requests count half each time every value could have been looked up `each` times, and at least `least` look-ups have passed. */
 const EPOCH = { each: 8, least: 2 ** 16 }
 const MAX_ASKED = 0xffff
 /** Longer values would leave too much of a slab empty. */
 const LONGEST = SLAB_BYTES / 8
 export const MAX_PAYLOAD = LONGEST - HEADER - 4
-/** The part of the room that is left to dead values at the least, so that a slab that is written anew gains something. */
+/** The least share of the room that is left to dead values, so that rewriting a slab gains something. */
 const SPARE = 1 / 16
 
-/** Where the least number of a list is. */
+/** The index of the least number of a list. */
 function leastOf(list: readonly number[]): number {
   let least = 0
   for (let i = 1; i < list.length; i++) if (list[i]! < list[least]!) least = i
   return least
 }
 
-/** Of the table of a block that was finished, with numbers of two bytes. */
+/** A row in the table of a finished block with numbers of two bytes. */
 const ROW_BYTES = 2 * COLUMNS
 
 /** Bytes that a payload takes. */
 const sizeOf = (length: number): number => (HEADER + length + 3) & ~3
 
 export class Slabs {
-  /** What the slabs hold at the most, together. */
+  /** The most that the slabs hold together. */
   readonly maxBytes: number
   private readonly slabBytes: number
-  /** What values that can be found may take: so far below all there is that the slab with the least of them has room for one more, however long. */
+  /** How much live values may take: so far below the total that the slab with the fewest of them has room for one more, however long. */
   private readonly roomBytes: number
-  /** How far an address is shifted to give the number of its slab. */
+  /** By how many bits an address is shifted to give the number of its slab. */
   private readonly bits: number
   private readonly regions: Region[] = []
-  /** Bytes that are filled of each slab, and those of values in it that can be found. */
+  /** How many bytes of each slab are filled, and how many belong to live values. */
   private readonly used: number[] = []
   private readonly liveIn: number[] = []
   /** When each slab was begun, as a count. */
@@ -58,19 +59,19 @@ export class Slabs {
   private slabsBegun = 0
   private readonly where: Whereabouts
   private readonly left: (id: number, region: Region) => void
-  /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
+  /** What was prefetched, folded: kept so that no compiler removes those reads. */
   touched = 0
   /** The slab that is being filled. */
   private current = -1
-  /** Bytes of all values that can be found. */
+  /** Bytes of all live values. */
   private live = 0
   private lookUps = 0
-  /** How often what was asked for was halved. */
+  /** How often the counts of requests were halved. */
   private epoch = 0
 
   /**
    * @param where keeps the addresses
-   * @param left is told of every value, found or not, that lies in a slab that is given up
+   * @param left called with every value, live or not, that lies in a slab that is given up
    */
   constructor(maxBytes: number, where = new Whereabouts(), left: (id: number, region: Region) => void = () => {}) {
     this.where = where
@@ -83,20 +84,20 @@ export class Slabs {
     this.roomBytes = this.maxBytes * (1 - Math.max(SPARE, LONGEST / this.slabBytes))
   }
 
-  /** True while so many more bytes push nothing out. */
+  /** True as long as this many more bytes push nothing out. */
   hasRoom(bytes: number): boolean {
     return this.live + bytes <= this.roomBytes
   }
 
-  /** The address of a value, or {@link NOWHERE}; good until the next value is put. */
+  /** The address of a value, or {@link NOWHERE}; valid until the next value is put. */
   find(id: number): number {
     return this.where.find(id)
   }
 
   /**
-   * Touches what a look-up of each record begins with, in a loop so short that the waits for memory overlap; in turn, they would be most of the
-   * time that scattered records take.
-   * @param found the addresses of the blocks that they are in; negative ones are passed over
+   * Touches what a look-up of each record begins with, in a loop so short that the cache misses overlap; one after another, they would take most of
+   * the time of scattered records.
+   * @param found the addresses of the blocks that hold them; negative ones are skipped
    * @param within the bits of an ordinal that say which record of a block it is
    */
   readAhead(found: Int32Array, ordinals: readonly number[], within: number): void {
@@ -135,7 +136,7 @@ export class Slabs {
     return this.region(address).view.getInt32(this.start(address) - HEADER + 4, true)
   }
 
-  /** Notes that so many records of a value are asked for; returns how many were of late, these too. */
+  /** Counts requests for this many records of a value; returns the recent total, including these. */
   ask(address: number, records: number): number {
     const { view } = this.region(address)
     const at = this.start(address) - HEADER + 8
@@ -148,7 +149,7 @@ export class Slabs {
     return asked
   }
 
-  /** Counts a value's askings from nothing. */
+  /** Resets a value's count of requests. */
   forgive(address: number): void {
     this.region(address).view.setUint16(this.start(address) - HEADER + 8, 0, true)
   }
@@ -160,9 +161,9 @@ export class Slabs {
   }
 
   /**
-   * Keeps a payload, in place of what was kept for this id; none that is longer than {@link MAX_PAYLOAD}.
-   * @param length how long it is at the most
-   * @param write writes it from where it is told to, and returns where it ends
+   * Keeps a payload, replacing what was kept for this id; none that is longer than {@link MAX_PAYLOAD}.
+   * @param length its greatest possible length
+   * @param write writes it from the given place on, and returns where it ends
    */
   put(id: number, length: number, sum: number, asked: number, write: (out: Region, start: number) => number): void {
     if (length > MAX_PAYLOAD || this.maxBytes === 0 || !canBeFound(id)) return
@@ -187,7 +188,7 @@ export class Slabs {
     this.liveIn[slab] = this.liveIn[slab]! + bytes
   }
 
-  /** Of what is at a place of the slab that is being filled. */
+  /** The address of a place in the slab being filled. */
   private address(at: number): number {
     return (this.current << this.bits) | (at / 4)
   }
@@ -212,8 +213,8 @@ export class Slabs {
   }
 
   /**
-   * An empty slab; or one in place of another: while there is room, of the one with the least to be found in it, and with all of that; else of the
-   * oldest, with up to half a slab of it.
+   * An empty slab, or one in place of another: while there is room, of the slab with the fewest live bytes, keeping all of those; otherwise of the
+   * oldest, keeping up to half a slab.
    */
   private next(): void {
     const region = Region.room(this.slabBytes)
@@ -243,7 +244,7 @@ export class Slabs {
     }
   }
 
-  /** Forgets all that can be found in the slab that is to be filled anew; returns where in it that was. */
+  /** Forgets all live values in the slab that is to be refilled; returns where in it they were. */
   private leave(region: Region): number[] {
     const { view } = region
     const found: number[] = []

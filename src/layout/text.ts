@@ -18,14 +18,14 @@ const HOLE = '\u0000'
 const QUOTE = 34
 const COLON = 58
 const MINUS = 45
-/** Up to this length a string that looks like the name of a type belongs to the frame. */
+/** Up to this length, a string that looks like the name of a type belongs to the frame. */
 const NAME = 24
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
-/** What numbers are written with behind their first character. */
+/** The characters of a number after its first one. */
 const isNumeric = (code: number): boolean => isDigit(code) || code === 46 || code === 101 || code === 69 || code === 43 || code === MINUS
 
-/** Where the string that begins behind `from` ends: the place of its closing quote. */
+/** Where the string that begins after `from` ends: the place of its closing quote. */
 function closing(json: string, from: number): number {
   for (let at = json.indexOf('"', from); ; at = json.indexOf('"', at + 1)) {
     if (at < 0) return json.length
@@ -35,7 +35,7 @@ function closing(json: string, from: number): number {
   }
 }
 
-/** True for a short word of lower-case letters, digits and underscores that begins with a letter: the name of a type, mostly. */
+/** True for a short word of lower-case letters, digits and underscores that begins with a letter: mostly the name of a type. */
 function isName(json: string, from: number, to: number): boolean {
   if (to - from > NAME || to === from) return false
   for (let at = from; at < to; at++) {
@@ -78,7 +78,7 @@ export function takeApart(json: string): Apart {
 const MAX_KNOWN = 4096
 const known = new Map<string, string>()
 
-/** Of all frames that are equal, one string: what blocks look it up by is worked out once. */
+/** One string for all equal frames, so that the hash by which blocks look it up is computed once. */
 function theOne(frame: string): string {
   const held = known.get(frame)
   if (held !== undefined) return held
@@ -87,7 +87,7 @@ function theOne(frame: string): string {
   return frame
 }
 
-/** The text again. */
+/** The text, put together again. */
 export function putTogether({ frame, values }: Apart): string {
   const pieces = frame.split(HOLE)
   let json = pieces[0]!

@@ -1,4 +1,4 @@
-/** What is read of a record: its text, its members, its side columns, and what it was put together from. */
+/** Reading a record: its text, its members, its side columns, and what it was put together from. */
 import { characters, copy, Region, SLACK, text } from '../bytes.ts'
 import { exactId, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
@@ -10,25 +10,25 @@ import { Shape, u32 } from './shape.ts'
 import { type Apart, takeApart } from './text.ts'
 import { parseRecord } from './typed.ts'
 
-/** Where texts are put together to be read. */
+/** Where texts are put together for reading. */
 let scratch = new Region(new Uint8Array(64 * 1024))
 
-/** Values of the text at hand. */
+/** The values of the current text. */
 const simpleValues: (string | number | bigint)[] = []
 
-/** The records of a block, each to be had without the others. */
+/** The records of a block, each accessible without the others. */
 export class Texts<R> extends Shape<R> {
   private frames: (Frame | undefined)[] | undefined
-  /** Strings that were asked for as text. */
+  /** Strings that were requested as text. */
   private decoded: string[] | undefined
 
-  /** What the table of a block that was finished says of a text first: the number of its frame in this process, and what {@link FRAME} leaves free. */
+  /** The first number in a finished block's table for a text: the number of its frame in this process, and the flags outside {@link FRAME}. */
   kind(at: number): number {
     const flags = this.number(this.cell(0, at)) & ~FRAME
     return (this.frame(at)?.number ?? 0) | flags | (this.isLesser(at) ? LESSER : 0)
   }
 
-  /** The frame of a text; none where the block was finished and the frame had no number. */
+  /** The frame of a text; undefined if the block was finished and the frame had no number. */
   protected frame(at: number, face = this.face): Frame | undefined {
     const number = this.number(this.cell(0, at, face)) & FRAME
     if (this.flags & FINISHED) return frameOf(number & ~LESSER)
@@ -42,8 +42,8 @@ export class Texts<R> extends Shape<R> {
   }
 
   /**
-   * Writes the wire members of a record without braces and `_links` into `out`, which has room for {@link textBytes} and the slack of `copy`;
-   * returns where they end.
+   * Writes the wire members of a record without braces and `_links` into `out`, which has room for {@link textBytes} and the slack of `copy`; returns
+   * where they end.
    */
   write(at: number, out: Region, to: number): number {
     const { bytes, region } = this
@@ -103,7 +103,7 @@ export class Texts<R> extends Shape<R> {
     return text(bytes, 0, this.write(at, scratch, 0))
   }
 
-  /** The region that texts are put together in, with room for that of a record. */
+  /** The region in which texts are put together, with room for that of a record. */
   private room(at: number): Region {
     const room = this.textBytes(at) + SLACK
     if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
@@ -125,12 +125,14 @@ export class Texts<R> extends Shape<R> {
     return this.resource.sides.map((_, column) => this.side(at, column))
   }
 
-  /** The members of a record as plain JSON. An integer that no number holds exactly is a bigint, or rounded where nobody said that it needs exactness. */
+  /**
+   * The members of a record as plain JSON. An integer that no number holds exactly is a bigint, or rounded if it was not marked as needing exactness.
+   */
   members(at: number): OpenRecord {
     return this.made(at) ?? parseRecord(this.json(at), this.isExact(at))
   }
 
-  /** The same without parsing, where the frame says how: never rounded; objects inside it are frozen. */
+  /** The same without parsing, if the frame says how: never rounded; objects inside it are frozen. */
   made(at: number): Record<string, unknown> | undefined {
     const { face } = this
     if (!this.isSimple(at) || this.isExact(at)) return undefined
@@ -151,7 +153,7 @@ export class Texts<R> extends Shape<R> {
     }
   }
 
-  /** Its first rows. */
+  /** The first rows of the block. */
   rows(count: number): Row[] {
     return Array.from({ length: count }, (_, at) => this.row(at))
   }
@@ -166,8 +168,8 @@ export class Texts<R> extends Shape<R> {
 
   /**
    * The values in the holes of a text that was not finished, as strings.
-   * @param isText of a simple text, which of them are to be strings; the others are given as numbers. Then they are good until the next call, and
-   *   perhaps more than there are holes
+   * @param isText for a simple text, which of them are to be strings; the others are given as numbers. The result is then valid until the next
+   *   call, and may be longer than there are holes
    */
   private values(at: number, face: number, isText?: readonly boolean[]): (string | number | bigint)[] {
     const { bytes } = this
@@ -194,14 +196,14 @@ export class Texts<R> extends Shape<R> {
     return values
   }
 
-  /** What a code says that stands for a number of the record's position. */
+  /** What a code that stands for a number of the record's position says. */
   private numbered(at: number, code: number): string {
     if (code === LEDGER) return String(this.hi(at))
     const id = idText(this.hi(at), this.lo(at))
     return code === ID ? id : `${id}-${this.index(at)}`
   }
 
-  /** The values in the holes of a simple text that was finished; good until the next call, and longer than there are holes, perhaps. */
+  /** The values in the holes of a finished simple text; valid until the next call, and possibly longer than there are holes. */
   private cut(at: number, face: number, { ends }: Frame, isText: readonly boolean[]): (string | number | bigint)[] {
     const { bytes, width } = this
     const start = this.textStart(at, face)
@@ -218,7 +220,7 @@ export class Texts<R> extends Shape<R> {
     return values
   }
 
-  /** Where the holes of a simple text end, counted from its beginning, where its frame has a number. */
+  /** Where the holes of a simple text end, counted from its beginning, if its frame has a number. */
   cuts(at: number): number[] {
     const frame = this.frame(at)
     if (!frame || frame.number === 0 || !this.isSimple(at)) return []

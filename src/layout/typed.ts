@@ -3,17 +3,17 @@ import { frozen, parseForReading } from '../json.ts'
 import type { OpenRecord, Source } from '../query.ts'
 import type { Block } from './block.ts'
 
-/** Under this, the records of a block that were kept. */
+/** The key under which the kept records of a block are attached. */
 const RECORDS = Symbol('records')
-/** The records of a block are kept once each was read so often, as far as one can tell by their number. */
+/** The records of a block are kept once each was read this often, judging by the total. */
 const KEPT_AFTER = 6
-/** About what a record takes as an object, beside a byte a character, as measured. */
+/** The approximate size of a record as an object, in addition to a byte per character, as measured. */
 const OBJECT_BYTES = 100
 
-/** @param exact where the text holds numbers that `JSON.parse` would change */
+/** @param exact true if the text holds numbers that `JSON.parse` would change */
 export const parseRecord = (json: string, exact: boolean): OpenRecord => (exact ? parseForReading(json) : JSON.parse(json)) as OpenRecord
 
-/** A record, frozen: of a block in the cache that is read over and over, every reader is given the same one. */
+/** A record, frozen: if its block is in the cache and read over and over, all readers are given the same one. */
 export function typedRecord<R>(block: Block<R>, at: number): R {
   const kept = block.attached<(R | undefined)[]>(RECORDS) ?? begin(block)
   const held = kept?.[at]
@@ -30,7 +30,7 @@ export function typedRecord<R>(block: Block<R>, at: number): R {
   return record
 }
 
-/** What a record is decoded from, besides its members: looked at by few. */
+/** What a record is decoded from, besides its members; few resources look at it. */
 class Stored<R> implements Source {
   private readonly block: Block<R>
   private readonly at: number
@@ -46,7 +46,7 @@ class Stored<R> implements Source {
   }
 }
 
-/** Room for the records of a block, once so many were read that another reading of each is to be expected. Only blocks of the cache live on. */
+/** Room for the records of a block, once so many were read that each can be expected to be read again. Only blocks in the cache live on. */
 function begin<R>(block: Block<R>): (R | undefined)[] | undefined {
   if (block.grew === undefined || (!block.isHot && ++block.reads <= KEPT_AFTER * block.count)) return undefined
   return block.attach<(R | undefined)[]>(

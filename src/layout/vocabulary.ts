@@ -1,10 +1,10 @@
 /**
- * Words that frames are written with, so that a block need not spell `,"asset_type":"credit_alphanum4"` again: names of members in four
- * forms, and names of types. Every other text is spelled out, and costs a few bytes more.
+ * Words used in writing frames, so that a block need not spell `,"asset_type":"credit_alphanum4"` again: names of members in four forms, and names of
+ * types. Every other text is spelled out, and costs a few bytes more.
  * **Invariant:** the lists are part of the format: appended to at the end, never reordered.
  */
 
-/** Members of the service's records and of those that its clients have been seen to carry. */
+/** Members of the service's records, and of those that its clients have been seen to carry. */
 const members = `
 id paging_token type type_i account amount asset_type asset_code asset_issuer offer_id price n d hash ledger created_at operation_count
 account_sequence max_fee fee_paid envelope_xdr result_xdr result_meta_xdr fee_meta_xdr memo memo_type successful signatures valid_after
@@ -47,7 +47,7 @@ liquidity_pool_revoked liquidity_pool_deposited liquidity_pool_withdrew liquidit
   .split(/\s+/)
 
 const HOLE = '\u0000'
-/** Names of members and words may each grow to this many without changing what is stored already. */
+/** Names of members and words may each grow to this many without changing what is already stored. */
 const ROOM = 1024
 const forms = [
   (name: string) => `,"${name}":"${HOLE}"`,
@@ -59,10 +59,10 @@ const forms = [
 const memberNumbers = new Map(members.map((name, number) => [name, number]))
 const wordNumbers = new Map(words.map((word, number) => [word, number]))
 
-/** A member's name, with a comma before it and a hole behind it where they are there; or a word. */
+/** A member's name, with a preceding comma and a following hole if they are there; or a word. */
 const unit = /(,?)"([a-z0-9_]+)":("\u0000"|\u0000)?|"([a-z0-9_]+)"/y
 
-/** Replaces what the vocabulary holds by two characters: one from 1 to 31, which no JSON text holds, and one from 0 to 255. */
+/** Replaces what is in the vocabulary by two characters: one from 1 to 31, which no JSON text holds, and one from 0 to 255. */
 export function abbreviate(frame: string): string {
   let out = ''
   for (let at = 0; at < frame.length; ) {
@@ -84,7 +84,7 @@ export function abbreviate(frame: string): string {
 
 const code = (number: number): string => String.fromCharCode(1 + (number >> 8), number & 255)
 
-/** The text that stands for a code. */
+/** The text for which a code stands. */
 export function meaning(first: number, second: number): string {
   const number = ((first - 1) << 8) | second
   const form = Math.floor(number / ROOM)

@@ -1,13 +1,14 @@
 /**
- * Where blocks are that are at hand: as bytes in slabs, as an object, or as both. What the table of addresses holds for an object is its slot in the ring
- * of objects, below {@link NOWHERE}, and the address of its bytes stands beside it; so an object is found by two reads and no comparison, as bytes are.
+ * Where cached blocks are: as bytes in slabs, as an object, or as both. For an object, the table of addresses holds its slot in the ring of objects,
+ * as a number below {@link NOWHERE}, and the address of its bytes is kept separately by slot; so an object is found by two reads and no comparison,
+ * just as bytes are.
  */
 import { MAX_LIMIT } from '../params.ts'
 import { Addresses, NOWHERE } from './addresses.ts'
 import type { Block } from './block.ts'
 import { Ring } from './ring.ts'
 
-/** The slot of an entry, and the entry of a slot. */
+/** Converts a slot to an entry, and an entry to a slot. */
 const turnedOver = (slot: number): number => NOWHERE - 1 - slot
 
 /** What the table holds for each record of a page. */
@@ -17,12 +18,12 @@ export class Whereabouts {
   private readonly table = new Addresses()
   private readonly ring: Ring
   private readonly values: readonly unknown[]
-  /** Of each slot that a block has: where its bytes are. */
+  /** For each slot that holds a block: where its bytes are. */
   private readonly addresses: number[] = []
-  /** What was read ahead, folded: kept so that no compiler leaves those reads out. */
+  /** What was prefetched, folded: kept so that no compiler removes those reads. */
   touched = 0
 
-  /** @param ring in which blocks go by their ids */
+  /** @param ring in which blocks have their ids as names */
   constructor(ring = new Ring()) {
     this.ring = ring
     this.values = ring.values
@@ -33,7 +34,7 @@ export class Whereabouts {
     return this.table.size
   }
 
-  /** Of a block of a log: the address of its bytes; less than {@link NOWHERE} where it is an object; else that. */
+  /** For a block of a log: the address of its bytes; less than {@link NOWHERE} if it is an object; otherwise {@link NOWHERE}. */
   entry(log: number, number: number): number {
     return this.table.at(log, number)
   }
@@ -42,7 +43,7 @@ export class Whereabouts {
     return this.table.get(id)
   }
 
-  /** The same of the blocks that records are in, up to {@link MAX_LIMIT} of them; good until the next call. */
+  /** The same for the blocks of these records, up to {@link MAX_LIMIT} of them; valid until the next call. */
   entries(log: number, shift: number, ordinals: readonly number[]): Int32Array {
     const count = Math.min(ordinals.length, MAX_LIMIT)
     const share = 1 / (1 << shift)
@@ -73,7 +74,7 @@ export class Whereabouts {
     return this.values[turnedOver(entry)] as Block<any>
   }
 
-  /** The object that a block is, where it is one. */
+  /** The object of a block, if it is one. */
   objectOf(id: number): Block<any> | undefined {
     const entry = this.table.get(id)
     return entry < NOWHERE ? this.object(entry) : undefined
@@ -84,12 +85,12 @@ export class Whereabouts {
     return this.addresses[turnedOver(entry)]!
   }
 
-  /** Says that an object was asked for. */
+  /** Marks an object as asked for. */
   ask(entry: number): void {
     this.ring.ask(turnedOver(entry))
   }
 
-  /** Keeps an object, in place of none, where it is not too heavy. */
+  /** Keeps an object for a block that had none, if it is not too heavy. */
   add(id: number, object: Block<any>): void {
     const slot = this.ring.add(id, object)
     if (slot === undefined) return
@@ -97,7 +98,7 @@ export class Whereabouts {
     this.table.set(id, turnedOver(slot))
   }
 
-  /** Takes an object away; its bytes stay. */
+  /** Removes an object; its bytes stay. */
   remove(entry: number): void {
     const slot = turnedOver(entry)
     const id = this.ring.names[slot] as number
@@ -117,7 +118,7 @@ export class Whereabouts {
     this.table.clear()
   }
 
-  /** Reads ahead in objects: touches what a look-up of each record begins with, so that the waits for memory overlap. */
+  /** Prefetches objects: touches what a look-up of each record begins with, so that the cache misses overlap. */
   readAhead(found: Int32Array, ordinals: readonly number[], within: number): void {
     const count = Math.min(ordinals.length, MAX_LIMIT)
     const { values } = this
