@@ -1,4 +1,4 @@
-/** The exit codes, and the one line that an error says. */
+/** The exit codes, and the one line printed for an error. */
 import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
 import { NoListing, Unreachable } from '../check/index.ts'
@@ -38,13 +38,13 @@ Exit codes:
 
 FOLIO_DEBUG=1 shows where an error came from.`
 
-/** The options do not make sense together. */
+/** The options contradict each other, or make no sense together. */
 export class UsageError extends Error {}
 
-/** The file for the output cannot be opened. */
+/** The output file cannot be opened. */
 export class Unwritable extends Error {}
 
-/** The exit code of a command that came to its end, or was stopped by a signal. */
+/** The exit code of a command that ran to its end, or was stopped by a signal. */
 export function exitOf(signal: AbortSignal): number {
   if (!signal.aborted) return exits.ok
   return signal.reason === 'SIGTERM' ? exits.terminated : exits.interrupted
@@ -52,13 +52,13 @@ export function exitOf(signal: AbortSignal): number {
 
 interface Explained {
   readonly exit: number
-  /** Nothing is said where everything was said already. */
+  /** Absent if everything was already printed. */
   readonly line?: string
 }
 
-/** The exit code of an error, and what to say: code, sentence, fields. */
+/** The exit code of an error, and what to print: code, sentence, fields. */
 export function explain(error: unknown): Explained {
-  // Commander has written its sentence, and help that was asked for is no error.
+  // Commander has already printed its message, and requested help is not an error.
   if (error instanceof CommanderError) return { exit: error.exitCode === 0 ? exits.ok : exits.usage }
   if (error instanceof FolioError) {
     return { exit: error.status < 500 ? exits.refused : exits.store, line: oneLine(`${error.code}: ${error.message}`) }
@@ -76,11 +76,11 @@ export function explain(error: unknown): Explained {
   return { exit: exits.defect, line: oneLine(`DEFECT: ${message ?? String(error)}`) }
 }
 
-/** Says what an answer of 500 or 503 stands for, with the id that its reader was given. */
+/** Prints the error behind an answer of 500 or 503, with the id that its reader was given. */
 export const logTo =
   (io: Io) =>
   (error: unknown, { id, method, target }: { readonly id: string; readonly method: string; readonly target: string }): void => {
-    // Nobody is left to tell where standard error is gone too.
+    // If standard error is gone too, there is nobody left to tell.
     note(io, oneLine(`answer ${id} to ${method} ${target}: ${explain(error).line ?? ''}`)).catch(() => {})
   }
 

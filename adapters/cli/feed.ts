@@ -6,14 +6,14 @@ import { type Io, print } from './io.ts'
 
 export interface FeedOptions {
   readonly batch?: number
-  /** Print one line `{"ledger":N}` for each ledger, with one write, when it is durable and visible (also one that was held already). */
+  /** Print one line `{"ledger":N}` for each ledger, with a single write, when it is durable and visible (also for one that was already held). */
   readonly json?: boolean
   readonly onBytes?: (count: number) => void
   readonly onLedger?: () => void
 }
 
 /**
- * Looks whether inputs can be read before anything is made or begun for their sake. What is in them is not touched: of a pipe nothing is lost.
+ * Checks that inputs can be read before anything is created or begun for them. Their content is not touched: nothing of a pipe is lost.
  * @throws what the file system says
  */
 export async function checkInputs(files: readonly string[]): Promise<void> {
@@ -48,7 +48,7 @@ export async function feed(io: Io, ledger: Ledger, files: readonly string[], opt
       },
     })
   } finally {
-    // What waits for more input would keep the process from its end.
+    // Standard input waiting for more would keep the process from exiting.
     if (files.includes('-')) io.stdin.destroy()
   }
 }

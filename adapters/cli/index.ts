@@ -6,12 +6,12 @@ const stop = new AbortController()
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The second time nobody wants to wait; what is stored is whole in any case.
+    // At the second signal nobody wants to wait; what is stored is whole in any case.
     if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
     stop.abort(signal)
   })
 }
-// A reader that went away shows where the write is awaited; without a listener it would end the process here.
+// A reader that went away is noticed where the write is awaited; without a listener the error would end the process here.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 

@@ -1,20 +1,20 @@
-/** What a command reads and writes, handed in so that commands run in a test as they do in a shell. */
+/** What a command reads and writes, passed in so that commands run in a test as they do in a shell. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 
 export interface Io {
   readonly stdin: Readable
-  /** Answers only: records, acknowledgements, help that was asked for. */
+  /** Answers only: records, acknowledgements, requested help. */
   readonly stdout: Writable
   /** Everything meant for people: notes, progress, errors. */
   readonly stderr: Writable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Aborted when the command is to come to an end; the reason is the name of the signal. */
+  /** Aborted when the command is to end; the reason is the name of the signal. */
   readonly signal: AbortSignal
 }
 
-/** One write, done when the text has left; rejects with EPIPE where nobody reads any more. */
+/** One write, done when the text has been handed over; rejects with EPIPE if nobody reads any more. */
 export const print = (stream: Writable, text: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()))
@@ -22,16 +22,16 @@ export const print = (stream: Writable, text: string | Uint8Array): Promise<void
 
 export interface Aside {
   say(text: string): void
-  /** Aborted when the work is to come to an end: by a signal, or because a write failed. */
+  /** Aborted when the work is to end: by a signal, or because a write failed. */
   readonly signal: AbortSignal
-  /** Done when all has left; rejects as {@link print}, with the first failure. */
+  /** Resolves when everything has been written; rejects as {@link print}, with the first failure. */
   said(): Promise<void>
 }
 
 /** Text for standard output from work that does not wait for it. */
 export function aside(io: Io): Aside {
   const failed = new AbortController()
-  // Writes leave in their order.
+  // Writes are carried out in order.
   let last: Promise<void> = Promise.resolve()
   return {
     say(text) {
@@ -45,7 +45,7 @@ export function aside(io: Io): Aside {
   }
 }
 
-/** Chunks for a pipeline, up to the signal: between them signals are heard, which writes to a file or a pipe leave no room for. */
+/** Chunks for a pipeline, up to the signal: signals are handled between chunks, since writes to a file or a pipe leave no chance for that. */
 export function heeding(io: Io, chunks: AsyncIterable<string | Uint8Array>): Readable {
   const untilStopped = async function* (): AsyncGenerator<string | Uint8Array, void, undefined> {
     for await (const chunk of chunks) {
@@ -68,7 +68,7 @@ export const note = (io: Io, line: string): Promise<void> => print(io.stderr, `f
 /** `1234567` as `1,234,567`. */
 export const digits = (count: number): string => count.toLocaleString('en-US')
 
-/** Resolves when the command is to come to an end. */
+/** Resolves when the command is to end. */
 export const stopped = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()

@@ -1,7 +1,7 @@
-/** How values of options are read. */
+/** How option values are read. */
 import { InvalidArgumentError, Option } from 'commander'
 
-/** A whole number in decimal digits; nothing else that `Number` would take. */
+/** A whole number in decimal digits; nothing else that `Number` would accept. */
 export const wholeNumber =
   (least: number, most: number) =>
   (text: string): number => {
@@ -10,7 +10,7 @@ export const wholeNumber =
     return value
   }
 
-/** An absolute http URL without user and query, its trailing slash taken off: what the service takes as its base URL. */
+/** An absolute http URL without user and query, its trailing slash removed: what the service takes as its base URL. */
 function absoluteUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
@@ -18,7 +18,7 @@ function absoluteUrl(text: string): string {
   return text.replace(/\/+$/, '')
 }
 
-/** An absolute http URL, its query kept. */
+/** An absolute http URL, with its query kept. */
 export function httpUrl(text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be like https://example.org/path.')
   return text

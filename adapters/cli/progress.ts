@@ -1,4 +1,4 @@
-/** What is seen of long work, on a terminal only. */
+/** The progress of long work, shown on a terminal only. */
 import { stat } from 'node:fs/promises'
 import yoctoSpinner from 'yocto-spinner'
 import { digits, type Io } from './io.ts'
@@ -14,7 +14,7 @@ const WIDTH = 24
 
 const isQuiet = ({ stderr, env }: Io): boolean => !stderr.isTTY || env.TERM === 'dumb' || env.CI !== undefined
 
-// Signals are ours: the batch under way is to be finished first.
+// We handle signals ourselves: the batch in progress is to be finished first.
 const spin = ({ stderr }: Io) => yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
 
 /** A line that says what is being done, on a terminal only. */
@@ -29,7 +29,7 @@ export function showStatus(io: Io): { say(text: string): void; stop(): void } {
   }
 }
 
-/** @param total bytes of all sources together; undefined where a stream is among them */
+/** @param total the size of all sources together in bytes; undefined if one of them is a stream */
 export function showProgress(io: Io, total: number | undefined): Progress {
   if (isQuiet(io)) return silent
   const started = performance.now()
@@ -60,7 +60,7 @@ export function showProgress(io: Io, total: number | undefined): Progress {
   }
 }
 
-/** The bytes of the files together; undefined where one is a stream, or cannot be told. */
+/** The size of the files together in bytes; undefined if one is a stream, or cannot be determined. */
 export async function totalBytes(files: readonly string[]): Promise<number | undefined> {
   let total = 0
   for (const file of files) {

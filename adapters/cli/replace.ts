@@ -1,20 +1,20 @@
 /**
  * A file that is written whole or not at all.
- * **Invariant:** what the path named before is there until the new file is complete and on disk.
+ * **Invariant:** what the path named before stays until the new file is complete and on disk.
  */
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { Unwritable } from './exit.ts'
 
 /**
- * Writes beside the path, and puts the file there when `write` says that it is complete; else, and where that fails, the path is left as it was.
- * What is no file, such as a pipe or `/dev/stdout`, is written to as it is.
+ * Writes to a file beside the path, and moves it there when `write` says that it is complete; otherwise, and if that fails, the path is left as it
+ * was. Anything but a regular file, such as a pipe or `/dev/stdout`, is written to directly.
  * @throws Unwritable, and what `write` throws
  */
 export async function replaceFile(path: string, write: (file: Writable) => Promise<boolean>): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found && !found.isFile()) return void (await write((await opened(path)).createWriteStream()))
-  // A link goes on naming the file that it names.
+  // A symbolic link stays: the file that it names is replaced.
   const target = found ? await writable(realpath(path)) : path
   const part = `${target}.part`
   const file = await opened(part, found?.mode)

@@ -1,4 +1,4 @@
-/** The command line `folio`: the commands put together, and what becomes of their errors. */
+/** The command line `folio`: the commands, and how their errors are handled. */
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { bench } from './commands/bench.ts'
@@ -16,7 +16,7 @@ import { verify } from './commands/verify.ts'
 import { exitHelp, exitOf, exits, explain } from './exit.ts'
 import { type Io, note, print } from './io.ts'
 
-/** Runs the work of a command; what it resolves to is the exit code. */
+/** Runs the work of a command, which resolves to the exit code. */
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
 
 /** The commands, in the order of the help. */
@@ -31,8 +31,8 @@ ${exitHelp}`
 
 /**
  * Runs one command line.
- * @param argv what follows the name of the program
- * @returns the exit code; errors were written to `io.stderr`, a line each
+ * @param argv the arguments after the program's name
+ * @returns the exit code; errors were written to `io.stderr`, one line each
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let exit: number = exits.ok

@@ -1,4 +1,4 @@
-/** The stores that the command line knows: a new one is one row. */
+/** The stores that the command line knows: adding one takes a row. */
 import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -12,23 +12,23 @@ import { UsageError } from './exit.ts'
 
 interface OpenOptions {
   readonly mustExist: boolean
-  /** Open it though its files are damaged, so that what is left can be repaired. */
+  /** Open it even if its files are damaged, so that what is left can be repaired. */
   readonly damaged?: boolean
 }
 
-/** A place of its own for a trial. */
+/** A separate place for a trial. */
 interface Place {
   readonly open: () => Store | Promise<Store>
-  /** Bytes on disk, while it is closed. */
+  /** Its size on disk, while it is closed. */
   readonly size?: () => Promise<number | undefined>
   readonly remove?: () => Promise<void>
 }
 
 interface StoreRow {
-  /** False where nothing is left when the process ends, and no `--data` is needed. */
+  /** False if nothing is left when the process ends, and no `--data` is needed. */
   readonly persistent: boolean
   readonly open: (data: string, options: OpenOptions) => Store | Promise<Store>
-  /** Makes an empty place that no other has. */
+  /** Makes an empty place that nothing else uses. */
   readonly place: () => Place | Promise<Place>
   /** Checks the files of the store, without opening it. */
   readonly checkFiles?: (data: string, options: FilesOptions) => Promise<FilesReport>
@@ -68,7 +68,7 @@ export type StoreName = keyof typeof stores
 
 export const storeNames = Object.keys(stores) as StoreName[]
 
-/** A store to compare with others: one of ours, or what a module gives. */
+/** A store to compare with others: one of ours, or one provided by a module. */
 export interface Contender {
   readonly name: string
   readonly place: () => Promise<() => Place | Promise<Place>>
@@ -79,7 +79,7 @@ const ours = (name: StoreName): Contender => ({ name, place: async () => stores[
 /** All of ours. */
 export const contenders: readonly Contender[] = storeNames.map(ours)
 
-/** Names with commas between, or `name=module`. @throws InvalidArgumentError for one that is neither */
+/** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
 export const parseContenders = (text: string): Contender[] =>
   text.split(',').map((word) => {
     const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
@@ -89,7 +89,7 @@ export const parseContenders = (text: string): Contender[] =>
     return ours(name)
   })
 
-/** The function that a module gives. @throws UsageError */
+/** The function that a module exports. @throws UsageError */
 async function loaded(path: string): Promise<(directory: string) => Store | Promise<Store>> {
   const module = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
     throw new UsageError(`${path} cannot be loaded: ${error.message}`)
@@ -118,7 +118,7 @@ async function bytesIn(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
-/** Stores to compare, each in a place of its own. @throws UsageError for a module that gives none, before any place is made */
+/** Stores to compare, each in a place of its own. @throws UsageError if a module does not provide one, before any place is made */
 export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {
   const places = await Promise.all(contenders.map(({ place }) => place()))
   return Promise.all(
@@ -129,7 +129,7 @@ export async function candidatesOf(contenders: readonly Contender[]): Promise<Ca
   )
 }
 
-/** `--store`; `lasting` leaves out the stores that would forget at once. */
+/** `--store`; `lasting` excludes the stores that would forget everything at once. */
 export const storeOption = (lasting = true): Option =>
   new Option('--store <name>', 'the kind of store')
     .choices(storeNames.filter((name) => !lasting || stores[name].persistent))
@@ -146,7 +146,9 @@ export interface StoreOptions {
   readonly data?: string
 }
 
-/** Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory, or with one that nothing would be kept in */
+/**
+ * Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory, or with one in which nothing would be kept
+ */
 export async function openStore({ store, data }: StoreOptions, mustExist: boolean, damaged = false): Promise<Store> {
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
@@ -160,7 +162,7 @@ export const openNamed = async (where: StoreOptions, mustExist: boolean): Promis
 
 /**
  * Checks the files of what `--store` and `--data` name.
- * @throws UsageError for a store that is not files; where there is none, or it may not be read, as {@link openStore}
+ * @throws UsageError if the store does not consist of files; as {@link openStore} if there is none, or it may not be read
  */
 export async function checkStoreFiles({ store, data }: StoreOptions, options: FilesOptions): Promise<FilesReport> {
   const { checkFiles, open }: StoreRow = stores[store]
@@ -170,7 +172,7 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
     if (error.syscall !== undefined) await opened()
     throw error
   })
-  // A directory without any file of a store is one that has lost them, or none.
+  // A directory without any file of a store has either lost them or never had any.
   if (!report.ok && report.files === 0)
     await opened().catch((error: FolioError) => {
       if (error.code !== 'CORRUPT') throw error
@@ -186,7 +188,7 @@ export function storeOf(word: string): StoreOptions {
   return { store, data: word.slice(store.length + 1) }
 }
 
-/** Whether two names lead to one directory, which may not be there yet. */
+/** Whether two names lead to the same directory, which may not exist yet. */
 export async function isSamePlace(one: StoreOptions, other: StoreOptions): Promise<boolean> {
   const [place, second] = await Promise.all([one, other].map(async ({ data = '' }) => realpath(data).catch(() => resolve(data))))
   return place === second

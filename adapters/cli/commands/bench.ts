@@ -80,7 +80,7 @@ const shown = (figure: number | undefined): string =>
 
 const span = ([least, most]: Span): string => ` (${least.toFixed(2)} to ${most.toFixed(2)})`
 
-/** Costs, which stand under the row of their work. */
+/** Costs, which are shown below the row of their work. */
 const costs: readonly Row['unit'][] = ['calls', 'KB']
 
 function table(stores: readonly string[], rows: readonly Row[]): string {

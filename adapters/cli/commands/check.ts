@@ -52,13 +52,13 @@ async function checked(io: Io, url: string, { seconds, json = false, ...options 
   return report.broken > 0 ? exits.broken : exitOf(io.signal)
 }
 
-/** A line for the listing; under it what is broken, and why anything was left out. */
+/** A line for the listing; below it what is broken, and why anything was left out. */
 function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: string): string[] {
   const name = kind.padEnd(34)
   if (empty) return [`- ${name} holds no records to check with`]
   const of = (outcome: string) => laws.filter((law) => law.outcome === outcome)
   const [broken, unchecked] = [of('broken'), of('unchecked')]
-  // Little can be said of a listing of which most was left out.
+  // Little can be said about a listing of which most was left out.
   const sign = broken.length > 0 ? '✗' : unchecked.length * 2 > laws.length ? '?' : '✓'
   return [
     `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,

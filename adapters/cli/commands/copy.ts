@@ -1,4 +1,4 @@
-/** `folio copy`: from one store into another, of whatever kinds, and whether both hold the same. */
+/** `folio copy`: copies one store into another, of whatever kinds, and checks that both hold the same. */
 import type { Command } from 'commander'
 import { FolioError, type HistoryHead, type Ledger, type LedgerClose, networkOf, openLedger } from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
@@ -52,7 +52,8 @@ async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> 
 }
 
 /**
- * A target that holds ledgers is continued: it ends at the first ledger of the source at the least, and begins at its newest one at the most.
+ * A target that holds ledgers is continued: its newest ledger may lie at most one below the oldest of the source, and its oldest at most at the
+ * newest of the source.
  * @throws LEDGER_GAP, naming the target
  */
 function checkMeeting(target: string | undefined, held: HistoryHead, { oldest, last }: HistoryHead): void {
@@ -71,7 +72,7 @@ function checkMeeting(target: string | undefined, held: HistoryHead, { oldest, l
 const missingIn = (target: Ledger, source: Ledger): AsyncIterable<LedgerClose> =>
   source.closes(target.head && source.head ? { from: Math.min(target.head.last, source.head.last) + 1 } : {})
 
-/** Both may hold more than the other: a target older ledgers that the source has pruned, a source newer ones that came meanwhile. */
+/** Either may hold more than the other: the target older ledgers that the source has pruned, the source newer ones that arrived meanwhile. */
 async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> {
   const [one, other] = [source.head, target.head]
   if (!one || !other) {

@@ -1,4 +1,4 @@
-/** `folio export`: the closes of a store as NDJSON, the input of `folio ingest` again. */
+/** `folio export`: the closes of a store as NDJSON, which `folio ingest` can read again. */
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
@@ -58,7 +58,7 @@ async function summary(ledger: Ledger, { oldest, last }: HistoryHead, range: Led
   return count <= 0 ? 'no ledgers' : `${digits(count)} ledgers, ${from} to ${to}; digest ${await ledger.digest(range)}`
 }
 
-/** Many lines a write. */
+/** Many lines per write. */
 async function* inChunks(ledger: Ledger, range: LedgerRange): AsyncGenerator<string, void, undefined> {
   let chunk = ''
   for await (const line of ledger.lines(range)) {

@@ -31,17 +31,17 @@ async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
     await pour(io, chunks(options))
     return exitOf(io.signal)
   } catch (error) {
-    // A reader that has seen enough, as head has, is no failure.
+    // A reader that has seen enough, such as head, is not a failure.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return exits.ok
     if (error instanceof FolioError) throw new UsageError(`${flagOf(String(error.fields['field']))} must be ${error.fields['reason']}`)
     throw error
   }
 }
 
-/** An option as it is typed: `--first-ledger` for `firstLedger`. */
+/** An option as typed: `--first-ledger` for `firstLedger`. */
 const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
-/** A few lines a write. */
+/** A few lines per write. */
 async function* chunks(options: GenerateOptions): AsyncGenerator<string, void, undefined> {
   let chunk = ''
   for (const line of generateLines(options)) {

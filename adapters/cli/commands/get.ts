@@ -1,4 +1,4 @@
-/** `folio get`: the answer of one HTTP path, without a server; or all that a list holds, as NDJSON. */
+/** `folio get`: the answer to one HTTP path, without a server; or everything in a list, as NDJSON. */
 import type { Command } from 'commander'
 import type { Ledger, Lines } from '../../../src/index.ts'
 import { createCore, listOf } from '../../http/index.ts'
@@ -55,7 +55,7 @@ async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile,
   return reply.status < 500 ? exits.answer4xx : exits.answer5xx
 }
 
-/** The target of a path, with or without its slash, or of a link of an answer. */
+/** The target of a path, with or without a leading slash, or of a link from an answer. */
 function targetOf(path: string, base: string): string {
   const mount = base.replace(/\/+$/, '')
   const rest = path.startsWith(mount) ? path.slice(mount.length) : path.replace(/^https?:\/\/[^/?]*/i, '')

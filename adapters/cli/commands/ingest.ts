@@ -1,4 +1,4 @@
-/** `folio ingest`: ledger closes go into a store. */
+/** `folio ingest`: feeds ledger closes into a store. */
 import type { Command } from 'commander'
 import type { IngestResult } from '../../../src/index.ts'
 import { exitOf } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** `folio prune`: the oldest ledgers are given up. */
+/** `folio prune`: gives up the oldest ledgers. */
 import type { Command } from 'commander'
 import { exits } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'

@@ -1,4 +1,4 @@
-/** `folio repair`: what follows from the records is built again. */
+/** `folio repair`: rebuilds what follows from the records. */
 import type { Command } from 'commander'
 import { type RepairReport, repairStore } from '../../../src/index.ts'
 import { exits } from '../exit.ts'

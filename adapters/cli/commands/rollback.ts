@@ -1,4 +1,4 @@
-/** `folio rollback`: the newest ledgers are taken back. */
+/** `folio rollback`: removes the newest ledgers. */
 import type { Command } from 'commander'
 import { exits, UsageError } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
@@ -29,7 +29,7 @@ export const rollback = (program: Command, run: Run): Command =>
 async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
   const oldest = ledger.head?.oldest ?? 0
-  // A digit left out is not to cost all of history.
+  // A missing digit must not cost all of history.
   if (to > 0 && to < oldest - 1) throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all`)
   const count = await ledger.rollback(to)
   await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)

@@ -1,4 +1,4 @@
-/** `folio serve`: a store over HTTP, and closes fed to it meanwhile. */
+/** `folio serve`: serves a store over HTTP, and meanwhile appends closes fed to it. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { IngestResult, Ledger } from '../../../src/index.ts'
 import { type LimitName, type Limits, limits, serve as listen } from '../../http/index.ts'
@@ -74,7 +74,7 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
     for (const url of await urlsToTry(ledger, server.url)) await note(io, `  try ${url}`)
     const feeding = ingest === undefined ? undefined : fed(io, ledger, ingest, json)
     const end = stopped(io.signal)
-    // The end of the input is not the end of the service; an error of it is.
+    // The end of the input is not the end of the service, but an error of the input is.
     await Promise.race([end, feeding?.then(() => end) ?? end])
     await note(io, `${io.signal.reason}: closing`)
     await feeding

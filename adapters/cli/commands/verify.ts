@@ -86,7 +86,7 @@ type Audit<R> = (options: {
   signal: AbortSignal
 }) => Promise<R>
 
-/** Runs an audit with its progress on a terminal, and each fault said as it is found. */
+/** Runs an audit, with its progress on a terminal and each fault printed as it is found. */
 export async function verified<R>(io: Io, json: boolean, audit: Audit<R>): Promise<R> {
   const status = showStatus(io)
   const faults = aside(io)
@@ -111,6 +111,6 @@ function summary({ ok, faultCount, ledgers, oldest, last, records, filings, valu
   return ok ? `whole: ${checked}${rest}` : `DAMAGED: ${digits(faultCount)} faults; ${checked}${rest}`
 }
 
-/** What is unfinished, and who finishes it. */
+/** What is unfinished, and what finishes it. */
 export const restOf = (unfinished: VerifyReport['unfinished']): string =>
   unfinished ? `; a ${unfinished} is unfinished, which ${unfinished === 'repair' ? 'folio repair' : 'opening the store'} finishes` : ''
