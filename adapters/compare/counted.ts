@@ -1,7 +1,7 @@
-/** A store, and what is asked of it while that is looked at. */
+/** A store, and what is asked of it while that is measured. */
 import type { KeyRange, MaybePromise, Store } from '../../src/index.ts'
 
-/** Calls that read, and the bytes of the values that they gave. */
+/** Calls that read, and the bytes of the values that they returned. */
 export interface Cost {
   calls: number
   bytes: number
@@ -13,11 +13,11 @@ export interface Counted {
   costOf(work: () => Promise<unknown>): Promise<Cost>
 }
 
-/** Calls go to the store itself, which may have members of its own; nothing more is done while nobody looks. */
+/** Calls go to the store itself, which may have members of its own; while nobody measures, nothing more is done. */
 export function counted(store: Store): Counted {
   let cost: Cost | undefined
   const { note } = store
-  /** Hands on what a call gives, counted. */
+  /** Passes on what a call returns, counted. */
   const tell = <T>(given: MaybePromise<T>, valuesOf: (given: T) => readonly (Uint8Array | undefined)[]): MaybePromise<T> => {
     if (!cost) return given
     const mine = cost

@@ -1,6 +1,6 @@
 /**
- * Stores compared by what the engine asks of them: the same ledgers go in, the same pages come out, in turns, so that a busy machine is busy
- * for all. Pages are read without a cache of the engine's, since what the store costs is the question.
+ * Compares stores by what the engine asks of them: the same ledgers go in, the same pages come out, in turns, so that a busy machine is equally busy
+ * for all. Pages are read without the engine's cache, since the question is what the store costs.
  * **Invariant:** a store whose answers differ from those of the first one is an error, not a row.
  */
 import { FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
@@ -12,15 +12,15 @@ export { Incomparable } from './works.ts'
 /** A store to try, in a place of its own. */
 export interface Candidate {
   readonly name: string
-  /** Opens the place: empty the first time, and then with what was written. */
+  /** Opens the place: empty the first time, later with what was written. */
   open(): Promise<Store>
-  /** Bytes that the closed store takes on disk; none for one in memory. */
+  /** How many bytes the closed store takes on disk; undefined for one in memory. */
   size(): Promise<number | undefined>
   remove(): Promise<void>
 }
 
 export interface CompareOptions {
-  /** Times that each row is measured; the medians are given. Default 7. */
+  /** How many times each row is measured; the medians are reported. Default 7. */
   readonly rounds?: number
   readonly signal?: AbortSignal
   /** Called with what is being done. */
@@ -29,16 +29,16 @@ export interface CompareOptions {
 
 export type Span = readonly [least: number, most: number]
 
-/** One figure a candidate, in the order in which they were given. */
+/** One figure per candidate, in the order in which they were given. */
 export interface Row {
   /** What was done: appended, opened, kept on disk, or the list that was read. */
   readonly work: string
   readonly name: string
   readonly unit: 'µs' | 'ms' | 'MB' | 'calls' | 'KB'
   readonly figures: readonly (number | undefined)[]
-  /** The least and the most of the rounds, where there were rounds. */
+  /** The least and the greatest of the rounds, if there were rounds. */
   readonly spread?: readonly Span[]
-  /** How many times the first one's they were, round by round: the least and the most. */
+  /** The ratios to the first candidate, round by round: the least and the greatest. */
   readonly ratios?: readonly Span[]
 }
 
@@ -48,15 +48,15 @@ interface Side {
   costOf: Counted['costOf']
 }
 
-/** Ledgers that one store takes before it is the turn of the next. */
+/** How many ledgers one store takes before it is the next one's turn. */
 const TURN = 20
-/** Requests a measurement. */
+/** Requests per measurement. */
 const REQUESTS = { 10: 60, 200: 12 } as const
 
 /**
  * @param closes at least one ledger with a transaction in it
- * @throws Incomparable where there is none, or a store forgets what was written or throws what is no FolioError; of what it throws besides,
- *   `location` names it
+ * @throws Incomparable if there is none, or if a store forgets what was written or throws anything but a FolioError; of other errors, `location`
+ * names the store
  */
 export async function compareStores(
   candidates: readonly Candidate[],
@@ -91,7 +91,7 @@ async function opened(candidate: Candidate, options?: LedgerOptions): Promise<Si
   return { candidate, ledger: await by(candidate, () => openLedger(store, options)), costOf }
 }
 
-/** Work of a candidate. Of several stores, whoever asked must be told which one failed; one of theirs may throw anything. */
+/** The work of one candidate. With several stores, the caller must be told which one failed; a foreign one may throw anything. */
 async function by<T>({ name }: Candidate, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -118,7 +118,7 @@ async function fill(sides: readonly Side[], closes: readonly LedgerClose[], sign
   return { work: 'append', name: 'a durable ledger', unit: 'µs', figures: spent.map((ms) => (ms * 1000) / closes.length) }
 }
 
-/** Opens every store again, from then on without a cache. */
+/** Opens every store again, from now on without a cache. */
 async function reopen(sides: readonly Side[]): Promise<Row[]> {
   const took: number[] = []
   const sizes: (number | undefined)[] = []
@@ -176,7 +176,7 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
   ]
 }
 
-/** Reads a page down to the bytes of its records; returns how many those are. */
+/** Reads a page down to the bytes of its records; returns how many there are. */
 async function read(ledger: Ledger, { query, values, options }: Draw): Promise<number> {
   let bytes = 0
   for (const { block, at } of (await ledger.read(query, values, options)).records) bytes += block.text(at).length

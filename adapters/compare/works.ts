@@ -1,4 +1,4 @@
-/** The requests that stores are compared with: drawn from what a ledger holds, the same ones for every store. */
+/** The requests with which stores are compared: drawn from what a ledger holds, the same ones for every store. */
 import { catalogue, type Ledger, type List, type PageOptions } from '../../src/index.ts'
 
 export interface Draw {
@@ -11,7 +11,7 @@ export interface Draw {
 interface Sample {
   readonly oldest: number
   readonly last: number
-  /** As often as they act: busy accounts come more than once. */
+  /** As often as they act: busy accounts occur more than once. */
   readonly accounts: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export async function sampleOf(ledger: Ledger): Promise<Sample> {
   return { oldest: head.oldest, last: head.last, accounts }
 }
 
-/** Low-discrepancy places: any number of them cover history evenly. */
+/** Low-discrepancy places: any number of them covers history evenly. */
 const place = (nth: number): number => (nth * 0.618034) % 1
 
 const cursorAt = ({ oldest, last }: { readonly oldest: number; readonly last: number }, nth: number): string =>
