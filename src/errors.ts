@@ -220,7 +220,7 @@ export function checkObject<T extends object>(given: T, field: string): T {
   return given
 }
 
-/** Checks that there are no options but these: an unknown one would be ignored in silence. @throws BAD_REQUEST if there is another */
+/** Checks that there are no options but these: an unknown one would be silently ignored. @throws BAD_REQUEST if there is another */
 export function checkNames<T extends object>(options: T, of: string, names: readonly (string & keyof T)[]): T {
   for (const name in checkObject(options, 'options'))
     if (!names.includes(name) && options[name] !== undefined)

@@ -14,7 +14,7 @@ export class Digits extends LosslessNumber {
   }
 }
 
-/** Number tokens that may not survive a round trip: long, with a trailing zero behind the point, tiny, with an exponent, or minus zero. */
+/** Number tokens that may not survive a round trip: long, with a trailing zero after the point, tiny, with an exponent, or minus zero. */
 const suspicious = /(?<=^|[[:,\s])(?:-?(?:[\d.]{16,}|\d+\.\d*0(?!\d)|0\.0{6}|[\d.]+[eE])|-0(?![.\d]))[\d.eE+-]*/g
 
 /** True if the token reads back with the same digits and, for an integer, is safe as JavaScript defines it. */

@@ -1,7 +1,7 @@
 /**
  * A store over LevelDB (classic-level), or over any abstract-level database handed in.
  *
- * **Invariant:** one batch is under way at a time, in call order; abstract-level promises no order among parallel ones.
+ * **Invariant:** one batch is in progress at a time, in call order; abstract-level promises no order among parallel ones.
  * **Invariant:** after a failed write no other is tried: LevelDB was measured to acknowledge, and lose, synced batches after a full disk.
  */
 import { same } from '../../src/bytes.ts'

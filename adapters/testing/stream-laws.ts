@@ -36,7 +36,7 @@ export interface Watched {
 export interface Telling {
   /** The heads that history had, in order. */
   readonly heads: readonly string[]
-  /** To where it went back, at any time. */
+  /** The ledgers to which it was rolled back, at any time. */
   readonly rollbacks: readonly number[]
   readonly listOf: (watched: Watched, head: string) => readonly Shown[]
   /** The hash of a ledger under a head. */

@@ -1,4 +1,4 @@
-/** One ledger close: the input of the write side (NDJSON: one close a line), its schema, and its place in the chain. */
+/** One ledger close: the input of the write side (NDJSON: one close per line), its schema, and its place in the chain. */
 import { badRequest, FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'

@@ -34,7 +34,10 @@ export class Recipe {
     this.mould = mould
   }
 
-  /** @param frame members without braces; undefined is returned if it is not clear where its holes are */
+  /**
+   * @param frame members without braces
+   * @returns undefined if it is not clear where the frame's holes are
+   */
   static of(frame: string): Recipe | undefined {
     const pieces = frame.split(HOLE)
     let marked = pieces[0]!

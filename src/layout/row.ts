@@ -12,7 +12,9 @@ export interface Row extends Position {
   readonly exact: boolean
 }
 
-/** Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, and hold neither backslash nor quote. */
+/**
+ * Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, without backslash or quote.
+ */
 export const EXACT = 0x8000
 export const SIMPLE = 0x4000
 export const FRAME = 0x3fff
