@@ -1,5 +1,5 @@
 /**
- * A network of one account that does everything: a million effects on it (a tenth with `quick`), to see what depth costs.
+ * A network in which one account does everything and has a million effects (a tenth with `quick`): it shows what depth costs.
  */
 import { createHash } from 'node:crypto'
 import type { GeneratedClose } from '../adapters/generate/index.ts'

@@ -1,9 +1,9 @@
 /**
- * What is compared: whatever can answer a query of the catalogue with the bytes of a response body.
+ * A contender: anything that can answer a query of the catalogue with the bytes of a response body.
  */
 import type { GeneratedClose } from '../adapters/generate/index.ts'
 
-/** The lists that are asked for, by their name in the catalogue. */
+/** The lists that are queried, by their names in the catalogue. */
 export type ListName =
   | 'transactions'
   | 'operations'
@@ -22,7 +22,7 @@ export interface AssetName {
   readonly issuer?: string
 }
 
-/** One request, as plain data. */
+/** One request as plain data. */
 export interface Ask {
   readonly what: ListName | 'transaction'
   readonly account?: string
@@ -35,12 +35,12 @@ export interface Ask {
   readonly limit: number
 }
 
-/** The base URL of every link, the same for all. */
+/** The base URL of every link, the same for all contenders. */
 export const BASE = 'http://127.0.0.1:8000'
 
 export const assetText = ({ type, code, issuer }: AssetName): string => (type === 'native' ? 'native' : `${code}:${issuer}`)
 
-/** The filters of an ask in the order in which links carry them. */
+/** The filters of a request, in the order in which links carry them. */
 export function filtersOf({ base, counter }: Ask): [name: string, value: string][] {
   const out: [string, string][] = []
   for (const [side, asset] of [
@@ -54,14 +54,14 @@ export function filtersOf({ base, counter }: Ask): [name: string, value: string]
   return out
 }
 
-/** The path of an ask, without its query string. */
+/** The path of a request, without its query string. */
 export function pathOf({ what, account, offer, hash }: Ask): string {
   if (what === 'transaction') return `/transactions/${hash}`
   if (what === 'tradesOfOffer') return `/offers/${offer}/trades`
   return what.endsWith('OfAccount') ? `/accounts/${account}/${what.slice(0, -'OfAccount'.length)}` : `/${what}`
 }
 
-/** The ask as a request target. */
+/** The HTTP request target. */
 export function targetOf(ask: Ask): string {
   if (ask.what === 'transaction') return pathOf(ask)
   const query = new URLSearchParams(filtersOf(ask))
@@ -72,15 +72,15 @@ export function targetOf(ask: Ask): string {
 }
 
 export interface Contender {
-  /** Made ready outside the measured time: what an HTTP layer would have read from the request. */
+  /** Prepares what an HTTP layer would have read from the request. Not part of the measured time. */
   prepare(ask: Ask): unknown
-  /** The body of the answer, in parts. */
+  /** The response body, in parts. */
   body(prepared: unknown): readonly Uint8Array[] | Promise<readonly Uint8Array[]>
-  /** The records of the answer as objects. */
+  /** The records of the response, as objects. */
   records(prepared: unknown): readonly unknown[] | Promise<readonly unknown[]>
-  /** Takes in one ledger, durable when it resolves. */
+  /** Appends one ledger, which is durable when this resolves. */
   append(close: GeneratedClose): void | Promise<void>
-  /** The same of one after another, where there is another way for that; each durable for itself. */
+  /** Appends several ledgers in order, each durable by itself. Only where there is a separate way to do that. */
   ingest?(closes: readonly GeneratedClose[]): Promise<void>
   close(): void | Promise<void>
 }

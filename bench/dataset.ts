@@ -1,5 +1,5 @@
 /**
- * The data set: one seeded network, loaded into each contender and kept on disk until what it was made by changes.
+ * The data set: one seeded network, loaded into each contender and kept on disk until the sources that produced it change.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -32,9 +32,9 @@ export interface Counts {
 export interface DataSet {
   readonly level: string
   readonly sqlite: string
-  /** A LevelDB of the bytes of the transactions, a key each. */
+  /** A LevelDB that holds the bytes of the transactions, one key each. */
   readonly raw: string
-  /** A ledger in which one account has a million effects. */
+  /** A store in which one account has a million effects (a tenth with `quick`). */
   readonly busy: string
   readonly busyEntries: number
   readonly counts: Counts
@@ -45,11 +45,11 @@ export interface DataSet {
 export const diskBytes = (path: string): number =>
   statSync(path).isDirectory() ? readdirSync(path).reduce((sum, name) => sum + diskBytes(join(path, name)), 0) : statSync(path).size
 
-/** How many ledgers a batch of the load holds. */
+/** Ledgers per batch of the load. */
 const BATCH = 50
 const root = join(import.meta.dirname, '..', '..')
 
-/** A digest of source files: what they made is stale once they change. */
+/** A digest of source files: what they produced is stale once they change. */
 function digest(paths: readonly string[], also: unknown): string {
   const hash = createHash('sha256').update(JSON.stringify(also))
   for (const path of paths) {
@@ -64,7 +64,7 @@ const NETWORK = ['adapters/generate']
 const ENGINE = ['src/layout', 'src/ingest', 'src/resources', 'adapters/level/open.ts']
 const PEER = ['bench/wire.ts', 'bench/peers/sqlite.ts']
 
-/** Runs `make` and writes down what it gave, unless that was done before from the same sources. */
+/** Runs `make` and saves its result, unless that was done before with the same sources. */
 async function kept<T>(folder: string, name: string, stamp: string, make: (path: string) => T | Promise<T>): Promise<T> {
   const path = join(folder, name)
   const note = `${path}.json`
@@ -91,7 +91,7 @@ function* batches(closes: Iterable<GeneratedClose>): Generator<GeneratedClose[]>
   if (batch.length > 0) yield batch
 }
 
-/** Loads a network batch by batch; says how long the loading took, without the making. */
+/** Loads a network batch by batch and logs how long that took, not counting the time to generate it. */
 async function fill(
   name: string,
   closes: Iterable<GeneratedClose>,
@@ -108,7 +108,7 @@ async function fill(
     if (ledgers % 1000 === 0) log(`${name}: ${ledgers} ledgers loaded`)
   }
   log(
-    `${name}: ${ledgers} ledgers in ${(ms / 1000).toFixed(1)} s, ${Math.round((ledgers * 1000) / ms)} a second, ${BATCH} a batch, not durable one by one`,
+    `${name}: ${ledgers} ledgers in ${(ms / 1000).toFixed(1)} s, ${Math.round((ledgers * 1000) / ms)} per second, ${BATCH} per batch, not individually durable`,
   )
 }
 

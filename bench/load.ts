@@ -1,6 +1,6 @@
 /**
- * A load generator: keep-alive connections on which one request waits for the answer to the one before. Written on bare sockets, so that
- * the client's own cost stays below the server's and a page of 200 does not measure the client's HTTP parser.
+ * A load generator: keep-alive connections with one request in flight on each. It uses bare sockets, so that the client costs less than the
+ * server and a page of 200 does not measure the client's HTTP parser.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -8,22 +8,22 @@ export interface Load {
   readonly count: number
   readonly ms: number
   readonly bytes: number
-  /** Time to the end of the answer, µs: its median, and the 99th of a hundred. */
+  /** Time to the end of the response, µs: the median and the 99th percentile. */
   readonly p50: number
   readonly p99: number
 }
 
-/** Where a socket's bytes arrive: one buffer for all of them, read before the next ones come. */
+/** All sockets receive into one buffer of this size, which is read before more bytes arrive. */
 const ARRIVED = 256 * 1024
 
-/** The request of each target. Host is the same for every server, since links are made of it. */
+/** The request for a target. Host is the same for every server, since links are made from it. */
 export const requestOf = (target: string): Buffer =>
   Buffer.from(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept: application/hal+json\r\n\r\n`)
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const arrived = Buffer.allocUnsafeSlow(ARRIVED)
 
-/** Is told of every answer, by the size of its body, and of what ended the connection. */
+/** Receives the body size of every response, and the error that ended the connection. */
 interface Asker {
   answered(size: number): void
   failed(error: Error): void
@@ -62,7 +62,7 @@ class Connection {
       const text = head.toString('latin1', 0, end)
       const length = /\r\ncontent-length: (\d+)/i.exec(text)
       if (!text.startsWith('HTTP/1.1 200') || !length) {
-        this.fail(new Error(`unexpected answer: ${text}`))
+        this.fail(new Error(`unexpected response: ${text}`))
         return
       }
       this.head = undefined
@@ -122,7 +122,7 @@ export class Client {
     return this.connections[0]!.body(requestOf(target))
   }
 
-  /** Every connection takes the next request as soon as it has its answer. */
+  /** Every connection sends its next request as soon as it has its response. */
   async run(requests: readonly Buffer[]): Promise<Load> {
     const times: number[] = []
     let next = 0

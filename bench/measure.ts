@@ -1,5 +1,5 @@
 /**
- * Numbers made of runs.
+ * What the runs add up to: medians, spreads, ratios.
  */
 export interface Spread {
   readonly median: number
@@ -16,21 +16,21 @@ export function spread(values: readonly number[]): Spread {
 
 /** One run of one side. */
 export interface Run {
-  /** How many pages, ledgers, records. */
+  /** How many pages, ledgers or records. */
   readonly count: number
   /** Wall time of all of them. */
   readonly ms: number
-  /** CPU time of the whole process meanwhile: its own threads, the collector's, the store's. */
+  /** CPU time of the whole process meanwhile: its own threads, the garbage collector's and the store's. */
   readonly cpuMs: number
-  /** The part of it that was spent in the kernel. */
+  /** The part of `cpuMs` that was spent in the kernel. */
   readonly systemMs?: number
-  /** Pages of memory touched for the first time, or again after they were given back. */
+  /** Page faults: pages of memory touched for the first time, or again after they were given back. */
   readonly faults?: number
-  /** Of ledgers appended one awaited after another: the one that took longest. */
+  /** Where each append is awaited before the next: how long the longest one took. */
   readonly longestMs?: number
 }
 
-/** Two sides measured in turns: the same round of each side saw the same weather. */
+/** Two sides measured in turns: within a round both ran under the same conditions. */
 export interface Row {
   readonly suite: 'page' | 'http' | 'scan' | 'ingest' | 'disk' | 'deep' | 'memory'
   readonly work: string
@@ -41,13 +41,13 @@ export interface Row {
   readonly peer: string
   readonly ours: Spread
   readonly theirs: Spread
-  /** How many times faster (smaller) we are; of each round, then the median. */
+  /** How many times faster (smaller) we are: taken within each round, then the median. */
   readonly ratio: Spread
   readonly floor?: number
-  /** `below`: the ratio must not be more than the floor. */
+  /** `below`: the ratio must not exceed the floor. */
   readonly sense: 'above' | 'below'
   readonly ok?: boolean
-  /** Mean CPU time a page over all rounds, in the row's unit. */
+  /** Mean CPU time per page over all rounds, in the row's unit. */
   readonly ourCpu?: number
   readonly theirCpu?: number
   /** The share of CPU time spent in the kernel. */
@@ -66,7 +66,7 @@ const kernel = (name: string, runs: readonly Run[]): Record<string, number> => {
 
 type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 'workload' | 'limit' | 'floor' | 'more'>>
 
-/** A row of times, in µs a piece. */
+/** A row of times, in µs per page, ledger or record. */
 export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]): Row {
   const micros = (run: Run): number => (run.ms * 1000) / run.count
   const ratio = spread(ours.map((run, round) => micros(theirs[round]!) / micros(run)))
@@ -85,7 +85,7 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
   }
 }
 
-/** Both sides in turns, round by round; each starts every other round. */
+/** Runs both sides in turns, round by round; each goes first in every other round. */
 export async function inTurns(
   rounds: number,
   ours: (round: number) => Promise<Run>,

@@ -1,5 +1,5 @@
 /**
- * Pages and single records in process: each work in both workloads, at both limits.
+ * Pages and single records in process: each work under both workloads, at both limits.
  */
 import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
@@ -10,11 +10,11 @@ import { Draws, type Limit, lists, type Work, type Workload, works } from './wor
 
 export interface Pace {
   readonly rounds: number
-  /** About so long a run of the slower side takes. */
+  /** About how long a run of the slower side takes. */
   readonly runMs: number
   /** How long each side runs before a row is timed, so that caches are as full as in a service that has been up for a while. */
   readonly warmMs: number
-  /** Answers compared before timing. */
+  /** How many answers are compared before timing. */
   readonly checks: readonly [ten: number, twoHundred: number]
 }
 export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: 3000, checks: [300, 100] }
@@ -42,7 +42,7 @@ export class Asks {
   }
 }
 
-/** Equal answers, or an error that shows the first difference. */
+/** Checks that both sides give the same answers; throws an error that shows the first difference. */
 async function compare(ours: Worker, theirs: Worker, asks: readonly Ask[], name: string): Promise<void> {
   const [left, right] = await Promise.all([ours.call('digests', 0, asks.length), theirs.call('digests', 0, asks.length)])
   const other = left.findIndex((digest, i) => digest !== right[i])
@@ -51,15 +51,15 @@ async function compare(ours: Worker, theirs: Worker, asks: readonly Ask[], name:
   let at = 0
   while (a[at] === b[at]) at++
   const around = (text: string): string => text.slice(Math.max(0, at - 80), at + 160)
-  throw new Error(`${name}: other answers to ${JSON.stringify(asks[other])}\n  ours:   …${around(a)}\n  theirs: …${around(b)}`)
+  throw new Error(`${name}: the answers differ for ${JSON.stringify(asks[other])}\n  ours:   …${around(a)}\n  theirs: …${around(b)}`)
 }
 
-/** So often each record of history is read before anything is timed: a service that has been up for a while has its caches full. */
+/** How often each record of history is read before anything is timed: a service that has been up for a while has full caches. */
 const READ_BEFORE = 3
 const PAGES_A_CALL = 2000
 const PAGE = 200
 
-/** Pages that read a log from its first record to its last, with some overlap. */
+/** Pages that cover a log from its first record to its last, with some overlap. */
 function* walk(draws: Draws, { firstLedger, lastLedger, counts }: DataSet, [what, kind]: (typeof lists)[number]): Generator<Ask> {
   const ledgers = lastLedger - firstLedger + 1
   const step = Math.max(1, Math.floor((PAGE / 2) * (ledgers / counts[what as 'transactions'])))
@@ -69,7 +69,7 @@ function* walk(draws: Draws, { firstLedger, lastLedger, counts }: DataSet, [what
   }
 }
 
-/** All sides answer the same pages: of every log from end to end, and of the trades of pairs from anywhere. */
+/** All sides answer the same pages: every log from end to end, and trades of pairs from anywhere. */
 export async function warmUp(sides: readonly Worker[], db: Database, data: DataSet): Promise<void> {
   const draws = new Draws(db, data, 1)
   const pairs = works.find(({ name }) => name === 'trades of a pair')!
@@ -84,7 +84,7 @@ export async function warmUp(sides: readonly Worker[], db: Database, data: DataS
   }
 }
 
-/** One row: draws, compares, then runs both sides in turns on fresh draws, so that no page is asked for twice but by chance. */
+/** One row: draws requests, compares the answers, then runs both sides in turns on fresh draws, so that a page repeats only by chance. */
 export async function pageRow(
   ours: Worker,
   theirs: Worker,

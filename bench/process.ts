@@ -1,5 +1,5 @@
 /**
- * Calls of functions in another process, one at a time: `Remote` is the near end, `answerCalls` the far one.
+ * Calls functions in another process, one at a time: `Remote` is the calling end, `answerCalls` the answering one.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export class Remote<F extends Functions> {
   private ended: Error | undefined
   private waiting: { done: (value: any) => void; failed: (error: Error) => void } | undefined
 
-  /** Starts a built script beside this one. */
+  /** Starts a built script that lies beside this one. */
   constructor(script: string, values: readonly string[], flags: readonly string[] = []) {
     this.child = fork(join(import.meta.dirname, script), values, { serialization: 'advanced', execArgv: [...flags] })
     this.child.on('message', ({ value, error }: Answer) => {
@@ -36,7 +36,7 @@ export class Remote<F extends Functions> {
     })
   }
 
-  /** Lets the process end by itself, and waits for that. */
+  /** Lets the process exit by itself, and waits until it has. */
   async end(): Promise<void> {
     const ended = new Promise((done) => this.child.once('exit', done))
     this.child.disconnect()

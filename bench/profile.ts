@@ -1,7 +1,7 @@
 /**
- * Where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--quick]`.
- * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, raw). Samples the side's process every 50 µs while it answers fresh draws, and prints self
- * time a page by function, then by source file.
+ * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--quick]`.
+ * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, ndjson). Samples the side's process every 50 µs while it answers fresh
+ * draws, and prints self time per page, by function and then by source file.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
@@ -28,7 +28,7 @@ const { values: flags, positionals } = parseArgs({
   },
 })
 
-/** Which source file a line of a bundle came from: the bundler leaves a comment where each begins. */
+/** Which source file a line of a bundle came from: the bundler leaves a comment where each file begins. */
 class Origins {
   private readonly bundles = new Map<string, string[]>()
 
@@ -63,7 +63,7 @@ function selfTimes(profile: Profiler.Profile): Map<string, number> {
   const names = new Map(
     profile.nodes.map(({ id, callFrame }) => {
       const origin = origins.of(callFrame)
-      // A native function says little without the one that called it.
+      // A native function says little without its caller.
       const from = origin === 'native' && !callFrame.functionName.startsWith('(p') ? ` < ${callers.get(id) ?? ''}` : ''
       return [id, `${callFrame.functionName || '(anonymous)'}${from}\t${origin}`]
     }),
@@ -107,7 +107,7 @@ async function profiled(side: Worker, work: () => Promise<Run>): Promise<Pick<Pr
 function workNamed(name: string): Work {
   const work = works.find((one) => one.name === name)
   if (!work)
-    throw new Error(`no such work; there are: ${works.map((one) => one.name).join('; ')}; http NAME; ingest; scan records|pages|raw`)
+    throw new Error(`no such work; choose one of: ${works.map((one) => one.name).join('; ')}; http NAME; ingest; scan records|pages|ndjson`)
   return work
 }
 
@@ -127,7 +127,7 @@ async function pages(): Promise<Profiled> {
   return { ...found, costs }
 }
 
-/** A server under load from this process, after it has read all of history. */
+/** A server that has read all of history, under load from this process. */
 async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, workNamed(what), flags.workload as Workload, limit)
@@ -170,7 +170,7 @@ async function scan(how: string): Promise<Profiled> {
   return { ...found, costs: {} }
 }
 
-/** What is asked for: `ingest`, or a kind and what it is of, or the name of a work. */
+/** What the command line names: `ingest`, `http` or `scan` with what follows it, or the name of a work. */
 function asked(): Promise<Profiled> {
   const [, kind, what = ''] = /^(http|scan) (.+)$/.exec(name) ?? []
   if (name === 'ingest') return ingest()
@@ -178,23 +178,21 @@ function asked(): Promise<Profiled> {
 }
 
 const { run, profile, costs } = await asked()
-console.log(
-  `${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs a piece under the profiler`,
-)
+console.log(`${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs each, under the profiler`)
 const each = (value = 0): string => (value / run.count).toFixed(1)
 console.log(
-  `CPU ${each(run.cpuMs * 1000)} µs a piece, of which kernel ${each((run.systemMs ?? 0) * 1000)} µs; page faults ${each(run.faults)}`,
+  `CPU ${each(run.cpuMs * 1000)} µs each, of which kernel ${each((run.systemMs ?? 0) * 1000)} µs; page faults ${each(run.faults)}`,
 )
 const shown = Object.entries(costs).map(([name, value]) => `${value.toFixed(name === 'bytes' ? 0 : 1)} ${name}`)
-if (shown.length > 0) console.log(`of the store, a page: ${shown.join(', ')}`)
+if (shown.length > 0) console.log(`store, per page: ${shown.join(', ')}`)
 const times = selfTimes(profile)
-// The profiler's own start and end, and the wait for them.
+// Leaves out the profiler's own start and stop, and waiting for them.
 for (const name of times.keys()) if (/^(\(root\)|\(idle\)|dispatch\tnative)/.test(name)) times.delete(name)
-print('by function, self time a piece', times, run.count)
+print('self time by function (per page, ledger or record)', times, run.count)
 const files = new Map<string, number>()
 for (const [name, time] of times) {
   const [what, where] = name.split('\t')
   const key = where === 'native' || where === 'node' ? `${where}: ${what}` : where!
   files.set(key, (files.get(key) ?? 0) + time)
 }
-print('by file', files, run.count)
+print('self time by file (the same)', files, run.count)

@@ -1,5 +1,5 @@
 /**
- * The last results as one HTML page: `npm run bench:report`. Self-contained: styles and plots are in it, nothing is fetched.
+ * Renders the last results as one HTML page: `npm run bench:report`. The page contains its styles and plots and fetches nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { cells, HEAD } from './table.ts'
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
-/** How much better we are: above 1 is better for us, also where less is better. */
+/** How much better we are: above 1 we win, even in rows where less is better. */
 const gain = ({ ratio, sense }: Row): { median: number; least: number; most: number } =>
   sense === 'above' ? ratio : { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }
 const needed = ({ floor, sense }: Row): number | undefined => (floor === undefined ? undefined : sense === 'above' ? floor : 1 / floor)
@@ -21,7 +21,7 @@ const SCALE = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
 const [LOW, HIGH] = [Math.log2(0.2), Math.log2(40)]
 const x = (ratio: number): number => LABEL + ((Math.min(HIGH, Math.max(LOW, Math.log2(ratio))) - LOW) / (HIGH - LOW)) * (WIDTH - LABEL - 70)
 
-/** A bar a row on a logarithmic scale from 1, its spread as a thin line, its floor as a mark. */
+/** One bar per row on a logarithmic scale from 1, with its spread as a thin line and its floor as a mark. */
 function plot(rows: readonly Row[]): string {
   const height = rows.length * LINE + 26
   const grid = SCALE.map(
@@ -83,16 +83,16 @@ function page({ rows, machine, data, mode, seconds, pace }: Results): string {
   })
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>ledger-folio benchmark</title><style>${style}</style>
 <h1>ledger-folio, side by side</h1>
-<p>Each bar: how many times faster (smaller) than the peer, the median of ${pace.rounds} interleaved rounds; thin line: least and most; thick mark: the floor. The scale is logarithmic; 1× is level.</p>
+<p>Each bar shows how many times faster (smaller) we are than the peer: the median of ${pace.rounds} interleaved rounds. Thin line: minimum to maximum. Thick mark: the floor. The scale is logarithmic; 1× is a tie.</p>
 <div class="tiles"><div><b>${reached.length} of ${judged.length}</b>floors reached</div><div><b>${mode}</b>run, ${seconds} s</div><div><b>${machine['cores']} cores</b>${escaped(String(machine['cpu']))}, ${machine['memoryGB']} GB, Node ${escaped(String(machine['node']))}</div></div>
 <p>${facts}.</p>
-<p class="key"><span><i style="background:var(--ok)"></i>floor reached</span><span><i style="background:var(--short)"></i>short of it</span><span><i style="background:var(--free)"></i>no floor set</span></p>
+<p class="key"><span><i style="background:var(--ok)"></i>floor reached</span><span><i style="background:var(--short)"></i>floor missed</span><span><i style="background:var(--free)"></i>no floor set</span></p>
 ${sections.join('\n')}
 </html>
 `
 }
 
-/** The ratios of each work in one line of Markdown, floors behind them: for the README. */
+/** The ratios of each work in one line of Markdown, with the floors behind them, for the README. */
 function markdown(rows: readonly Row[]): string {
   const cell = (row: Row | undefined): string => {
     if (!row) return ''
@@ -125,11 +125,11 @@ function markdown(rows: readonly Row[]): string {
 const folder = join(import.meta.dirname, '..', 'results')
 const source = join(folder, 'latest.json')
 if (!existsSync(source)) {
-  console.error('There are no results yet: npm run bench -- --quick')
+  console.error('There are no results yet. Run: npm run bench -- --quick')
   process.exit(1)
 }
 const out = join(folder, 'report.html')
 const results = JSON.parse(readFileSync(source, 'utf8')) as Results
 writeFileSync(out, page(results))
 writeFileSync(join(folder, 'table.md'), markdown(results.rows))
-console.log('bench/results/report.html, and the ratios alone in table.md')
+console.log('Written: bench/results/report.html, and the ratios alone in bench/results/table.md')

@@ -1,5 +1,5 @@
 /**
- * What a run leaves behind, and how its processes are started.
+ * The results that a run writes, and how its processes are started.
  */
 import type { DataSet } from './dataset.ts'
 import type { Row } from './measure.ts'

@@ -1,5 +1,6 @@
 /**
- * The whole benchmark: `npm run bench -- [--quick] [--only TEXT]`. Prints each row as it comes, and writes `results/latest.json`.
+ * The whole benchmark: `npm run bench -- [--quick] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes `results/latest.json`
+ * (`results/part.json` with `--only`).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
@@ -20,7 +21,7 @@ const { values: flags } = parseArgs({
 const here = join(import.meta.dirname, '..')
 const began = performance.now()
 const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: Number(flags.rounds) }) }
-/** `--only page`, `--only "http effects"`, `--only scan`: a part of a suite's and a work's name. */
+/** `--only page`, `--only "http effects"`, `--only scan`: text that occurs in the name of the suite, followed by the work's for `page` and `http`. */
 const wanted = (name: string): boolean => flags.only === undefined || name.includes(flags.only)
 
 const folder = join(here, 'data')

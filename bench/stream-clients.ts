@@ -1,6 +1,6 @@
 /**
- * The other end of event streams: processes of bare sockets, which say when what they wait for has come. A process takes so many sockets, and they
- * go to several loopback addresses, so that neither file descriptors nor ports run out.
+ * The client end of event streams: processes of bare sockets that report when the events they wait for have arrived. Each process holds a limited
+ * number of sockets, spread over several loopback addresses, so that neither file descriptors nor ports run out.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ const ADDRESSES = 8
 
 export interface Seen {
   readonly events: number
-  /** When each chunk came that had events, and how many. */
+  /** When each chunk arrived that held events. */
   readonly at: readonly number[]
   readonly bytes: number
 }
@@ -22,7 +22,7 @@ interface Told {
   readonly want?: number
 }
 
-/** Clients in processes of their own. */
+/** Clients, in processes of their own. */
 export class Clients {
   private readonly children: { readonly process: ChildProcess; sockets: number }[] = []
 
@@ -38,7 +38,7 @@ export class Clients {
     })
   }
 
-  /** Opens a stream a path, each until its first bytes have come; with `want`, until so many events have. `began` is when it began to. */
+  /** Opens one stream per path and waits for the first bytes of each, or with `want` for that many events. `began` is when it started. */
   async open(port: number, paths: readonly string[], want?: number): Promise<Seen & { readonly began: number }> {
     const parts = Array.from({ length: Math.ceil(paths.length / SOCKETS) }, (_, n) => paths.slice(n * SOCKETS, (n + 1) * SOCKETS))
     const children = parts.map(({ length }) => {
@@ -52,7 +52,7 @@ export class Clients {
     return { ...together(await Promise.all(opened)), began }
   }
 
-  /** When it returns, all are counting; `seen` resolves when `want` of events have come. */
+  /** Once this returns, all clients are counting; `seen` resolves when `want` events have arrived at each process. */
   async expect(want: (sockets: number) => number): Promise<{ readonly seen: Promise<Seen> }> {
     const seen = Promise.all(this.children.map(({ process, sockets }) => this.ask(process, { want: want(sockets) })))
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -70,7 +70,7 @@ const together = (all: readonly Seen[]): Seen => ({
   at: all.flatMap(({ at }) => at),
 })
 
-/** What a process of clients does. */
+/** The main loop of a client process. */
 export function beClients(): void {
   let at: number[] = []
   let events = 0

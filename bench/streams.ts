@@ -1,5 +1,5 @@
 /**
- * Streams: how fast history is caught up with, how long a commit takes to reach its subscribers and what that costs, what a subscriber holds.
+ * Streams: how fast they catch up with history, how long a commit takes to reach its subscribers, what that costs, and how much memory a subscriber holds.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -38,7 +38,7 @@ const quantile = (sorted: readonly number[], at: number): number => sorted[Math.
 const sort = (numbers: number[]): number[] => numbers.sort((a, b) => a - b)
 const median = (numbers: readonly number[]): number => quantile(sort([...numbers]), 0.5)
 
-/** What the process holds when collections find nothing more: sockets of what ran before go late. */
+/** The memory in use once collections find nothing more to free: sockets of earlier runs are released late. */
 async function held(): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let same = 0; same < 3; ) {
@@ -54,7 +54,7 @@ async function held(): Promise<number> {
 const ACCOUNTS = 1000
 const nameOf = (n: number): string => `GSUBSCRIBER${n}`
 
-/** Ledgers of one transaction of `count` payments; what is paid, and to whom, follows from the sequence. */
+/** Ledgers of one transaction with `count` payments; sender and receiver follow from the sequence. */
 function* payments(count: number): Generator<LedgerClose> {
   const hex = (n: number, kind: number): string => (kind * 2 ** 40 + n).toString(16).padStart(64, '0')
   for (let n = 1; ; n++) {
@@ -79,7 +79,7 @@ function* payments(count: number): Generator<LedgerClose> {
 
 type StoreName = 'memory' | 'LevelDB'
 
-/** A ledger in which every account has been seen, and what goes on from there. */
+/** A ledger in which every account has been seen, and the closes that follow. */
 async function lively(store: StoreName, events: number): Promise<{ ledger: Ledger; next: () => LedgerClose; end: () => Promise<void> }> {
   const path = mkdtempSync(join(tmpdir(), 'folio-bench-'))
   const ledger = await openLedger(store === 'memory' ? memory() : level(path))
@@ -125,7 +125,7 @@ async function catchUpOverSockets(ledger: Ledger, records: number): Promise<void
   await server.close()
 }
 
-/** CPU of this process for each of several commits, after some that are not counted. */
+/** CPU time of this process for each of several commits, after some that do not count. */
 class Costs {
   readonly user: number[] = []
   readonly system: number[] = []
@@ -141,7 +141,7 @@ class Costs {
     this.wall.push(now() - started)
   }
 
-  /** The medians, a part of each commit. */
+  /** The medians, divided by the number of parts of a commit. */
   per(parts: number): Record<string, number> {
     const sum = this.user.map((user, n) => user + this.system[n]!)
     const mean = sum.reduce((a, b) => a + b, 0) / sum.length
@@ -259,7 +259,7 @@ async function latencyOverSockets(one: Case, commits: number): Promise<void> {
   await end()
 }
 
-/** What is left when everything is taken away: as many sockets, and the same bytes at hand, written in a loop. */
+/** The lower bound: as many bare sockets, and the same bytes, already in a buffer, written in a loop. */
 async function bareSockets(count: number, events: number, commits: number): Promise<void> {
   const sockets: import('node:net').Socket[] = []
   const event = `data: {${'x'.repeat(733)}}\nid: 4294971392\n\n`

@@ -1,5 +1,5 @@
 /**
- * What is measured besides pages: HTTP, full scans, ingest, disk, depth, memory.
+ * Everything measured besides pages in process: HTTP, full scans, ingest, disk, depth, memory.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { Asks, type Pace, warmUp } from './pages.ts'
 import { type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
-/** Requests under way at once: enough to keep a server busy, few enough to see its own time. */
+/** Requests in flight at once: enough to keep a server busy, few enough to show its own time. */
 const CONNECTIONS = 8
 const MB = 2 ** 20
 
@@ -30,7 +30,7 @@ async function serving(side: Worker): Promise<Side> {
   return { worker: side, client: await Client.open(port, CONNECTIONS), idle: own, most: own }
 }
 
-/** The same pages over HTTP: one server process a side, the load from this process. And the servers' memory meanwhile. */
+/** The same pages over HTTP: one server process per side, with the load from this process. Also the servers' memory meanwhile. */
 export async function httpRows(
   db: Database,
   data: DataSet,
@@ -41,7 +41,7 @@ export async function httpRows(
   const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
   if (chosen.length === 0) return
   const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
-  // Before there are connections, which a server closes when nothing comes for a while.
+  // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
   const ours = await serving(left)
   const theirs = await serving(right)
@@ -58,7 +58,7 @@ export async function httpRows(
   }
 }
 
-/** Memory of a process: least seen and most seen. Files that it maps do not count. */
+/** Memory of a process: the least and the most seen. Files that it maps do not count. */
 function memoryOf(work: string, peer: string, ours: readonly [number, number], theirs: readonly [number, number]): Row {
   const spreadOf = ([least, most]: readonly [number, number]) => ({ median: most / MB, least: least / MB, most: most / MB })
   const ratio = ours[1] / theirs[1]
@@ -68,7 +68,7 @@ function memoryOf(work: string, peer: string, ours: readonly [number, number], t
   }
 }
 
-/** After all pages were served in process. */
+/** Memory after all pages were served in process. */
 export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
   const [left, right] = await Promise.all([ours.call('usage'), theirs.call('usage')])
   const row = memoryOf('the process that served all pages', 'SQLite', [left.own, left.own], [right.own, right.own])
@@ -83,7 +83,7 @@ export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
   }
 }
 
-/** How fast a server could be that has nothing to find and nothing to write, beside the peer. */
+/** How fast a server with nothing to find and nothing to render could be, compared with the peer. */
 async function limitRow(bare: Side, theirs: Side, db: Database, data: DataSet, pace: Pace, work: Work, limit: Limit): Promise<Row> {
   const { left, right } = await turns(bare, theirs, new Asks(db, data, work, 'recent', limit), pace, limit)
   const named = { suite: 'http', work: 'HTTP limit, a prepared body', group: 'over HTTP, bare node:http' } as const
@@ -105,7 +105,7 @@ async function httpRow(
   for (const target of asks.take(Math.ceil(pace.checks[column]! / 4)).map(targetOf)) {
     const [left, right] = [await ours.client.body(target), await theirs.client.body(target)]
     if (!left.equals(right))
-      throw new Error(`other bytes over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
+      throw new Error(`the bytes differ over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
   }
   const { left, right, loads } = await turns(ours, theirs, asks, pace, limit)
   const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
@@ -118,7 +118,7 @@ async function httpRow(
   return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right)
 }
 
-/** Both servers asked in turns, on fresh draws. */
+/** Queries both servers in turns, on fresh draws. */
 async function turns(ours: Side, theirs: Side, asks: Asks, pace: Pace, limit: Limit) {
   const draw = (count: number): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
   const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
@@ -145,7 +145,7 @@ async function turns(ours: Side, theirs: Side, asks: Asks, pace: Pace, limit: Li
   return { left, right, loads }
 }
 
-/** All transactions from the first to the last. */
+/** All transactions, from the first to the last. */
 export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
   const ours = worker('folio', data.level)
   const theirs = worker('level-raw', data.raw)
@@ -171,10 +171,10 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   await theirs.end()
 }
 
-/** Runs of ingest before it is timed: for the first thousand ledgers much is done by code that is not compiled yet. */
+/** Untimed runs of ingest at the start: for the first thousand ledgers, much of the code is not compiled yet. */
 const WARM_RUNS = { full: 10, quick: 3 }
 
-/** Ledger after ledger, each durable before the next: behind all of history, as a service does it, and into empty stores. */
+/** Ledger after ledger, each durable by itself: on top of all of history, as a service does it, and into empty stores. */
 export async function ingestRows(folder: string, data: DataSet, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
   const at = mkdtempSync(join(folder, 'ingest-'))
   const copies = [join(at, 'level'), join(at, 'history.db')] as const
@@ -191,7 +191,7 @@ export async function ingestRows(folder: string, data: DataSet, quick: boolean, 
 
 type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
 
-/** @param held ledgers that the stores hold */
+/** @param held how many ledgers the stores already hold */
 async function ingestInto(
   [level, sqlite]: readonly [string, string],
   held: number,
@@ -219,7 +219,7 @@ async function ingestInto(
   for (const side of sides) await side.end()
 }
 
-/** Of each run the append that took longest, since whatever waits for the event loop waits as long. */
+/** The longest append of each run, since anything that waits for the event loop waits as long. */
 function longestRow(each: number, left: readonly Run[], right: readonly Run[]): Row {
   const [ours, theirs] = [left, right].map((runs) => runs.map(({ longestMs = 0 }) => longestMs)) as [number[], number[]]
   const ratio = spread(ours.map((ms, i) => ms / theirs[i]!))
@@ -253,7 +253,7 @@ export function diskRow(data: DataSet): Row {
   }
 }
 
-/** Pages near number 10,000 against pages near number 1, ours both: what depth costs. */
+/** Pages near number 10,000 against pages near number 1, both ours: what depth costs. */
 export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
   const effectsALedger = 2000
   const lists = [
@@ -281,7 +281,7 @@ export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => vo
       }
       for (let i = 0; i < 3; i++) for (const page of [1, deep]) await run(page)(i)
       const [first, later] = await inTurns(pace.rounds * 3, run(1), run(deep))
-      // Here the peer is ourselves at page 1.
+      // Here the peer is our own page 1.
       const { ratio, ok: _ok, ...row } = timed({ suite: 'deep', work, group: 'depth', limit, peer: 'page 1', floor: 1.2 }, later, first)
       const turned = { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }
       done({ ...row, sense: 'below', ratio: turned, ok: turned.median <= 1.2, more: { page: deep } })

@@ -1,5 +1,5 @@
 /**
- * The rows as text.
+ * Prints the rows as a text table.
  */
 import type { Row } from './measure.ts'
 
@@ -43,7 +43,7 @@ const line = (list: readonly string[]): string =>
     .join(' ')
     .trimEnd()
 
-/** Prints each row as it comes, with a heading a group. */
+/** Prints each row as it comes, with a heading for each group. */
 export class Table {
   private group = ''
   private readonly print: (line: string) => void

@@ -1,5 +1,5 @@
 /**
- * The few members of the peers' packages that are used here, so that the types can be checked where the peers are not installed.
+ * Types for the few members of the peers' packages that are used here, so that type checking works where the peers are not installed.
  */
 declare module 'better-sqlite3' {
   interface Statement {

@@ -1,5 +1,5 @@
 /**
- * A process that holds one contender and does as it is told. Each side has a process of its own, so neither pays for the other's
+ * A process that holds one contender and executes the calls it is sent. Each side has its own process, so neither pays for the other's
  * garbage, compiled code or memory.
  */
 import { createHash } from 'node:crypto'
@@ -38,10 +38,10 @@ let pending: GeneratedClose[] = []
 let stop: (() => Promise<unknown>) | undefined
 let session: Session | undefined
 
-/** The network of the data set, without an end. */
+/** The network of the data set, continued without end. */
 const network = (quick: boolean): Generator<GeneratedClose> => generate({ ...networkOptions(quick), ledgers: 1_000_000 })
 
-/** Linux tells apart what a process has for itself and what it maps of files, which the page cache holds anyway. */
+/** The process's own memory. Linux counts it apart from mapped files, which the page cache holds anyway. */
 function ownMemory(): number | undefined {
   try {
     const found = /RssAnon:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))
@@ -51,7 +51,7 @@ function ownMemory(): number | undefined {
   }
 }
 
-/** Wall and CPU time of some work. */
+/** Measures the wall and CPU time of some work. */
 async function measured(work: () => number | Promise<number>): Promise<Run> {
   const before = process.resourceUsage()
   const start = performance.now()
@@ -65,7 +65,7 @@ async function measured(work: () => number | Promise<number>): Promise<Run> {
 }
 
 const answering = (): Contender => {
-  if (!contender || contender instanceof LevelRaw) throw new Error('answers no query')
+  if (!contender || contender instanceof LevelRaw) throw new Error('this contender answers no queries')
   return contender
 }
 
@@ -97,7 +97,7 @@ const functions = {
     prepared = asks.map((ask) => answering().prepare(ask))
     answer = kindOfAnswer
   },
-  /** A digest of each answer, and how many bytes they have in all. */
+  /** A digest of each answer. */
   async digests(from: number, to: number): Promise<string[]> {
     const out: string[] = []
     for (let at = from; at < to; at++)
@@ -117,12 +117,12 @@ const functions = {
       return count
     })
   },
-  /** Leaves out the first ledgers of the network: the store holds them. */
+  /** Skips the first ledgers of the network, which the store already holds. */
   skip(quick: boolean, count: number): void {
     closes = network(quick)
     for (let i = 0; i < count; i++) closes.next()
   },
-  /** Makes the next ledgers of the network ready to be appended. */
+  /** Generates the next ledgers of the network, ready to be appended. */
   makeReady(quick: boolean, count: number): void {
     closes ??= network(quick)
     pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
@@ -143,13 +143,13 @@ const functions = {
     return { ...run, longestMs }
   },
   async listen(): Promise<number> {
-    if (contender instanceof LevelRaw) throw new Error('does not serve')
+    if (contender instanceof LevelRaw) throw new Error('this contender has no server')
     const served =
       contender instanceof Folio ? await serveFolio(contender) : contender ? await serveSqlite(contender as Sqlite) : await serveBare()
     stop = served.stop
     return served.port
   },
-  /** What the store was asked for, a page: the mean over the answers to prepared requests. */
+  /** What a page costs the store: the mean over the answers to prepared requests. */
   async costs(from: number, to: number): Promise<Record<string, number>> {
     const sums: Record<string, number> = {}
     if (contender instanceof Folio)
@@ -157,7 +157,7 @@ const functions = {
         for (const [name, value] of Object.entries(await contender.cost(prepared[at]))) sums[name] = (sums[name] ?? 0) + value / (to - from)
     return sums
   },
-  /** From here on the stack is sampled every 50 µs. */
+  /** Starts sampling the stack every 50 µs. */
   async startProfile(): Promise<void> {
     session = new Session()
     session.connect()
@@ -171,7 +171,7 @@ const functions = {
     session = undefined
     return profile
   },
-  /** `own`: memory that is the process's alone; what it maps of files is in `rss` besides. */
+  /** `own`: memory that belongs to the process alone; `rss` also includes the files it maps. */
   usage(): { cpuMs: number; systemMs: number; rss: number; own: number; heap: number; external: number } {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()

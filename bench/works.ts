@@ -1,6 +1,6 @@
 /**
- * What is measured, and how requests are drawn: each work is a kind of request with the floors it has to reach.
- * Draws are seeded, and read the peer's tables for cursors that exist; both sides get the same requests.
+ * What is measured, and how requests are drawn. Each work is a kind of request with the floors it has to reach.
+ * Draws are seeded and read the peer's tables to find cursors that exist; both sides get the same requests.
  */
 import type Database from 'better-sqlite3'
 import type { Ask, AssetName, ListName } from './contender.ts'
@@ -11,7 +11,7 @@ export type Limit = 10 | 200
 /** Bodies are bytes; records are objects. */
 export type Answer = 'body' | 'records'
 
-/** The least ratio to the peer's speed that is asked for, by workload: pages of 10, pages of 200. */
+/** The minimum ratio to the peer's speed, by workload: pages of 10, pages of 200. */
 export type Floors = { readonly [W in Workload]: readonly [ten: number, twoHundred: number] }
 
 export interface Work {
@@ -31,7 +31,7 @@ export class Random {
   constructor(seed: number) {
     this.state = seed >>> 0
   }
-  /** 0 to 1, without 1. */
+  /** From 0 to 1, excluding 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0
     let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
@@ -46,10 +46,10 @@ export class Random {
   }
 }
 
-/** How much of history is recent, and how many requests go there. */
+/** Which share of history is recent, and which share of requests goes there. */
 const RECENT = { ledgers: 0.05, requests: 0.9 }
 const BUSY = 20
-/** A rare account has enough records for one page, and at most this many times more: its page comes from all over history. */
+/** A rare account has enough records for one page, and at most this many times that: its page comes from all over history. */
 const RARE = 5
 
 type Kind = 'transaction' | 'operation' | 'payment' | 'effect' | 'trade'
@@ -83,7 +83,7 @@ export class Draws {
     return statement.get(...values)
   }
 
-  /** Anything below a total order id drawn at random: a place in history. */
+  /** A random place in history, as a total order id. */
   place(workload: Workload): bigint {
     const { firstLedger, lastLedger } = this.data
     const all = lastLedger - firstLedger + 1
@@ -97,12 +97,12 @@ export class Draws {
     return this.random.next() < 0.5 ? 'asc' : 'desc'
   }
 
-  /** The paging token of some record at a place drawn from history. */
+  /** The paging token of the first record after a random place in history. */
   token(kind: Kind, workload: Workload): string {
     return this.tokenAfter(kind, this.place(workload)) ?? this.tokenAfter(kind, 0n)!
   }
 
-  /** The paging token of the first record behind a place, if there is one. */
+  /** The paging token of the first record after a place, if there is one. */
   tokenAfter(kind: Kind, place: bigint): string | undefined {
     const table = kind === 'payment' ? 'operation' : kind
     const found =
@@ -115,7 +115,7 @@ export class Draws {
     return found?.token
   }
 
-  /** Accounts with so many records of a kind, the most first. */
+  /** Accounts with how many records of a kind they have, the most first. */
   private ranked(kind: Kind): { id: number; address: string; entries: number }[] {
     let held = this.accounts.get(kind)
     if (!held) {
@@ -133,7 +133,7 @@ export class Draws {
     return this.random.pick(this.ranked(kind).slice(0, BUSY)).address
   }
 
-  /** A rare account, and a cursor behind which a full page of its records lies; none where the page is to start at the end. */
+  /** A rare account, and a cursor after which it has a full page of records; no cursor where the page starts at the end of the list. */
   rare(kind: Kind, limit: number, order: 'asc' | 'desc'): { account: string; cursor?: string } {
     const fitting = this.ranked(kind).filter(({ entries }) => entries >= limit && entries <= limit * RARE)
     const { id, address, entries } = this.random.pick(fitting)
@@ -201,7 +201,7 @@ const ofRare = (what: ListName, kind: Kind): Work['draw'] => {
   }
 }
 
-/** The logs that are listed whole. */
+/** The logs that are listed as a whole. */
 export const lists: readonly [ListName, Kind][] = [
   ['transactions', 'transaction'],
   ['operations', 'operation'],
@@ -215,7 +215,7 @@ const accountLists: readonly [ListName, Kind][] = [
 ]
 const spoken = (what: string): string => what.replace('OfAccount', ' of an account').replace('OfOffer', ' of an offer')
 
-/** The floors of the speed issue's table. */
+/** The floors, by kind of work. */
 const floors = {
   listings: { uniform: [1.2, 1.7], recent: [4, 5] },
   accounts: { uniform: [1, 1], recent: [2, 2.5] },

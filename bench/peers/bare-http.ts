@@ -1,10 +1,10 @@
 /**
- * The limit over HTTP: node:http that answers whatever it is asked with bytes made ready, as many as a page of transactions has. What a server does
- * beyond this is its own.
+ * The limit over HTTP: bare node:http that answers every request with a prepared body, as large as a page of transactions. Whatever a server takes
+ * beyond that is its own cost.
  */
 import { createServer } from 'node:http'
 
-/** Bytes of a page of 10 and of 200 transactions. */
+/** The size of a page of 10 and of 200 transactions, in bytes. */
 const BODY = { ten: 24_000, twoHundred: 470_000 }
 
 export async function serveBare(): Promise<{ port: number; stop: () => Promise<void> }> {

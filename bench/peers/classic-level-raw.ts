@@ -1,5 +1,5 @@
 /**
- * The peer of full scans: LevelDB as one would use it without an engine, a key and a value a record, read by its iterator.
+ * The peer of full scans: LevelDB as one would use it without an engine, with one key and one value per record, read through its iterator.
  * The values are the same bytes that our blocks hold.
  */
 import { ClassicLevel } from 'classic-level'
@@ -24,7 +24,7 @@ export class LevelRaw {
     return new LevelRaw(db)
   }
 
-  /** Records in order of their ids. */
+  /** Loads records in the order of their ids. */
   async load(records: AsyncIterable<readonly [id: bigint, bytes: Uint8Array]>): Promise<void> {
     let batch: { type: 'put'; key: Uint8Array; value: Uint8Array }[] = []
     for await (const [id, value] of records) {
@@ -40,8 +40,8 @@ export class LevelRaw {
   }
 
   /**
-   * `iterator`: one record at a time, as `for await` gives them. `nextv`: a thousand at a time, the fastest way. With `parsed` behind it, each is
-   * parsed too.
+   * `iterator`: one record at a time, as `for await` yields them. `nextv`: a thousand at a time, the fastest way. With `parsed` appended, each record
+   * is parsed too.
    */
   async *scan(how: string): AsyncGenerator<number> {
     const parsed = how.endsWith('parsed')

@@ -27,7 +27,7 @@ export class Folio implements Contender {
   readonly base: string
   private readonly renderer: Renderer
   private readonly sink = new Sink()
-  /** A body is good until the next one, as it is over HTTP once it was sent. */
+  /** A body is valid until the next one, as over HTTP until it has been sent. */
   private last: Body | undefined
 
   private constructor(ledger: Ledger, base: string) {
@@ -92,7 +92,7 @@ export class Folio implements Contender {
     return (await this.ledger.page(query, values, options)).records
   }
 
-  /** Store calls, bytes, blocks and cache hits of a page; reads it. */
+  /** Reads a page; returns its store calls, bytes, blocks and cache hits. */
   async cost(prepared: unknown): Promise<Record<string, number>> {
     const { query, values, options } = prepared as Prepared
     if (query.kind === 'one') return {}
@@ -111,7 +111,7 @@ export class Folio implements Contender {
     await this.ledger.close()
   }
 
-  /** `records`: typed, one by one. `pages`: typed, 200 at a time. `ndjson`: the stored bytes, 200 at a time. All transactions. */
+  /** Scans all transactions. `records`: typed, one by one. `pages`: typed, 200 at a time. `ndjson`: the stored bytes, 200 at a time. */
   async *scan(how: string): AsyncGenerator<number> {
     const { ledger } = this
     if (how === 'records') {

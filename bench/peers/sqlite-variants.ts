@@ -1,6 +1,6 @@
 /**
- * Which way of asking better-sqlite3 for a page is the fastest: `npm run variants`. The winner is what `sqlite.ts` does.
- * Every variant gives the records of a page as bytes (alone, or in parts), the same ones; they are run in turns.
+ * Finds the fastest way to fetch a page with better-sqlite3: `npm run variants`. `sqlite.ts` uses the winner.
+ * Every variant returns the same bytes for the records of a page (whole or in parts); the variants run in turns.
  */
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
@@ -14,7 +14,7 @@ const bytes = (text: string): readonly Uint8Array[] => [Buffer.from(text)]
 const COMMA = Buffer.from(',')
 const parted = (blobs: readonly Buffer[]): readonly Uint8Array[] => blobs.flatMap((blob, i) => (i === 0 ? [blob] : [COMMA, blob]))
 
-/** By name: how the statement is made from the list's own, and what is done with its answer. */
+/** By name: how the statement is derived from the list's own, and what is done with its result. */
 const variants: Record<string, (db: Database, sql: string) => Page> = {
   'rows: all(), texts joined': (db, sql) => {
     const statement = db.prepare(sql)
@@ -96,14 +96,14 @@ for (const [setting, set] of Object.entries(settings)) {
       const first = sets.map(([desc, values]) => Buffer.concat(pages[0]!.run[desc]!(values)).toString())
       for (const { name, run } of pages)
         for (const [i, [desc, values]] of sets.entries())
-          if (Buffer.concat(run[desc]!(values)).toString() !== first[i]) throw new Error(`${name}: other bytes`)
+          if (Buffer.concat(run[desc]!(values)).toString() !== first[i]) throw new Error(`${name}: the bytes differ`)
       for (let round = 0; round < 9; round++)
         for (const { run, times } of pages) {
           const start = performance.now()
           for (const [desc, values] of sets) run[desc]!(values)
           times.push(((performance.now() - start) * 1000) / sets.length)
         }
-      console.log(`\n${what}, ${limit} records, ${setting} (µs a page)`)
+      console.log(`\n${what}, ${limit} records, ${setting} (µs per page)`)
       for (const { name, times } of pages) console.log(`  ${name.padEnd(42)} ${median(times).toFixed(1).padStart(8)}`)
     }
   db.close()
