@@ -15,9 +15,9 @@ interface Row {
   readonly retry?: string
 }
 
-const REOPENED = 'the ledger was opened again'
+const REOPENED = 'the ledger has been reopened'
 const line = { file: 'of `readCloses`: the file that the close was read from', line: 'of `readCloses`: its line, from 1' }
-const close = { ledger: 'its sequence, where that can be told', path: 'the member, such as `transactions[3].operations[0].amount`' }
+const close = { ledger: 'its sequence, if known', path: 'the member, such as `transactions[3].operations[0].amount`' }
 const store = { location: 'the store: its path or name' }
 const reason = 'what the store or the system said'
 const format = { found: 'what the store has', expected: 'what this release or this call asks for' }
@@ -26,22 +26,22 @@ export const errorTable = {
   BAD_REQUEST: {
     status: 400,
     sentence: 'A parameter is malformed or out of range.',
-    fields: { field: 'the parameter, value or option', reason: 'what it must be', found: 'what was given, where that is said' },
+    fields: { field: 'the parameter, value or option', reason: 'what it must be', found: 'what was given, if known' },
   },
   NOT_FOUND: {
     status: 404,
     sentence: 'Nothing in this history matches the request.',
-    fields: { what: 'the parameter that names nothing', value: 'what it was' },
+    fields: { what: 'the parameter that matches nothing', value: 'what it was' },
   },
   GONE_BEFORE_HISTORY: {
     status: 410,
-    sentence: 'The request lies below the oldest ledger that is held.',
+    sentence: 'The request reaches below the oldest ledger held.',
     fields: { ledger: 'the ledger asked for', cursor: 'or the cursor', oldest: 'the oldest ledger held' },
   },
 
   MALFORMED_JSON: {
     status: 400,
-    sentence: 'The input is not well-formed JSON. Mend or remove the line; nothing of it was stored.',
+    sentence: 'The input is not well-formed JSON. Fix or remove the line; nothing from it was stored.',
     fields: { file: 'as given; `-` for a stream', line: 'from 1', column: 'from 1, where known', reason: 'what is wrong with it' },
   },
   INVALID_INPUT: {
@@ -57,7 +57,7 @@ export const errorTable = {
   LEDGER_GAP: {
     status: 409,
     sentence:
-      'The ledger does not follow the newest one held. Append the ledgers between first. Nothing goes below the oldest one held: to have earlier ledgers, ingest from there into a new store.',
+      'The ledger does not follow the newest one held. Append the missing ledgers first. Nothing can be added below the oldest ledger held: to hold earlier ledgers, ingest them into a new store.',
     fields: {
       sequence: 'that of the ledger given',
       expected: 'the one that follows',
@@ -69,7 +69,7 @@ export const errorTable = {
   },
   LEDGER_FORK: {
     status: 409,
-    sentence: 'Another ledger is held under this sequence. If the held history is the wrong one, roll back below it and append again.',
+    sentence: 'A different ledger is already held under this sequence. If the held history is the wrong one, roll back below it and append again.',
     fields: { sequence: 'that of the ledger', held: 'the hash held', given: 'the hash given', ...line },
   },
   PREV_HASH_MISMATCH: {
@@ -85,7 +85,7 @@ export const errorTable = {
 
   ROLLED_BACK: {
     status: 503,
-    sentence: 'History was taken back below what this stream has delivered. Drop what came after the ledger named, and stream again.',
+    sentence: 'History was rolled back below what this stream has delivered. Discard everything after the ledger named, and stream again.',
     fields: {
       last: 'the newest ledger left',
       reached: 'the newest ledger delivered',
@@ -94,19 +94,19 @@ export const errorTable = {
   },
   CLOSED: {
     status: 503,
-    sentence: 'The ledger is closed. Open it again to go on.',
+    sentence: 'The ledger is closed. Open it again to continue.',
     fields: { ...store, store: 'or its kind' },
     retry: REOPENED,
   },
   POISONED: {
     status: 503,
-    sentence: 'An earlier write failed, so what the store holds is uncertain. Reads go on; close and reopen the ledger to write again.',
+    sentence: 'An earlier write failed, so what the store holds is uncertain. Reads still work; close and reopen the ledger to write again.',
     fields: store,
     retry: REOPENED,
   },
   CONFLICT: {
     status: 503,
-    sentence: 'Another writer has moved the head of this store. Keep one writer; reopen to go on as that one.',
+    sentence: 'Another writer has moved the head of this store. Run only one writer; reopen the ledger to continue as that writer.',
     fields: { ...store, store: 'or its kind' },
     retry: REOPENED,
   },
@@ -118,15 +118,15 @@ export const errorTable = {
   },
   STORE_DENIED: {
     status: 503,
-    sentence: 'The store may not be read or written here. Check that the directory exists, its owner and its permissions.',
+    sentence: 'No permission to read or write the store. Check that the directory exists, its owner and its permissions.',
     fields: { ...store, reason },
   },
   STORE_MISSING: { status: 503, sentence: 'There is no ledger store here. Check the path, or ingest into it first.', fields: store },
   STORE_FAILED: {
     status: 503,
-    sentence: 'The store failed. See the cause; if space or the disk is at fault, mend that and reopen.',
+    sentence: 'The store failed. See the cause; if the disk is full or failing, fix that and reopen.',
     fields: { ...store, reason },
-    retry: 'the store has recovered, and to write, the ledger was opened again',
+    retry: 'the store has recovered and, for writes, the ledger has been reopened',
   },
   STORE_FORMAT: {
     status: 500,
@@ -146,12 +146,12 @@ export const errorTable = {
   STORE_WENT_BACK: {
     status: 500,
     sentence:
-      'The store held newer ledgers, or others, than it holds now: its files are old, cut or lost. Restore a whole copy; or run folio repair to go on with what is there, and ingest what is missing.',
+      'The store once held newer or different ledgers than it does now: its files are outdated, truncated or lost. Restore a complete copy; or run folio repair to continue with what is there, and ingest what is missing.',
     fields: { noted: 'the ledger, or its hash, that was held', held: 'the one held now', ledger: 'the ledger whose hash is another' },
   },
   STORE_UNREPAIRED: {
     status: 503,
-    sentence: 'A repair of this store was begun and not finished. Run folio repair again; it goes on where it was.',
+    sentence: 'A repair of this store was begun but not finished. Run folio repair again; it continues where it stopped.',
     fields: {},
   },
   STORE_MISUSE: {
@@ -166,7 +166,7 @@ export const errorTable = {
   },
   CORRUPT: {
     status: 500,
-    sentence: 'A stored value is damaged or missing. Restore the store from a copy, or ingest again into a new one.',
+    sentence: 'A stored value is damaged or missing. Run folio verify to see what is affected, and folio repair to rebuild what can be; otherwise restore a copy, or ingest again into a new store.',
     fields: {
       key: 'of the value, in hexadecimal',
       ...store,
@@ -224,7 +224,7 @@ export function checkObject<T extends object>(given: T, field: string): T {
 export function checkNames<T extends object>(options: T, of: string, names: readonly (string & keyof T)[]): T {
   for (const name in checkObject(options, 'options'))
     if (!names.includes(name) && options[name] !== undefined)
-      throw badRequest(name, `none of the options of ${of}, which are ${names.join(', ')}`)
+      throw badRequest(name, `not an option of ${of}; the options are ${names.join(', ')}`)
   return options
 }
 

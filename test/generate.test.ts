@@ -329,7 +329,7 @@ describe('options', () => {
     [{ envelopeBytes: -1 }, 'envelopeBytes', 'a number from 0 to 16777216'],
     [{ failedShare: 1.1 }, 'failedShare', 'a number from 0 to 1'],
     [{ tradeShare: 7 }, 'tradeShare', 'a number from 0 to 1'],
-    [{ acounts: 20 }, 'acounts', expect.stringMatching(/^none of the options of generate, which are ledgers, seed, firstLedger, /)],
+    [{ acounts: 20 }, 'acounts', expect.stringMatching(/^not an option of generate; the options are ledgers, seed, firstLedger, /)],
   ])('%o is refused at the call, and named', (given, field, reason) => {
     const options = { ledgers: 1, seed: 1, ...given } as GenerateOptions
     expect(() => generate(options)).toThrow(refused(field, reason))

@@ -1,4 +1,4 @@
-/** A law: something that must hold, in words, and a way to find out. Made to be handed to whatever test runner is at hand. */
+/** A law: something that must hold, in words, and a way to check it. Made for any test runner. */
 import { badRequest, checkNames } from '../../src/index.ts'
 
 /**
@@ -9,16 +9,16 @@ import { badRequest, checkNames } from '../../src/index.ts'
 export interface Law {
   /** What holds, in words. */
   readonly name: string
-  /** Why this law is not checked here. */
+  /** Why this law is skipped. */
   readonly skip?: string
   /**
-   * Resolves where the law holds; rejects with what was expected and what came. Can be run again, and handed on without its law. Where it turns out
-   * that there is nothing to check, it calls `skip` of the test's context with the reason, if the runner handed that in.
+   * Resolves if the law holds; rejects with what was expected and what came instead. Can be run again, and passed on without its law. If it turns out
+   * that there is nothing to check, it calls `skip` of the test's context with the reason, if the runner passed a context.
    */
   readonly run: () => Promise<void>
 }
 
-/** Laws that are not to be checked, each with the reason: by their names, or by as much of the beginning as no other law of these shares. */
+/** Laws to skip, each with the reason: by name, or by any beginning of a name that is unique among these laws. */
 export type Declined = Readonly<Record<string, string>>
 
 const refuse = (reason: string, field = 'declined'): never => {
@@ -26,8 +26,8 @@ const refuse = (reason: string, field = 'declined'): never => {
 }
 
 /**
- * A subject of these members alone: a law that asks for one which is misspelt would be skipped, or try what nobody asked for.
- * @param counts those of how many something is tried, of which none is not enough
+ * Checks that a subject has no members but these: with a misspelt one, a law would be skipped, or would try something else.
+ * @param counts the members that say how often something is tried, which must be at least one
  * @throws BAD_REQUEST
  */
 export function checkSubject<T extends object>(
@@ -46,13 +46,13 @@ export function checkSubject<T extends object>(
   return subject
 }
 
-/** Whether there is anything to check may show only once a test has begun: `run` is handed the context of the test by node:test and vitest. */
+/** Whether there is anything to check may show only while a test runs: node:test and vitest pass `run` the context of the test. */
 export function tellSkipped(context: unknown, reason: string): void {
   const test = context as { skip?: unknown } | undefined
   if (typeof test?.skip === 'function') test.skip(reason)
 }
 
-/** @throws BAD_REQUEST where the name is that of no law, or begins several */
+/** @throws BAD_REQUEST if the name belongs to no law, or begins several */
 function lawNamed(laws: readonly Law[], start: string): Law {
   const found = laws.filter(({ name }) => name.startsWith(start))
   const [law = found.find(({ name }) => name === start)] = found.length === 1 ? found : []
@@ -63,7 +63,7 @@ function lawNamed(laws: readonly Law[], start: string): Law {
 
 /**
  * Marks the laws that are declined.
- * @throws BAD_REQUEST, field `declined`, for one that is none of these laws, that may be several of them, or is declined without a reason
+ * @throws BAD_REQUEST, field `declined`, if a name fits none of these laws or several, or is declined without a reason
  */
 export function decline(laws: readonly Law[], declined: Declined = {}): Law[] {
   const reasons = new Map<Law, string>()

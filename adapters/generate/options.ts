@@ -1,5 +1,5 @@
 /**
- * What a generated network can be told, what it is otherwise, and the shapes that it yields (docs: one ledger close, open records).
+ * The options of a generated network, their defaults, and the shapes that it yields: ledger closes of open records.
  */
 import { badRequest, checkNames, type OfferAsset, type TradeInput } from '../../src/index.ts'
 
@@ -51,14 +51,14 @@ const NAMES = ['ledgers', 'seed', ...Object.keys(DEFAULTS)] as (keyof GenerateOp
 export type Settings = { readonly [N in keyof GenerateOptions]-?: NonNullable<GenerateOptions[N]> }
 
 const LAST_LEDGER = 2 ** 31 - 1
-/** The last second of the year 9999: years of more digits are no times of a close. */
+/** The last second of the year 9999: a close time has a year of four digits. */
 const LAST_SECOND = 253_402_300_799
 
 const refuse = (field: string, reason: string): never => {
   throw badRequest(field, reason)
 }
 
-/** The options with their defaults. @throws BAD_REQUEST naming one that makes no sense */
+/** The options with their defaults. @throws BAD_REQUEST naming one that is unknown, missing or out of range */
 export function settle(options: GenerateOptions): Settings {
   if (typeof options !== 'object' || options === null) refuse('options', 'an object')
   const given = Object.entries(checkNames(options, 'generate', NAMES)).filter(([, value]) => value !== undefined)
@@ -89,7 +89,7 @@ export function settle(options: GenerateOptions): Settings {
   return settings
 }
 
-/** A number where it is exact, a bigint beyond 2^53. */
+/** A number if it is exact, a bigint beyond 2^53. */
 export type Integer = number | bigint
 
 /** An open record: members in the order in which they are written. */
@@ -143,7 +143,7 @@ export interface GeneratedOffer extends Members {
   last_modified: string
 }
 
-/** One ledger close, as the write side takes it. `offers` is absent where none changed. */
+/** One ledger close, as the write API takes it. `offers` is absent if none changed. */
 export interface GeneratedClose {
   ledger: GeneratedLedger
   transactions: GeneratedTransaction[]

@@ -40,7 +40,7 @@ const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>
 
 function nameOf(given: unknown): string {
   if (given === null || given === undefined) return String(given)
-  if (isPromise(given)) return 'a promise, which is to be awaited'
-  if (typeof (given as { scan?: unknown }).scan === 'function') return 'a store, which is to be opened with openLedger'
+  if (isPromise(given)) return 'a promise; await it first'
+  if (typeof (given as { scan?: unknown }).scan === 'function') return 'a store; open it with openLedger first'
   return typeof given
 }

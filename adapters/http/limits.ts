@@ -13,42 +13,42 @@ interface Limit {
 }
 
 export const limits = {
-  maxConnections: { default: 12_000, least: 1, most: 1_000_000, what: 'connections at a time; one more is closed at once' },
-  maxStreams: { default: 10_000, least: 0, most: 1_000_000, what: 'event streams at a time; one more is answered 503' },
+  maxConnections: { default: 12_000, least: 1, most: 1_000_000, what: 'connections at a time; any further one is closed at once' },
+  maxStreams: { default: 10_000, least: 0, most: 1_000_000, what: 'event streams at a time; any further one is answered 503' },
   maxQueued: {
     default: 32,
     least: 1,
     most: 10_000,
-    what: 'requests of a connection that wait for the answer before them; after so many it is closed',
+    what: 'requests of one connection that may wait for earlier responses; once so many wait, it is closed after the last of them',
   },
-  maxTargetBytes: { default: 8192, least: 256, most: 1 << 20, what: 'bytes of a request target; beyond it 414' },
-  maxHeaderBytes: { default: 32_768, least: 2048, most: 1 << 20, what: 'bytes of a request line and its header; beyond it 431, or 414' },
-  headersMs: { default: 10_000, least: 100, most: 3_600_000, what: 'for a header to arrive; then 408' },
+  maxTargetBytes: { default: 8192, least: 256, most: 1 << 20, what: 'bytes of a request target; 414 beyond' },
+  maxHeaderBytes: { default: 32_768, least: 2048, most: 1 << 20, what: 'bytes of a request line and its headers; 431, or 414, beyond' },
+  headersMs: { default: 10_000, least: 100, most: 3_600_000, what: 'for the headers to arrive; then 408' },
   requestMs: { default: 30_000, least: 100, most: 3_600_000, what: 'for a whole request to arrive; then 408' },
   stallMs: {
     default: 30_000,
     least: 100,
     most: 3_600_000,
-    what: 'for a client to take some of an answer; then, or after twice that, it is cut off',
+    what: 'for a client to take some of a response; after once or twice that, it is disconnected',
   },
   keepAliveMs: {
     default: 65_000,
     least: 5_000,
     most: 65_000,
-    what: 'for which an idle connection is kept: longer than load balancers wait',
+    what: 'how long an idle connection is kept: longer than load balancers wait',
   },
-  streamIdleMs: { default: 15_000, least: 100, most: 3_600_000, what: 'of silence on an event stream, then its hello is sent again' },
+  streamIdleMs: { default: 15_000, least: 100, most: 3_600_000, what: 'of silence on an event stream; then `hello` is sent again' },
   streamStallMs: {
     default: 30_000,
     least: 100,
     most: 3_600_000,
-    what: 'for the reader of an event stream to take some of what was sent; then it is cut off',
+    what: 'for the client of an event stream to take some of what was sent; then it is disconnected',
   },
   drainMs: {
     default: 5_000,
     least: 0,
     most: 3_600_000,
-    what: 'that closing waits for answers and requests under way; then they are cut off',
+    what: 'that closing waits for requests and responses in flight; then they are cut off',
   },
 } as const satisfies Record<string, Limit>
 

@@ -32,7 +32,7 @@ export async function level(location: string | AnyLevel, options: LevelOptions =
   if (typeof location?.open !== 'function')
     throw new FolioError('STORE_MISUSE', { found: typeof location, expected: 'the path of a directory, or an abstract-level database' })
   const given = Object.entries(options).find(([, value]) => value !== undefined)
-  if (given) throw badRequest(given[0], 'left out for a database, which was made with options of its own')
+  if (given) throw badRequest(given[0], 'omitted for a database, which already has its own options')
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)

@@ -1,5 +1,5 @@
 /**
- * Feeds closes to a ledger so that a refused close names its file and line.
+ * Feeds closes to a ledger, so that the error for a refused close names its file and line.
  * **Invariant:** closes are appended in order; a ledger is reported only when it is durable and visible.
  */
 import {
@@ -15,18 +15,18 @@ import {
 import { locateError } from './index.ts'
 
 export interface IngestClosesOptions {
-  /** Ledgers a durable batch; a crash loses whole batches, never part of one. Default 1. */
+  /** Ledgers per durable batch; a crash loses whole batches, never part of one. Default 1. */
   readonly batch?: number | undefined
-  /** Called for each ledger that is durable and visible, in order; the next batch is not written before it is done. */
+  /** Called for each ledger in order, once it is durable and visible; the next batch is not written before the call is done. */
   readonly onLedger?: ((result: AppendResult) => void | Promise<void>) | undefined
   /** Stops between two batches. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * As `ledger.ingest`, and reads the next batch while one is written. Where a close is refused, those before it stay.
- * @throws BAD_REQUEST for what is no ledger and no closes, an option that is none, and a batch of less than one ledger; as `ledger.append`, with `file` and `line` of the close that is refused; and what the
- *   source throws
+ * Like `ledger.ingest`; reads the next batch while one is written. If a close is refused, those before it stay.
+ * @throws BAD_REQUEST if `ledger` is not a ledger or `closes` is not iterable, or an option is unknown or out of range; as `ledger.append`, with the
+ *   `file` and `line` of the refused close; and whatever the source throws
  */
 export async function ingestCloses(
   ledger: Ledger,
@@ -49,7 +49,7 @@ export async function ingestCloses(
   const stopped = whenAborted(signal)
   const ask = () => {
     const next = Promise.race([groups.next(), stopped])
-    // Its error is met when it is awaited; until then it must not count as unhandled.
+    // An error surfaces when this is awaited; until then it must not count as an unhandled rejection.
     next.catch(() => {})
     return next
   }
@@ -61,13 +61,13 @@ export async function ingestCloses(
       await appendGroup(ledger, group.value, report)
     }
   } finally {
-    // Not awaited: a source that is waiting for more, as a terminal is, would answer only then.
+    // Not awaited: a source that waits for more input, such as a terminal, would answer only after that.
     void groups.return().catch(() => {})
   }
   return { ...total, last: ledger.head?.last }
 }
 
-/** What was read before a source broke must not be lost with it. */
+/** If the source breaks, what was read before must not be lost. */
 async function* inGroups(
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   size: number,
@@ -102,7 +102,7 @@ async function appendGroup(ledger: Ledger, group: readonly LedgerClose[], report
     await ledger.ingest(group, { batch: group.length, onBatch: (made) => results.push(...made) })
   } catch (error) {
     if (!(error instanceof FolioError) || error.status >= 500) throw error
-    // The ledgers before the refused one are held now. One by one they pass, and the one that does not is the one to name.
+    // The ledgers before the refused one are held now. Appended one by one, they pass, and the first that does not is the one to name.
     let reached = before
     await appendEach(ledger, group, ([again]) => {
       const appended = again!.sequence > reached

@@ -1,5 +1,5 @@
 /**
- * The bytes of a source: a file or a stream, unpacked where they are gzip.
+ * The bytes of a source: a file or a stream, decompressed if gzipped.
  * **Invariant:** a source is read no faster than its bytes are taken; leaving it early closes the file.
  */
 import { createReadStream } from 'node:fs'
@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { createGunzip } from 'node:zlib'
 import { badRequest, FolioError } from '../../src/index.ts'
 
-/** A path, the `file:` URL of one, or bytes as they come (such as `process.stdin`), which errors call `-`. */
+/** A path, its `file:` URL, or a stream of bytes (such as `process.stdin`), which errors call `-`. */
 export type Source = string | URL | AsyncIterable<Uint8Array>
 
 export interface ByteOptions {
-  /** Whether to unpack: always, never, or (the default) where the first two bytes are those of gzip. */
+  /** Whether to decompress: always, never, or (default) if the first two bytes are those of gzip. */
   readonly gunzip?: boolean | 'auto' | undefined
-  /** Told how many more bytes were taken from the source, packed as they are. */
+  /** Called with how many more bytes were taken from the source, before decompression. */
   readonly onBytes?: ((count: number) => void) | undefined
 }
 
@@ -25,7 +25,7 @@ export function nameOf(source: Source): string {
 
 const noSource = (found: string): FolioError => badRequest('sources', 'paths, file: URLs, or streams of bytes', found)
 
-/** @throws BAD_REQUEST for what is no source */
+/** @throws BAD_REQUEST if it is not a source */
 export function checkSource(source: Source): void {
   if (typeof source === 'string') return
   if (source instanceof URL ? source.protocol !== 'file:' : typeof source?.[Symbol.asyncIterator] !== 'function')
@@ -35,7 +35,7 @@ export function checkSource(source: Source): void {
 /** Large reads: a thread hop costs more than copying. */
 const READ_BYTES = 1 << 18
 
-/** @throws MALFORMED_JSON naming the file, where its gzip is cut off or damaged; BAD_REQUEST for a stream of text; what the file system says, as it is */
+/** @throws MALFORMED_JSON naming the file, if its gzip is truncated or damaged; BAD_REQUEST for a stream of text; file system errors unchanged */
 export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: ByteOptions): AsyncGenerator<Uint8Array, void, undefined> {
   const isFile = typeof source === 'string' || source instanceof URL
   const given = isFile ? createReadStream(source, { highWaterMark: READ_BYTES }) : source
@@ -53,14 +53,14 @@ export async function* readBytes(source: Source, { gunzip = 'auto', onBytes }: B
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, onBytes?: (count: number) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    // Of text it cannot be told whether it was decoded as it should be, nor how many bytes it was.
+    // Once decoded, nothing tells whether that was done correctly, nor how many bytes there were.
     if (!(chunk instanceof Uint8Array)) throw noSource(`a stream of ${typeof chunk}`)
     onBytes?.(chunk.length)
     yield chunk
   }
 }
 
-/** The first chunks, until they hold two bytes: a pipe may well hand over one byte. */
+/** The first chunks, until they hold two bytes: a pipe may deliver a single byte. */
 async function firstTwo(chunks: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array; ended: boolean }> {
   let start: Uint8Array = new Uint8Array(0)
   while (start.length < 2) {
@@ -76,14 +76,14 @@ async function* joined(start: Uint8Array, rest: AsyncIterator<Uint8Array> | unde
   for (let next = await rest?.next(); next && !next.done; next = await rest?.next()) yield next.value
 }
 
-/** What zlib reports of the data, unlike what reading the file may report. */
+/** Errors that zlib reports about the data, as opposed to errors from reading the file. */
 const damage: Record<string, string> = {
   Z_BUF_ERROR: 'the gzip data is cut off in the line after the last one that was read',
   Z_DATA_ERROR: 'the gzip data is damaged, in or after the lines that were read',
 }
 
 async function* unpacked(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
-  // The pipeline's own report is not needed: the iteration below meets the same error.
+  // The pipeline's own promise is not needed: the iteration below throws the same error.
   const gunzip = pipeline(Readable.from(chunks), createGunzip({ chunkSize: READ_BYTES }), () => {})
   try {
     yield* gunzip

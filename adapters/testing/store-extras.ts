@@ -11,7 +11,7 @@ import { bytes, everything, filled, LEAST, materialFor, numbered } from './store
 const NO_NOTE = 'the store has no `note`'
 
 export const compactLaw = (law: MakeLaw): Law =>
-  law('a compact changes no answer, of any range or of none, also to reads and writes under way', async (store) => {
+  law('a compact of any range changes no answer, even of reads and writes in flight', async (store) => {
     if (!store.compact) return 'the store has no `compact`'
     const compact = async (...ranges: Parameters<typeof store.compact>[0][]): Promise<unknown> =>
       Promise.all(ranges.map(async (range) => store.compact!(range)))
@@ -50,7 +50,7 @@ export const compactLaw = (law: MakeLaw): Law =>
   })
 
 export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
-  law('a note gives back what was written to it last; it lies beside the data, and does not go where they go', async (store) => {
+  law('a note gives back what was last written to it; it lies beside the data, and changes to the data do not affect it', async (store) => {
     const { note } = store
     if (!note) return NO_NOTE
     same(await note.read(), undefined, 'a note that was never written')
@@ -69,7 +69,7 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
     same(await note.read(), filled(64, 3), 'the note, once all entries are deleted')
   }),
   law(
-    'a reopen finds the note that was written last, also where the data were not written since',
+    'a reopen finds the note that was last written, even if no data were written since',
     async (store, own) => {
       if (!store.note) return NO_NOTE
       await store.write([[bytes(1), bytes(1)]], { durable: true })
@@ -90,7 +90,7 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
 
 export const limitLaw = (law: MakeLaw): Law =>
   law(
-    'a key or a value above what the store says it takes is refused with STORE_MISUSE, and nothing of its batch applied',
+    'a key or value larger than the store says it takes is refused with STORE_MISUSE, and nothing of its batch is applied',
     async (store) => {
       const { maxKeyBytes, maxValueBytes } = store.capabilities
       if (maxKeyBytes === undefined && maxValueBytes === undefined) return 'the store names no limit'
@@ -121,7 +121,7 @@ const OF_CALLERS = ['CLOSED', 'CONFLICT', 'STORE_MISUSE']
 
 export const failureLaw = (law: MakeLaw, { fail }: StoreSubject): Law =>
   law(
-    'what fails below a store comes out as a FolioError that lays it on the store: STORE_FAILED, or what says more',
+    'a failure below the store surfaces as a FolioError that blames the store: STORE_FAILED, or a more specific code',
     async (store, own) => {
       const key = numbered(1)
       await store.write([[key, bytes(1)]], { durable: true })

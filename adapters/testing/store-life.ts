@@ -9,7 +9,7 @@ import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
 
 export const closeLaws = (law: MakeLaw): Law[] => [
-  law('a close waits for the reads and writes under way, and a second close changes nothing', async (store) => {
+  law('a close waits for the reads and writes in flight, and a second close changes nothing', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const model = await fill(store, count(500))
     // One that fails while another is awaited must not count as an unhandled rejection.
@@ -20,7 +20,7 @@ export const closeLaws = (law: MakeLaw): Law[] => [
     same(value, model.entries[7]![1], 'the get under way')
     await store.close()
   }),
-  law('after the close every call gives CLOSED', async (store) => {
+  law('after the close, every call fails with CLOSED', async (store) => {
     await store.write([[bytes(1), bytes(1)]], { durable: false })
     await store.close()
     await refused('CLOSED', () => store.get(bytes(1)))
@@ -32,7 +32,7 @@ export const closeLaws = (law: MakeLaw): Law[] => [
 
 export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
   law(
-    'a reopen finds everything that was written, also by writes that the close waited for',
+    'a reopen finds everything that was written, including by writes that the close waited for',
     async (store, own) => {
       const { anyBatch, filled } = materialFor(store.capabilities)
       const model = new Model()
@@ -70,7 +70,7 @@ export function besideLaws(law: MakeLaw, { beside }: StoreSubject): Law[] {
       alone,
     )
   return [
-    second('what another process wrote is read here, and fences the writes that did not expect it', async (here, there) => {
+    second('what another process wrote is read here, and fences writes that did not expect it', async (here, there) => {
       const [key, durable] = [numbered(1), true]
       await here.write([[key, bytes(1)]], { durable })
       same(await here.get(key), bytes(1), 'what was written here')
@@ -138,7 +138,7 @@ export function leakLaw({ open, held = heldByProcess as () => number }: StoreSub
     // Others in the process come and go: what counts is what grows with every round.
     if (left >= ROUNDS / 2) throw new Error(`${ROUNDS} stores were opened and closed, and ${left} resources are left`)
   }
-  const name = 'stores that are opened, used and closed, over and over, hold on to nothing'
+  const name = 'stores that are opened, used and closed over and over hold on to nothing'
   return heldByProcess() === undefined && held === heldByProcess
     ? { name, run, skip: 'the runtime does not say what is held on to' }
     : { name, run }

@@ -6,14 +6,14 @@ import { agrees, count, fill, holds, inChunks, type MakeLaw, property, refused, 
 import { bytes, everything, filled, following, type Material, numbered } from './store-model.ts'
 
 export const orderLaws = (law: MakeLaw): Law[] => [
-  law('keys come in the order of unsigned bytes over their whole length, the shorter first, forward and reverse', (store) =>
+  law('keys are ordered by unsigned bytes over their whole length, a prefix first, forward and reverse', (store) =>
     property(
       store,
       ({ anyEntries }) => anyEntries,
       async (entries) => holds(store, await fill(store, entries)),
     ),
   ),
-  law('keys that part only at their last byte, or by length, are different keys', async (store) => {
+  law('keys that differ only in their last byte, or in length, are different keys', async (store) => {
     const { maxKeyBytes: most = Number.POSITIVE_INFINITY } = store.capabilities
     for (const length of [1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257].filter((each) => each < most)) {
       const key = (last: number) => bytes(...new Array<number>(length - 1).fill(0x61), last)
@@ -27,7 +27,7 @@ export const orderLaws = (law: MakeLaw): Law[] => [
       for (const each of keys) await agrees(store, model, { gte: each, lt: following(each) }, { limit: 10 })
     }
   }),
-  law('FF is no infinity: keys of FF lie in ranges that end above them, and not in ranges that end at them', async (store) => {
+  law('FF is not infinity: keys of FF lie in ranges that end above them, and not in ranges that end at them', async (store) => {
     const { maxKeyBytes: most = Number.POSITIVE_INFINITY } = store.capabilities
     const keys = [1, 2, 16, 64, 65].filter((length) => length <= most).map((length) => new Uint8Array(length).fill(0xff))
     const model = await fill(store, [
@@ -42,7 +42,7 @@ export const orderLaws = (law: MakeLaw): Law[] => [
 ]
 
 export const scanLaws = (law: MakeLaw): Law[] => [
-  law('a range holds its lower bound and not its upper; an empty or a backward one holds nothing', (store) =>
+  law('a range includes its lower bound and excludes its upper; an empty or backward one holds nothing', (store) =>
     property(
       store,
       ({ anyEntries, anyRange }) => fc.tuple(anyEntries, anyRange, fc.boolean()),
@@ -62,7 +62,7 @@ export const scanLaws = (law: MakeLaw): Law[] => [
     for (const limit of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, undefined as unknown as number])
       await refused('STORE_MISUSE', () => store.scan(everything, { limit }))
   }),
-  law('a scan gives as many entries as asked, and says whether more are left', async (store) => {
+  law('a scan returns as many entries as asked, and says whether more are left', async (store) => {
     for (const size of [1, 2, 15, 16, 17, 100, 999, 1000, 1001, 2002]) {
       await wipe(store)
       const model = await fill(store, count(size))
@@ -88,7 +88,7 @@ export const scanLaws = (law: MakeLaw): Law[] => [
       },
     )
   }),
-  law('a scan taken up after its last key, in either direction, loses and repeats nothing', async (store) => {
+  law('a scan resumed after its last key, in either direction, loses and repeats nothing', async (store) => {
     const model = await fill(store, count(1001))
     for (const limit of [1, 2, 15, 16, 17, 100, 333, 999, 1000, 1001])
       for (const reverse of [false, true])
@@ -130,7 +130,7 @@ export const valueLaws = (law: MakeLaw): Law[] => [
     const model = await fill(store, [...sized, ...uniform])
     await holds(store, model)
   }),
-  law('get and getMany answer each key as asked, twice where asked twice, and undefined where nothing is', (store) =>
+  law('get and getMany answer each key as asked, twice if asked twice, and undefined if nothing is there', (store) =>
     property(
       store,
       ({ anyEntries, anyKey }) => fc.tuple(anyEntries, fc.array(anyKey, { maxLength: 10 })),

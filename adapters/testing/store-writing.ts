@@ -6,7 +6,7 @@ import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn
 import { bytes, everything, type Material, Model, materialFor, numbered } from './store-model.ts'
 
 export const batchLaws = (law: MakeLaw): Law[] => [
-  law('after any batches, each seen whole as soon as its write resolved, the store holds what a sorted array would', (store) =>
+  law('after any batches, each visible whole as soon as its write resolves, the store holds what a sorted array would', (store) =>
     property(
       store,
       ({ anyBatch }) => fc.array(anyBatch, { maxLength: 6 }),
@@ -52,7 +52,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
       same(entries, [[numbered(n), bytes(n)]], 'scan')
     }
   }),
-  law('a read beside writes gives what was held at some time between its beginning and its end', async (store) => {
+  law('a read concurrent with writes returns what was held at some time between its start and its end', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const keys = [numbered(1), numbered(2), numbered(300)]
     let [begun, done] = [0, 0]
@@ -87,7 +87,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     })
     await Promise.all([writer, ...readers])
   }),
-  law('batches apply in call order, also where the calls do not wait for each other', async (store) => {
+  law('batches apply in call order, even if the calls do not wait for each other', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const writes = Array.from({ length: 60 }, async (_, n) => {
       const bulk = Array.from({ length: n % 3 === 0 ? 200 : 0 }, (_, i): Write => [numbered(i), filled(100, n)])
@@ -110,7 +110,7 @@ const beside = (value: Uint8Array | undefined): Uint8Array | undefined =>
 
 export const expectLaws = (law: MakeLaw): Law[] => [
   law(
-    'with expect a batch applies only if the key holds just those bytes; else CONFLICT, nothing of it applied, and the store goes on',
+    'with `expect`, a batch applies only if the key holds exactly those bytes; otherwise CONFLICT, with nothing applied and the store still usable',
     (store) => {
       const drawn = ({ anyEntries, anyKey, anyValue, anyBatch }: Material) => {
         const held = fc.option(anyValue, { nil: undefined, freq: 3 })
@@ -131,17 +131,20 @@ export const expectLaws = (law: MakeLaw): Law[] => [
       })
     },
   ),
-  law('an empty value and a missing key are different expectations, and an empty batch is still held to its own', async (store) => {
-    const [key, durable] = [bytes(1), false]
-    await refused('CONFLICT', () => store.write([], { durable, expect: { key, value: bytes() } }))
-    await store.write([], { durable, expect: { key, value: undefined } })
-    await store.write([[key, bytes()]], { durable, expect: { key, value: undefined } })
-    await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: undefined } }))
-    await store.write([[key, bytes(2)]], { durable, expect: { key, value: bytes() } })
-    await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: bytes(2, 0) } }))
-    same(await store.get(key), bytes(2), 'the key')
-  }),
-  law('of many writers that expect the same, one wins', async (store) => {
+  law(
+    'an empty value and a missing key are different expectations, and an empty batch still has its expectation checked',
+    async (store) => {
+      const [key, durable] = [bytes(1), false]
+      await refused('CONFLICT', () => store.write([], { durable, expect: { key, value: bytes() } }))
+      await store.write([], { durable, expect: { key, value: undefined } })
+      await store.write([[key, bytes()]], { durable, expect: { key, value: undefined } })
+      await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: undefined } }))
+      await store.write([[key, bytes(2)]], { durable, expect: { key, value: bytes() } })
+      await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: bytes(2, 0) } }))
+      same(await store.get(key), bytes(2), 'the key')
+    },
+  ),
+  law('of many writers with the same expectation, one wins', async (store) => {
     for (let round = 0; round < 20; round++) {
       const value = round === 0 ? undefined : await store.get(bytes(1))
       const tries = Array.from({ length: 8 }, async (_, n) =>

@@ -49,13 +49,13 @@ const plan = (
 
 /** A law, the plans that try it, and what a source needs for it. */
 const laws: readonly { name: string; plans: fc.Arbitrary<Plan>; needs?: 'now' | 'close'; share?: number }[] = [
-  { name: 'a stream gives what is there and then what comes: each record once, in order, and it does not end', plans: plan(reader({})) },
+  { name: 'a stream delivers what is there and then what comes: each record once, in order, without end', plans: plan(reader({})) },
   {
-    name: 'a stream after a record begins with the next one, also where that comes later',
+    name: 'a stream after a record begins with the next one, even if that comes later',
     plans: plan(reader({ from: fc.nat(30) })),
   },
   {
-    name: 'a stream from now gives what is appended after the call, also before the first pull, and nothing else',
+    name: 'a stream from now delivers what is appended after the call, even before the first pull, and nothing else',
     plans: plan(reader({ from: fc.constant('now') })),
     needs: 'now',
   },
@@ -70,11 +70,11 @@ const laws: readonly { name: string; plans: fc.Arbitrary<Plan>; needs?: 'now' | 
     plans: plan(reader({ from: anywhere, ahead: fc.integer({ min: 2, max: 3 }) })).map(evened),
   },
   {
-    name: 'a stream that is aborted or returned ends, also while it waits, and the others go on',
+    name: 'a stream that is aborted or returned ends, even while it waits, and the others go on',
     plans: plan(reader({ from: anywhere, stop: fc.constantFrom('never', 'abort', 'return') }), { most: 4 }),
   },
   {
-    name: 'closing ends every stream, also those that wait',
+    name: 'closing ends every stream, even those that wait',
     plans: plan(reader({ from: anywhere }), { most: 4, close: true }),
     needs: 'close',
   },

@@ -12,13 +12,13 @@ export interface Fault {
 }
 
 /** Nothing asks for the value, so it may be removed. */
-export const STRAY = 'it is not known what this is'
+export const STRAY = 'unknown value'
 /** The key of the fault is only a prefix of the missing one. */
-export const FORGOTTEN = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+export const FORGOTTEN = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
 /** What else the value told is stored nowhere else. */
-export const UNNAMED = 'the name of the network, where it was given one, cannot be told'
-export const UNCOUNTED = 'whether lists that are damaged besides named what was pruned cannot be told'
-export const UNTOLD = 'a change was begun and not finished; which one cannot be told'
+export const UNNAMED = 'the name of the network, if it was given one, cannot be recovered'
+export const UNCOUNTED = 'it cannot be determined whether lists that are also damaged named pruned records'
+export const UNTOLD = 'a change was begun and not finished; which one is unknown'
 
 /** How far an audit has come. `total` is known where ledgers are counted, not where values are. */
 export interface VerifyProgress {

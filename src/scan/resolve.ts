@@ -29,7 +29,7 @@ function checkValueNames(query: Query, names: readonly string[], values: Values)
   for (const name in values) {
     if (names.includes(name) || filters?.includes(name) || values[name] === undefined) continue
     const taken = [...names, ...(filters ?? [])].join(', ') || 'no values; options come after them'
-    throw badRequest(name, `none of the values of ${query.path}, which takes ${taken}`)
+    throw badRequest(name, `not a value of ${query.path}, which takes ${taken}`)
   }
 }
 

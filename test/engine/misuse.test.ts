@@ -71,35 +71,35 @@ describe('a call that no compiler has looked at', () => {
     const error = await errorOf(() => ask(method, trades, { base_asset_type: 'native' }))
     expect(error.fields).toEqual({
       field: 'base_asset_type',
-      reason: 'none of the values of /trades, which takes base, counter, offer_id',
+      reason: 'not a value of /trades, which takes base, counter, offer_id',
     })
     const { reason } = (await errorOf(() => ask(method, transactions, { limit: 5 }))).fields
-    expect(reason).toBe('none of the values of /transactions, which takes no values; options come after them')
+    expect(reason).toBe('not a value of /transactions, which takes no values; options come after them')
     expect(await refused(method, transactionsOfAccount, { account: 'GA', ledger: sequence })).toBe('BAD_REQUEST ledger')
     expect(await refused(method, catalogue.tradesOfAccount, { account: 'GA', bases: {} })).toBe('BAD_REQUEST bases')
   })
 
   test.each(lists.filter((method) => !listens(method)))('%s with an option that no page takes', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limt: 5 }))
-    expect(error.fields).toEqual({ field: 'limt', reason: 'none of the options of a page, which are cursor, order, limit' })
+    expect(error.fields).toEqual({ field: 'limt', reason: 'not an option of a page; the options are cursor, order, limit' })
   })
 
   test.each(lists.filter(listens))('%s with an option that no stream takes', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limit: 5 }))
-    expect(error.fields).toEqual({ field: 'limit', reason: 'none of the options of a stream, which are cursor, signal' })
+    expect(error.fields).toEqual({ field: 'limit', reason: 'not an option of a stream; the options are cursor, signal' })
   })
 
   test.each([
-    ['append', [richClose(sequence, ''), { durible: false }], 'durible', 'append, which are durable'],
-    ['ingest', [[], { bach: 5 }], 'bach', 'ingest, which are batch, durable, onBatch'],
-    ['verify', [{ maxFault: 5 }], 'maxFault', 'verify, which are onProgress, onFault, maxFaults, signal'],
-    ['lines', [{ form: 5 }], 'form', 'a range, which are from, to'],
-    ['digest', [{ form: 5 }], 'form', 'a range, which are from, to'],
+    ['append', [richClose(sequence, ''), { durible: false }], 'durible', 'append; the options are durable'],
+    ['ingest', [[], { bach: 5 }], 'bach', 'ingest; the options are batch, durable, onBatch'],
+    ['verify', [{ maxFault: 5 }], 'maxFault', 'verify; the options are onProgress, onFault, maxFaults, signal'],
+    ['lines', [{ form: 5 }], 'form', 'a range; the options are from, to'],
+    ['digest', [{ form: 5 }], 'form', 'a range; the options are from, to'],
     // One of lines, which are made of pages.
-    ['page', [transactions, {}, { reuse: true }], 'reuse', 'a page, which are cursor, order, limit'],
+    ['page', [transactions, {}, { reuse: true }], 'reuse', 'a page; the options are cursor, order, limit'],
   ] as const)('%s with an option that it does not take', async (method, args, field, names) => {
     const error = await errorOf(() => ask(method, ...args))
-    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason: `none of the options of ${names}` }])
+    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason: `not an option of ${names}` }])
   })
 
   test.each(lists.filter((method) => method !== 'subscribe'))('%s takes what is undefined as not given', async (method) => {
@@ -138,11 +138,11 @@ test('a store opens and is repaired with the options there are, and no others', 
   const fields = async (call: () => unknown) => (await errorOf(call)).fields
   expect(await fields(() => openLedger(memory(), { cachebytes: 5 } as object))).toEqual({
     field: 'cachebytes',
-    reason: 'none of the options of openLedger, which are network, cacheBytes, fileEvery, pollMs',
+    reason: 'not an option of openLedger; the options are network, cacheBytes, fileEvery, pollMs',
   })
   expect(await fields(() => repairStore(memory(), { cutt: true } as object))).toEqual({
     field: 'cutt',
-    reason: 'none of the options of repair, which are cut, onProgress, onFault, maxFaults, signal',
+    reason: 'not an option of repair; the options are cut, onProgress, onFault, maxFaults, signal',
   })
 })
 

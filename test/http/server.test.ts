@@ -399,7 +399,7 @@ describe('options', () => {
 
   it('that nobody takes are refused by name', async () => {
     const refuse = (field: string, of: string): unknown =>
-      expect.objectContaining({ fields: { field, reason: expect.stringMatching(`^none of the options of ${of}, which are .*maxStreams`) } })
+      expect.objectContaining({ fields: { field, reason: expect.stringMatching(`^not an option of ${of}; the options are .*maxStreams`) } })
     for (const shell of [listener, createHandler, createCore]) {
       expect(() => shell(ledger, { baseURL: 'http://x.test' } as object)).toThrow(refuse('baseURL', shell.name))
       // That of a server, which is another one's here.
@@ -429,8 +429,8 @@ describe('options', () => {
       [null, 'null'],
       [{}, 'object'],
       ['./data', 'string'],
-      [memory(), 'a store, which is to be opened with openLedger'],
-      [Promise.resolve(ledger), 'a promise, which is to be awaited'],
+      [memory(), 'a store; open it with openLedger first'],
+      [Promise.resolve(ledger), 'a promise; await it first'],
     ] as [any, string][]) {
       for (const shell of [listener, createHandler, createCore]) expect(() => shell(given)).toThrow(refuse('ledger', found))
       await expect(serve(given, { port: 0 })).rejects.toThrow(refuse('ledger', found))

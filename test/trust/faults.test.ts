@@ -202,7 +202,7 @@ describe('a posting list', () => {
     })
     const odd = Uint8Array.of(0x20, 77)
     expect(await audited(() => [sealed(odd, encodeEdge(new PostingEdge(1, [[0]])))])).toEqual({
-      [hex(odd)]: 'it is not known what this is',
+      [hex(odd)]: 'unknown value',
     })
   })
 
@@ -324,7 +324,7 @@ describe('a pruned store', () => {
   test('names what is left too much or too little', async () => {
     const digest = digestKey(FIRST)
     expect(await audited(() => [[digest, encodeDigest(FIRST, new Uint8Array(32))]], 4)).toEqual({
-      [hex(digest)]: 'it is not known what this is',
+      [hex(digest)]: 'unknown value',
     })
     expect(await audited(() => [[PRUNED, undefined]], 4)).toEqual({
       '03': 'the numbers of lists that name pruned records are missing',

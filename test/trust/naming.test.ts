@@ -270,7 +270,7 @@ describe('what was pruned', () => {
 
   test('is missed by the index of a list that is gone, and of that index alone', async () => {
     const key = postingKey(tradesByOffer.tag, [7n])
-    const forgotten = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+    const forgotten = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
     await says('pruned', () => [gone(key)], fault(key.subarray(0, 2), forgotten))
     const offer = postingKey(changesByOffer.tag, [7n])
     await says(

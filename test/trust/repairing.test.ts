@@ -329,7 +329,7 @@ describe('damage that shows what it is', () => {
 })
 
 describe('a list of which only its number tells', () => {
-  const forgotten = 'a posting list of this index is missing; all that it named was pruned, so its key cannot be told'
+  const forgotten = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
 
   test('is lost, and asked for no longer', async () => {
     const key = postingKey(tradesByOffer.tag, [7n])

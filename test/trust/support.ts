@@ -12,7 +12,7 @@ import { seal, unseal } from '../../src/layout/seal.ts'
 import type { Resource } from '../../src/query.ts'
 import { dump, everything, hex } from '../dump.ts'
 
-export const STRAY = 'it is not known what this is'
+export const STRAY = 'unknown value'
 export const CHECKSUM = 'the checksum does not match'
 
 export type Store = ReturnType<typeof memory>
