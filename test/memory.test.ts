@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { createCore } from '../adapters/http/index.ts'
 import { level } from '../adapters/level/index.ts'
-import { openLedger } from '../src/index.ts'
+import { catalogue, openLedger } from '../src/index.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -27,7 +27,10 @@ beforeAll(async () => {
   await ledger.ingest(generate({ ledgers: 400, seed: 11, transactionsPerLedger: 25 }) as never, { batch: 50, durable: false })
   await ledger.close()
 }, 120_000)
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+const named = mkdtempSync(join(tmpdir(), 'folio-memory-'))
+afterAll(() => {
+  for (const one of [directory, named]) rmSync(one, { recursive: true, force: true })
+})
 
 /** Bytes held after a collection: the least of a few readings, since memory outside of the heap is given back by another thread, in its time. */
 async function held(): Promise<number> {
@@ -69,4 +72,20 @@ test('what pages leave in memory stays within the cache', async () => {
 
 test('the same pages hold several times as much where the cache may', async () => {
   expect(await growth(256 * MiB)).toBeGreaterThan(3 * (CACHE + BESIDE))
+}, 120_000)
+
+test('records whose names of members are data, no two alike, leave in memory what the cache may hold', async () => {
+  await using ledger = await openLedger(level(named), { cacheBytes: CACHE })
+  const before = await held()
+  const names = (of: number): string[] => Array.from({ length: 1_000 }, (_, nth) => `of ${of}, ${String(nth).padStart(60, '0')}`)
+  for (const { ledger: row } of generate({ ledgers: 200, seed: 12, transactionsPerLedger: 1 }) as Iterable<any>)
+    await ledger.append({ ledger: { ...row, held: Object.fromEntries(names(row.sequence).map((name) => [name, 1])) } }, { durable: false })
+  expect((await held()) - before).toBeLessThan(CACHE + BESIDE)
+  let read = 0
+  for (let time = 0; time < 2; time++)
+    for await (const { records } of ledger.pages(catalogue.ledgers, {}, { limit: 8 })) {
+      read += records.length
+      expect(Object.keys(records[0]!['held'] as object).length).toBe(1_000)
+    }
+  expect([read, (await held()) - before < CACHE + BESIDE]).toEqual([400, true])
 }, 120_000)

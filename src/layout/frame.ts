@@ -4,12 +4,13 @@
  */
 import { Region, text, utf8 } from '../bytes.ts'
 import { Recipe } from './recipe.ts'
+import { LONGEST_FRAME } from './text.ts'
 import { abbreviate, meaning } from './vocabulary.ts'
 
 /** A frame as bytes, cut at its holes. */
 export interface Frame {
   readonly text: string
-  /** Valid in this process only: 1 and up; 0 if there are too many. */
+  /** Valid in this process only: 1 and up; 0 if there are too many, or if the frame is longer than those that are kept. */
   readonly number: number
   /** How its texts become records without parsing, if that is possible; determined on first use. */
   recipe: Recipe | undefined | 'unknown'
@@ -30,6 +31,9 @@ const byText = new Map<string, EncodedFrame>()
 const numbered: Frame[] = []
 
 export const frameOf = (number: number): Frame | undefined => numbered[number - 1]
+
+/** About what a frame weighs in memory, with its recipe. */
+export const weightOf = (frame: Frame): number => 8 * frame.text.length + 200
 
 export function recipeOf(frame: Frame): Recipe | undefined {
   if (frame.recipe === 'unknown') frame.recipe = Recipe.of(frame.text)
@@ -55,18 +59,26 @@ export function encodeFrame(frame: string): EncodedFrame {
   const out: number[] = []
   const short = abbreviate(frame)
   for (let at = 0; at < short.length; ) {
-    const code = short.codePointAt(at)!
+    const code = short.charCodeAt(at)
     if (code > 0 && code < 32) {
       // The character behind a code is a byte, not text.
       out.push(code, short.charCodeAt(at + 1))
       at += 2
     } else {
-      const character = String.fromCodePoint(code)
-      out.push(...utf8(character))
-      at += character.length
+      const end = endOfText(short, at)
+      for (const byte of utf8(short.slice(at, end))) out.push(byte)
+      at = end
     }
   }
-  return keep(byText, frame, { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length })
+  const made = { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length }
+  return frame.length > LONGEST_FRAME ? made : keep(byText, frame, made)
+}
+
+/** Where the next code comes after `from`. */
+function endOfText(short: string, from: number): number {
+  let end = from + 1
+  while (end < short.length && (short.charCodeAt(end) >= 32 || short.charCodeAt(end) === 0)) end++
+  return end
 }
 
 /** The frame for which `bytes[from, to)` stand. */
@@ -89,11 +101,12 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
     at = end
   }
   let end = 0
+  const isLong = frame.length > LONGEST_FRAME
   const pieces = frame.split('\u0000').map(utf8)
   const ends = pieces.map((piece) => (end += piece.length))
   const made: Frame = {
     text: frame,
-    number: numbered.length < MAX_KNOWN ? numbered.length + 1 : 0,
+    number: !isLong && numbered.length < MAX_KNOWN ? numbered.length + 1 : 0,
     recipe: 'unknown',
     pieces: Region.padded(utf8(frame.replaceAll('\u0000', ''))),
     ends,
@@ -101,7 +114,7 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
     stored: new Uint8Array(bytes.subarray(from, to)),
   }
   if (made.number > 0) numbered.push(made)
-  return keep(byHash, hash, made)
+  return isLong ? made : keep(byHash, hash, made)
 }
 
 function matches(stored: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {

@@ -74,12 +74,15 @@ export function takeApart(json: string): Apart {
   return { frame: theOne(frame + json.slice(kept)), values }
 }
 
+/** Longer frames are not kept anywhere: if member names are data, no two records share a frame. */
+export const LONGEST_FRAME = 4096
 /** Bounded, since texts may be of any shape. */
 const MAX_KNOWN = 4096
 const known = new Map<string, string>()
 
 /** One string for all equal frames, so that the hash by which blocks look it up is computed once. */
 function theOne(frame: string): string {
+  if (frame.length > LONGEST_FRAME) return frame
   const held = known.get(frame)
   if (held !== undefined) return held
   if (known.size >= MAX_KNOWN) known.clear()

@@ -2,7 +2,7 @@
 import { characters, copy, Region, SLACK, text } from '../bytes.ts'
 import { exactId, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
-import { decodeFrame, type Frame, frameOf, recipeOf } from './frame.ts'
+import { decodeFrame, type Frame, frameOf, recipeOf, weightOf } from './frame.ts'
 import { numberIn, numberOf } from './number.ts'
 import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LESSER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
 import { corrupt } from './seal.ts'
@@ -38,6 +38,8 @@ export class Texts<R> extends Shape<R> {
     const end = this.frameEnds + this.width * number
     const frame = decodeFrame(this.bytes, this.framesAt + (number ? this.number(end - this.width) : 0), this.framesAt + this.number(end))
     this.frames[number] = frame
+    // A frame without a number belongs to this block alone, or may soon.
+    if (frame.number === 0) this.grow(weightOf(frame))
     return frame
   }
 

@@ -66,6 +66,12 @@ const unit = /(,?)"([a-z0-9_]+)":("\u0000"|\u0000)?|"([a-z0-9_]+)"/y
 export function abbreviate(frame: string): string {
   let out = ''
   for (let at = 0; at < frame.length; ) {
+    // Every match begins at a quote, or a comma before one, so most of a long frame is skipped.
+    const quote = frame.indexOf('"', at)
+    if (quote < 0) return out + frame.slice(at)
+    const start = quote > at && frame[quote - 1] === ',' ? quote - 1 : quote
+    out += frame.slice(at, start)
+    at = start
     unit.lastIndex = at
     const [whole, comma, name, hole, word] = unit.exec(frame) ?? []
     const member = memberNumbers.get(name!)

@@ -287,6 +287,19 @@ describe('a block of records with two faces', () => {
   })
 })
 
+test('a block weighs what it alone knows of its texts: frames that are too long to be kept for all', () => {
+  for (const [length, weight] of [
+    [4000, 0],
+    [5000, 8 * 5010 + 200],
+  ] as const) {
+    const block = blockOf(bare, [row(7, 1, 0, [], `"${'n'.repeat(length)}":1,"m":2`)])
+    const before = block.weight
+    expect(block.json(0).length).toBe(length + 12)
+    expect(block.json(0)).toBe(`{"${'n'.repeat(length)}":1,"m":2}`)
+    expect(block.weight - before).toBe(weight)
+  }
+})
+
 test('values about as long as a code of one byte can say are read whole, as text and as members', () => {
   // Each value comes once, so that it stands in its body; up to 66 characters are sure to fit, whatever they are.
   const values = [0, 1, 65, 66, 67, 199, 200, 256].flatMap((length, at) => ['a', 'é', '€'].map((one) => one.repeat(length) + at))

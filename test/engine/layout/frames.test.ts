@@ -164,4 +164,20 @@ describe('frames', () => {
       expect(known(0)).not.toBe(first)
     }
   })
+
+  test('of more than 4096 characters are written and read, and not kept', () => {
+    for (const [length, kept] of [
+      [4096, true],
+      [4097, false],
+    ] as const) {
+      // Words of the vocabulary make what is stored far shorter.
+      const frame = `${',"account":"\u0000","é":\u0000'.repeat(200)}"${'x'.repeat(length)}`.slice(0, length - 1).concat(']')
+      const encoded = encodeFrame(frame)
+      const bytes = encoded.stored
+      const [first, again] = [0, 0].map(() => decodeFrame(bytes, 0, bytes.length))
+      expect([frame.length, first!.text, text(first!.pieces.bytes)]).toEqual([length, frame, frame.replaceAll('\u0000', '')])
+      expect([encodeFrame(frame) === encoded, again === first]).toEqual([kept, kept])
+      if (!kept) expect(first!.number).toBe(0)
+    }
+  })
 })
