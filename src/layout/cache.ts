@@ -144,8 +144,14 @@ export class Cache implements Finishing {
     this.putKept(id, run)
     for (const member of inSlabs(this.where, resource, number)) {
       this.removeObject(member)
-      this.slabs.forgive(this.slabs.find(member))
+      this.forgive(member)
     }
+  }
+
+  /** Makes a block earn its place anew. */
+  private forgive(id: number): void {
+    const address = this.slabs.find(id)
+    if (address !== NOWHERE) this.slabs.forgive(address)
   }
 
   /** Prefetches what is needed to find records of a log. */
@@ -213,6 +219,8 @@ export class Cache implements Finishing {
     const finished = finishedBlock(layout, block.place, block.sum)
     finished.asked = 0
     this.putKept(id, finished)
+    // A block too heavy to be kept would otherwise be finished again for each page that wants one of its records.
+    if (this.where.objectOf(id) !== finished) this.forgive(id)
     return finished
   }
 

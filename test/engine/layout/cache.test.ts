@@ -339,6 +339,15 @@ describe('blocks in the cache', () => {
     expect([done.isHot, done.grew !== undefined, sent(done, 7) === `alice: ${textOf(block, 7)};`]).toEqual([true, true, true])
     expect(cache.block(coins, 5, 8, 8)).toBe(done)
   })
+
+  test('that are too heavy to be kept once they are finished are not finished again for each who asks', () => {
+    const cache = cacheOf(8)
+    const repeated = Array.from({ length: 16 }, (_, at) => row(7, at, 1, ['side'], `"value":"${'x'.repeat(120_000)}"`))
+    cache.keep(coins, 5, blockOf(coins, repeated))
+    const finish = vi.fn(alice.finish)
+    for (let time = 0; time < 80; time++) cache.block(coins, 5, 16, 1)!.finishedBy({ ...alice, finish })
+    expect(finish).toHaveBeenCalledTimes(10)
+  })
 })
 
 describe('what hangs on a value', () => {
