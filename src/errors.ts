@@ -69,7 +69,8 @@ export const errorTable = {
   },
   LEDGER_FORK: {
     status: 409,
-    sentence: 'A different ledger is already held under this sequence. If the held history is the wrong one, roll back below it and append again.',
+    sentence:
+      'A different ledger is already held under this sequence. If the held history is the wrong one, roll back below it and append again.',
     fields: { sequence: 'that of the ledger', held: 'the hash held', given: 'the hash given', ...line },
   },
   PREV_HASH_MISMATCH: {
@@ -100,7 +101,8 @@ export const errorTable = {
   },
   POISONED: {
     status: 503,
-    sentence: 'An earlier write failed, so what the store holds is uncertain. Reads still work; close and reopen the ledger to write again.',
+    sentence:
+      'An earlier write failed, so what the store holds is uncertain. Reads still work; close and reopen the ledger to write again.',
     fields: store,
     retry: REOPENED,
   },
@@ -166,7 +168,8 @@ export const errorTable = {
   },
   CORRUPT: {
     status: 500,
-    sentence: 'A stored value is damaged or missing. Run folio verify to see what is affected, and folio repair to rebuild what can be; otherwise restore a copy, or ingest again into a new store.',
+    sentence:
+      'A stored value is damaged or missing. Run folio verify to see what is affected, and folio repair to rebuild what can be; otherwise restore a copy, or ingest again into a new store.',
     fields: {
       key: 'of the value, in hexadecimal',
       ...store,

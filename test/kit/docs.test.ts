@@ -20,8 +20,8 @@ test('the example finds the fault that is planted in its store', async () => {
   } finally {
     log.mockRestore()
   }
-  expect(said.join()).toMatch(/^Broken: keys that part only.*\nscan from <00> to <0000>, \{"limit":10\}: expected /)
-  expect(said.join()).toMatch(/Broken: a range holds its lower bound and not its upper;/)
+  expect(said.join()).toMatch(/^Broken: keys that differ only.*\nscan from <00> to <0000>, \{"limit":10\}: expected /)
+  expect(said.join()).toMatch(/Broken: a range includes its lower bound and excludes its upper;/)
   expect(said.join()).toMatch(/FC_SEED=-?\d+ repeats this/)
 })
 

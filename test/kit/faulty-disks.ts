@@ -122,7 +122,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ['a reopen finds the note', 'has lost its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
   ['a reopen finds the note', 'has no note any more', () => over({ reopen: () => ({ note: undefined as never }) })],
   [
-    'what fails below',
+    'a failure below',
     'hands out the errors of its disk',
     () =>
       over({
@@ -132,7 +132,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
       }),
   ],
   [
-    'what fails below',
+    'a failure below',
     'lays the failure of its disk on whoever asked',
     () =>
       over({
@@ -142,7 +142,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
       }),
   ],
   [
-    'what fails below',
+    'a failure below',
     'says that it was closed where its disk failed',
     () =>
       over({
@@ -151,7 +151,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
         },
       }),
   ],
-  ['what fails below', 'answers as if its disk had not failed', () => over({ broken: 'silent' })],
+  ['a failure below', 'answers as if its disk had not failed', () => over({ broken: 'silent' })],
   ['a watch rings', 'never rings', () => over({ beside: ({ bells }) => ({ write: () => bells.clear() }) })],
   ['a watch rings', 'rings on after it was stopped', () => over({ stop: false })],
 ]

@@ -51,9 +51,9 @@ const limited =
 export const rightlyLimited: Mutant = limited((batch) => (batch.every(fits) ? batch : misuse()))
 
 export const storesWithMore: readonly FaultyStore[] = [
-  ['a compact changes', 'deletes what it compacts', (store) => ({ compact: (range) => void remove(store, range) })],
+  ['a compact of any range', 'deletes what it compacts', (store) => ({ compact: (range) => void remove(store, range) })],
   [
-    'a compact changes',
+    'a compact of any range',
     'takes an empty range for all there is',
     (store) => ({
       compact: (range) => {
@@ -62,7 +62,7 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a compact changes',
+    'a compact of any range',
     'brings back what was deleted',
     (store) => {
       const deleted: Write[] = []
@@ -76,7 +76,7 @@ export const storesWithMore: readonly FaultyStore[] = [
     },
   ],
   [
-    'a compact changes',
+    'a compact of any range',
     'takes entries out while it moves them',
     (store) => ({
       compact: async (range) => {
@@ -87,7 +87,7 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a compact changes',
+    'a compact of any range',
     'drops what was written meanwhile',
     (store) => ({
       compact: async () => {
@@ -99,7 +99,7 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a compact changes',
+    'a compact of any range',
     'fails with an Error of its own where there is nothing to compact',
     () => ({
       compact: (range) => {
@@ -157,15 +157,15 @@ export const storesWithMore: readonly FaultyStore[] = [
     'forgets the note with the last entry',
     withNote((note, store) => ({ read: () => (dump(store).length > 0 ? note.read() : undefined) })),
   ],
-  ['a key or a value above', 'takes more than it says', limited((batch) => batch)],
+  ['a key or value larger', 'takes more than it says', limited((batch) => batch)],
   [
-    'a key or a value above',
+    'a key or value larger',
     'cuts values that are too large',
     limited((batch) => batch.map(([key, value]): Write => [key, value?.subarray(0, LIMITS.maxValueBytes)])),
   ],
-  ['a key or a value above', 'leaves out what is too large', limited((batch) => batch.filter(fits))],
+  ['a key or value larger', 'leaves out what is too large', limited((batch) => batch.filter(fits))],
   [
-    'a key or a value above',
+    'a key or value larger',
     'applies what comes before a key that is too large',
     limited((batch, store) => {
       const at = batch.findIndex((write) => !fits(write))
@@ -175,7 +175,7 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a key or a value above',
+    'a key or value larger',
     'refuses what is too large with an Error of its own',
     limited((batch) => {
       if (!batch.every(fits)) throw new Error('too big')

@@ -18,9 +18,9 @@ const words = (key: Uint8Array): Uint8Array => {
 export const storesThatMisread: readonly FaultyStore[] = [
   ['capabilities', 'promises where it said at once', (store) => ({ get: async (key) => store.get(key) })],
   ['capabilities', 'gives null where nothing is', spoiltGet((value) => value ?? (null as never))],
-  ['keys come in the order', 'gives bytes as text', spoiltScan(({ entries, more }) => ({ entries: entries.map(texts), more }))],
+  ['keys are ordered', 'gives bytes as text', spoiltScan(({ entries, more }) => ({ entries: entries.map(texts), more }))],
   [
-    'keys come in the order',
+    'keys are ordered',
     'compares bytes as signed',
     scanBy((a, b) =>
       compare(
@@ -29,26 +29,26 @@ export const storesThatMisread: readonly FaultyStore[] = [
       ),
     ),
   ],
-  ['keys come in the order', 'puts longer keys after all shorter ones', scanBy((a, b) => a.length - b.length || compare(a, b))],
-  ['keys that part only', 'compares the first 16 bytes only', scanBy((a, b) => compare(a.subarray(0, 16), b.subarray(0, 16)))],
-  ['keys that part only', 'ignores zeros at the end of a key', scanBy((a, b) => compare(trimmed(a), trimmed(b)))],
+  ['keys are ordered', 'puts longer keys after all shorter ones', scanBy((a, b) => a.length - b.length || compare(a, b))],
+  ['keys that differ only', 'compares the first 16 bytes only', scanBy((a, b) => compare(a.subarray(0, 16), b.subarray(0, 16)))],
+  ['keys that differ only', 'ignores zeros at the end of a key', scanBy((a, b) => compare(trimmed(a), trimmed(b)))],
   [
-    'FF is no infinity',
+    'FF is not infinity',
     'takes an upper bound of FF for no bound',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? everything.lt : lt }, options) }),
   ],
   [
-    'FF is no infinity',
+    'FF is not infinity',
     'takes FF for the end',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? Uint8Array.of(0xff) : lt }, options) }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'includes the upper bound',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: Uint8Array.of(...lt, 0) }, options) }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'excludes the lower bound in reverse',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte: options.reverse ? Uint8Array.of(...gte, 0) : gte, lt }, options) }),
   ],
@@ -58,17 +58,17 @@ export const storesThatMisread: readonly FaultyStore[] = [
     (store) => ({ scan: (range, options) => (range.gte && range.lt ? store.scan(range, options) : { entries: [], more: false }) }),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'loses the entry at the border of 1,000',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 1000), more })),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'says more whenever the limit is reached',
     spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.entries.length === limit })),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'never gives more than 1,000',
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.min(options.limit || 0, 1000) }) }),
   ],
@@ -83,7 +83,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
     spoiltScan((chunk, _, { maxBytes = 1e9 }) => (size(chunk) > maxBytes ? { entries: [], more: true } : chunk)),
   ],
   [
-    'a scan taken up',
+    'a scan resumed',
     'forgets that bytes ran out',
     spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.more && chunk.entries.length === limit })),
   ],
@@ -98,15 +98,15 @@ export const storesThatMisread: readonly FaultyStore[] = [
       },
     }),
   ],
-  ['keys come in the order', 'compares keys as text', scanBy(byText)],
-  ['keys come in the order', 'compares four bytes at a time, the wrong end first', scanBy((a, b) => compare(words(a), words(b)))],
-  ['keys come in the order', 'compares from the last byte', scanBy((a, b) => compare(a.toReversed(), b.toReversed()))],
-  ['keys that part only', 'compares the first 32 bytes only', scanBy((a, b) => compare(a.subarray(0, 32), b.subarray(0, 32)))],
-  ['keys that part only', 'compares the first 64 bytes only', scanBy((a, b) => compare(a.subarray(0, 64), b.subarray(0, 64)))],
-  ['keys that part only', 'compares the first 128 bytes only', scanBy((a, b) => compare(a.subarray(0, 128), b.subarray(0, 128)))],
-  ['keys that part only', 'takes a zero for the end of a key', scanBy((a, b) => compare(untilZero(a), untilZero(b)))],
+  ['keys are ordered', 'compares keys as text', scanBy(byText)],
+  ['keys are ordered', 'compares four bytes at a time, the wrong end first', scanBy((a, b) => compare(words(a), words(b)))],
+  ['keys are ordered', 'compares from the last byte', scanBy((a, b) => compare(a.toReversed(), b.toReversed()))],
+  ['keys that differ only', 'compares the first 32 bytes only', scanBy((a, b) => compare(a.subarray(0, 32), b.subarray(0, 32)))],
+  ['keys that differ only', 'compares the first 64 bytes only', scanBy((a, b) => compare(a.subarray(0, 64), b.subarray(0, 64)))],
+  ['keys that differ only', 'compares the first 128 bytes only', scanBy((a, b) => compare(a.subarray(0, 128), b.subarray(0, 128)))],
+  ['keys that differ only', 'takes a zero for the end of a key', scanBy((a, b) => compare(untilZero(a), untilZero(b)))],
   [
-    'FF is no infinity',
+    'FF is not infinity',
     'includes a key that equals an upper bound of FF',
     (store) => ({
       scan: ({ gte, lt }, options) =>
@@ -114,12 +114,12 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   [
-    'FF is no infinity',
+    'FF is not infinity',
     'leaves keys that begin with two FF to itself',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter(([key]) => key[0] !== 0xff || key[1] !== 0xff), more })),
   ],
   [
-    'a range holds',
+    'a range includes',
     'excludes the lower bound',
     (store) => ({
       scan: ({ gte, lt }, options) =>
@@ -127,22 +127,22 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'includes the upper bound in reverse',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: options.reverse ? Uint8Array.of(...lt, 0) : lt }, options) }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'turns a backward range round',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan(compare(gte, lt) > 0 ? { gte: lt, lt: gte } : { gte, lt }, options) }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'takes an empty lower bound for nothing',
     (store) => ({ scan: (range, options) => (range.gte?.length === 0 ? { entries: [], more: false } : store.scan(range, options)) }),
   ],
   [
-    'a range holds',
+    'a range includes',
     'takes the lower bound for a prefix',
     spoiltScan(({ entries, more }, { gte }) => ({
       entries: entries.filter(([key]) => compare(key.subarray(0, gte.length), gte) === 0),
@@ -165,25 +165,25 @@ export const storesThatMisread: readonly FaultyStore[] = [
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.ceil(options.limit) }) }),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'loses the entry at the border of 16',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 16), more })),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'gives one entry less than asked for, from 100 on',
     (store) => ({
       scan: (range, options) => store.scan(range, { ...options, limit: options.limit >= 100 ? options.limit - 1 : options.limit }),
     }),
   ],
-  ['a scan gives as many', 'never says that more is left', spoiltScan(({ entries }) => ({ entries, more: false }))],
+  ['a scan returns as many', 'never says that more is left', spoiltScan(({ entries }) => ({ entries, more: false }))],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'takes a limit of 2^31 for a negative number',
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: options.limit > 2 ** 31 - 1 ? 1 : options.limit }) }),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'counts its limit from the low end, also in reverse',
     (store) => ({
       scan(range, options) {
@@ -193,7 +193,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a scan gives as many',
+    'a scan returns as many',
     'says that more is left where something lies beyond the range',
     (store) => ({
       scan: (range, options) => {
@@ -241,7 +241,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a scan taken up',
+    'a scan resumed',
     'loses the entry after the key that a chunk was taken up at',
     (store) => ({
       scan: (range, options) => {
@@ -251,11 +251,11 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a scan taken up',
+    'a scan resumed',
     'repeats the last entry of a chunk in reverse',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: options.reverse ? Uint8Array.of(...lt, 0) : lt }, options) }),
   ],
-  ['a scan taken up', 'says that more is left at the end of the range', spoiltScan(({ entries }) => ({ entries, more: true }))],
+  ['a scan resumed', 'says that more is left at the end of the range', spoiltScan(({ entries }) => ({ entries, more: true }))],
   [
     'a scan sees all of a batch',
     'reads the two halves of a chunk one after the other',

@@ -40,7 +40,7 @@ class Queued extends Feed {
 }
 
 const [FIRST, AFTER, NOW, LARGE, MANY, PULLS, STOP, CLOSE] = [
-  'a stream gives what is there',
+  'a stream delivers what is there',
   'a stream after a record',
   'a stream from now',
   'more records at once',

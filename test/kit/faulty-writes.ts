@@ -49,7 +49,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
-    'with expect',
+    'with `expect`',
     'applies the first write before it checks',
     (store) => ({
       write: (batch, options) => {
@@ -58,7 +58,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
       },
     }),
   ],
-  ['with expect', 'ignores expect', (store) => ({ write: (batch, { durable }) => store.write(batch, { durable }) })],
+  ['with `expect`', 'ignores expect', (store) => ({ write: (batch, { durable }) => store.write(batch, { durable }) })],
   [
     'an empty value and a missing key',
     'takes an empty value for a missing key',
@@ -262,7 +262,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     },
   ],
   [
-    'a read beside writes',
+    'a read concurrent',
     'shows a write before it is begun, and takes it back',
     (store) => ({
       write: async (batch, options) => {
@@ -280,7 +280,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
-    'a read beside writes',
+    'a read concurrent',
     'gives a value of long ago where it is busy',
     (store) => {
       let reads = 0
@@ -304,7 +304,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
-    'with expect',
+    'with `expect`',
     'compares the length of the value that it expects, and not its bytes',
     (store) => ({
       write: (batch, { durable, expect }) => {
@@ -314,7 +314,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
-    'with expect',
+    'with `expect`',
     'writes no more after a CONFLICT',
     (store) => {
       let poisoned = false
@@ -332,7 +332,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     },
   ],
   [
-    'with expect',
+    'with `expect`',
     'applies the batch, and then says CONFLICT',
     (store) => ({
       write: (batch, { durable, expect }) => {
@@ -343,7 +343,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
-    'with expect',
+    'with `expect`',
     'passes over a batch in silence where it should say CONFLICT',
     (store) => ({
       write: (batch, { durable, expect }) => {

@@ -86,7 +86,7 @@ describe('a store that takes keys of 20 bytes and values of 300', () => {
   test('may take keys of 8 and values of 64, and no less', async () => {
     const bounded = (maxKeyBytes: number, maxValueBytes: number) =>
       storeConformance({ open: () => ({ ...memory(), capabilities: { ...memory().capabilities, maxKeyBytes, maxValueBytes } }) })
-    const limit = 'a key or a value above'
+    const limit = 'a key or value larger'
     await expect(named(bounded(8, 63), limit).run()).rejects.toThrow('maxValueBytes: expected a whole number from 64 on, got 63')
     await expect(named(bounded(7.5, 64), limit).run()).rejects.toThrow('maxKeyBytes: expected a whole number from 8 on, got 7.5')
     await expect(named(bounded(8, 64), limit).run()).rejects.toThrow('expected STORE_MISUSE, got the answer')
@@ -95,10 +95,10 @@ describe('a store that takes keys of 20 bytes and values of 300', () => {
 })
 
 test.for([
-  ['a compact changes', 'the store has no `compact`'],
+  ['a compact of any range', 'the store has no `compact`'],
   ['a note gives back', 'the store has no `note`'],
   ['a reopen finds the note', 'the store has no `note`'],
-  ['a key or a value above', 'the store names no limit'],
+  ['a key or value larger', 'the store names no limit'],
 ])('"%s…" says to the runner that %s', async ([start, reason]) => {
   const law = named(storeConformance({ open: () => memory(), reopen: () => memory() }), start!)
   const skipped: string[] = []
@@ -124,7 +124,7 @@ describe('a law that is declined', () => {
       ['what another', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],
       ['a reopen fin', 'the subject cannot reopen its store'],
-      ['what fails b', 'the subject cannot make its store fail'],
+      ['a failure be', 'the subject cannot make its store fail'],
     ])
   })
 

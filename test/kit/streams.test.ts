@@ -33,7 +33,7 @@ test('of a schedule of many steps the last are told', async () => {
     }
   }
   const laws = streamLaws({ open: (step) => new Careful(step), runs: 30 })
-  const said = await named(laws, 'a stream gives what is there')
+  const said = await named(laws, 'a stream delivers what is there')
     .run()
     .catch(({ message }: Error) => message)
   const lines = String(said).split('\n')

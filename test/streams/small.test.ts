@@ -87,7 +87,7 @@ describe.each([
   }
   const sequenceOf = ({ value }: { value?: unknown }): number | undefined => (value as { sequence: number } | undefined)?.sequence
 
-  test('a stream gives what is there, then what comes, each once', async () => {
+  test('a stream delivers what is there, then what comes, each once', async () => {
     const ledger = await holding(4)
     for (const query of [catalogue.ledgers, catalogue.operations, catalogue.effects] as const) {
       const stream = ledger.stream(query as typeof catalogue.operations, {})
