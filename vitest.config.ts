@@ -20,6 +20,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
     env: { FOLIO_SEED: String(seed) },
+    // All cores: on a machine with two, the default is one worker.
+    maxWorkers: '100%',
     testTimeout: 120_000,
     hookTimeout: 120_000,
     coverage: { include: ['src/**', 'adapters/**'] },
