@@ -165,6 +165,15 @@ describe('frames', () => {
     }
   })
 
+  test('keep the text between words of the vocabulary, whichever words they are', () => {
+    // Words late in the vocabulary, whose second byte is no ASCII: text before them must not be encoded together with them.
+    for (const name of ['claimants', 'trade_type', 'min_price', 'account_muxed_id', 'shares_min']) {
+      const frame = `{"é":\u0000,"${name}":"\u0000","x":\u0000,"${name}":\u0000,"€":{"${name}":[\u0000]},"y":\u0000}`
+      const { stored } = encodeFrame(frame)
+      expect([decodeFrame(stored, 0, stored.length).text, stored.length]).toEqual([frame, 38])
+    }
+  })
+
   test('of more than 4096 characters are written and read, and not kept', () => {
     for (const [length, kept] of [
       [4096, true],
