@@ -1,11 +1,11 @@
-/** Arbitrary ledgers and requests are what they say: valid, invalid with the code they name, and requests that hit and miss. */
+/** Arbitrary closes are valid, or invalid with the code that they name; arbitrary requests both hit and miss. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { draw, invalidClose, isRefusal, naiveLedger, network, requestOf } from '../../adapters/testing/index.ts'
 import { catalogue } from '../../src/index.ts'
 import { errorOf, holds, ledgerOf } from '../engine/support.ts'
 
-test('a network is taken; a close that is invalid is refused with its code, and changes nothing', async () => {
+test('a network is accepted; an invalid close is rejected with its code, and changes nothing', async () => {
   const codes = new Set<string>()
   await holds(invalidClose, 100, async ({ closes, refused, code }) => {
     const ledger = await ledgerOf(closes)
@@ -24,12 +24,12 @@ test('a network is taken; a close that is invalid is refused with its code, and 
   ])
 })
 
-test('requests ask every query, hit and miss, are refused for every reason, with cursors before, at, between and after records', async () => {
+test('requests ask every query, hit, miss, are refused for every reason, and have cursors of every form', async () => {
   const models = fc.sample(network, 30).map((closes) => naiveLedger(closes))
   const asked = new Set<string>()
   const answers: Record<string, number> = { records: 0, none: 0, BAD_REQUEST: 0, NOT_FOUND: 0, GONE_BEFORE_HISTORY: 0 }
   const cursors = new Set<string>()
-  // Sampled at once: each sample of its own would draw the same, from the seed of the run.
+  // Sampled all at once: separate samples would all draw the same, from the seed of the run.
   for (const [at, drawn] of fc.sample(draw, 6000).entries()) {
     const model = models[at % models.length]!
     const { query, values, options } = requestOf(model, drawn)

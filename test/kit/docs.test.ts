@@ -1,4 +1,4 @@
-/** The pages on testing tell the truth: the example is run, and what the laws reject is read off the lists of faults. */
+/** The pages on testing tell the truth: the examples are run, and what the laws reject is read from the lists of faults. */
 import { expect, test, vi } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
@@ -12,7 +12,7 @@ import { storesThatMiswrite } from './faulty-writes.ts'
 import { Feed } from './feed.ts'
 import { Pages } from './pages.ts'
 
-test('the example finds the fault that is planted in its store', async () => {
+test('the example finds the fault planted in its store', async () => {
   const said: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line))
   try {
@@ -25,7 +25,7 @@ test('the example finds the fault that is planted in its store', async () => {
   expect(said.join()).toMatch(/FC_SEED=-?\d+ repeats this/)
 })
 
-test('the example finds the fault that is planted in its stream', async () => {
+test('the example finds the fault planted in its stream', async () => {
   const said: string[] = []
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line))
   vi.stubEnv('FC_RUNS', '60')
@@ -43,7 +43,7 @@ test('docs/testing.md shows the examples', () => same('docs/testing.md', withExa
 
 type Faults = readonly (readonly [law: string, fault: string, ...rest: unknown[]])[]
 
-/** What each law rejects, in the order of the laws. */
+/** The rows of what each law rejects, in the order of the laws. */
 function table(
   what: string,
   laws: readonly Law[],

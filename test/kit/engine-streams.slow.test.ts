@@ -1,4 +1,4 @@
-/** The streams of the engine keep the laws of streams, over every store. */
+/** The streams of the engine keep the laws of streams over every store. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import {
 } from '../../adapters/testing/index.ts'
 import { catalogue, openLedger, type QueryName, type Store } from '../../src/index.ts'
 
-/** A ledger of so many transactions, each of one operation with one effect. */
+/** A ledger of `count` transactions, each of one operation with one effect. */
 const shape = (count: number): Shape => ({
   ledger: {
     ...{ closed_at: '2019-06-01T12:00:00Z', total_coins: '1.0000000', fee_pool: '0' },

@@ -5,7 +5,7 @@ import { type Draw, draw, isRefusal, naiveLedger, network, type PagedListing, pa
 import { catalogue, type LedgerClose, type List, openLedger } from '../../src/index.ts'
 import { type Bench, holds, levelBench, memoryBenches } from '../engine/support.ts'
 
-/** Part of a network is there, the rest is appended meanwhile; a few of its listings are asked for. */
+/** A network, of which the first ledger is there and the rest is appended meanwhile, and draws of a few of its listings. */
 const story = fc.tuple(
   network.filter((closes) => closes.length > 1),
   fc.array(draw, { minLength: 4, maxLength: 4 }),

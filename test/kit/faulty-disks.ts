@@ -10,7 +10,7 @@ interface Held {
   readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean }[]
   readonly bells: Set<() => void>
   readonly note: NonNullable<Store['note']>
-  /** Its disk fails: what reads and writes fail with, if they do. */
+  /** Set once the disk fails: what reads and writes throw, or `silent` if they throw nothing. */
   broken?: (() => never) | 'silent'
 }
 
@@ -25,7 +25,7 @@ const failed = (): never => {
   throw new FolioError('STORE_FAILED', { reason: 'the disk is full' })
 }
 
-/** A right store over a disk, which can be opened again and twice; `change` puts a fault in. */
+/** A correct store over a disk, which can be reopened, and opened twice; `change` plants a fault. */
 function over(change: Change = {}): StoreSubject {
   const all = new WeakMap<Store, Held>()
   const opened = (disk: MemoryDisk, bells = new Set<() => void>(), note = noteInMemory()): Store => {
@@ -76,7 +76,7 @@ function over(change: Change = {}): StoreSubject {
   }
 }
 
-/** What is left of the batches, written to a new disk. */
+/** A new store with the batches that are left. */
 const replayed = (batches: readonly (readonly Write[])[]): Store => {
   const store = memory()
   for (const batch of batches) store.write(batch, { durable: false })
@@ -93,12 +93,12 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'a reopen finds everything',
-    'has lost what was not written durably',
+    'loses what was not written durably',
     () => over({ reopen: ({ batches }) => replayed(batches.filter(({ durable }) => durable).map(({ batch }) => batch)) }),
   ],
   [
     'a reopen finds everything',
-    'has what was deleted again',
+    'brings back what was deleted before',
     () => over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => value))) }),
   ],
   ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
@@ -116,14 +116,14 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'what another process wrote',
-    'holds what it expects against what it wrote itself',
+    'compares what it expects only with what it wrote itself',
     () => over({ beside: (_, there) => ({ write: (batch, { durable }) => there.write(batch, { durable }) }) }),
   ],
-  ['a reopen finds the note', 'has lost its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
-  ['a reopen finds the note', 'has no note any more', () => over({ reopen: () => ({ note: undefined as never }) })],
+  ['a reopen finds the note', 'loses its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
+  ['a reopen finds the note', 'no longer has a `note`', () => over({ reopen: () => ({ note: undefined as never }) })],
   [
     'a failure below',
-    'hands out the errors of its disk',
+    'passes on the errors of its disk as they are',
     () =>
       over({
         broken: () => {
@@ -133,7 +133,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'a failure below',
-    'lays the failure of its disk on whoever asked',
+    'blames the caller for the failure of its disk',
     () =>
       over({
         broken: () => {
@@ -143,7 +143,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'a failure below',
-    'says that it was closed where its disk failed',
+    'says that it is closed when its disk fails',
     () =>
       over({
         broken: () => {
@@ -153,5 +153,5 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   ['a failure below', 'answers as if its disk had not failed', () => over({ broken: 'silent' })],
   ['a watch rings', 'never rings', () => over({ beside: ({ bells }) => ({ write: () => bells.clear() }) })],
-  ['a watch rings', 'rings on after it was stopped', () => over({ stop: false })],
+  ['a watch rings', 'goes on ringing after it was stopped', () => over({ stop: false })],
 ]

@@ -1,11 +1,11 @@
-/** Stores that break a law of what a store may have besides: a note, compaction, limits. */
+/** Stores that each break a law of something optional in a store: a note, compaction, limits. */
 import { FolioError } from '../../src/errors.ts'
 import { isEmptyRange, type KeyRange, type Store, type Write } from '../../src/store.ts'
 import { dump, type FaultyStore, later, type Mutant } from './faulty-store.ts'
 
 type Note = NonNullable<Store['note']>
 
-/** A right note. */
+/** A correct note. */
 export const noteInMemory = (): Note => {
   let held: Uint8Array | undefined
   return {
@@ -23,7 +23,7 @@ const withNote =
     return { note: { ...note, ...change(note, store) } }
   }
 
-/** The keys of a range, deleted. */
+/** Deletes the entries of a range, and returns them. */
 const remove = (store: Store, { gte, lt }: KeyRange): readonly Write[] => {
   const held = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
   void store.write(
@@ -39,7 +39,7 @@ const misuse = (): never => {
   throw new FolioError('STORE_MISUSE', { reason: 'a key or a value is too large' })
 }
 
-/** A store with limits, which `write` is to keep. */
+/** A store with limits, which `write` must enforce. */
 const limited =
   (write: (batch: readonly Write[], store: Store) => readonly Write[]): Mutant =>
   (store) => ({
@@ -47,14 +47,14 @@ const limited =
     write: (batch, options) => store.write(write(batch, store), options),
   })
 
-/** Refuses what is too large, and else is a right store. */
+/** A correct store, which rejects what is too large. */
 export const rightlyLimited: Mutant = limited((batch) => (batch.every(fits) ? batch : misuse()))
 
 export const storesWithMore: readonly FaultyStore[] = [
   ['a compact of any range', 'deletes what it compacts', (store) => ({ compact: (range) => void remove(store, range) })],
   [
     'a compact of any range',
-    'takes an empty range for all there is',
+    'takes an empty range for the whole store',
     (store) => ({
       compact: (range) => {
         if (isEmptyRange(range)) remove(store, { gte: new Uint8Array(), lt: new Uint8Array(80).fill(0xff) })
@@ -77,7 +77,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a compact of any range',
-    'takes entries out while it moves them',
+    'removes entries while it moves them',
     (store) => ({
       compact: async (range) => {
         const moved = remove(store, range)
@@ -88,7 +88,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a compact of any range',
-    'drops what was written meanwhile',
+    'drops what is written meanwhile',
     (store) => ({
       compact: async () => {
         const before = dump(store)
@@ -100,7 +100,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a compact of any range',
-    'fails with an Error of its own where there is nothing to compact',
+    'fails with a plain Error if there is nothing to compact',
     () => ({
       compact: (range) => {
         if (isEmptyRange(range)) throw new Error('nothing to compact')
@@ -109,7 +109,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a note gives back',
-    'throws where a note is read or written',
+    'throws when its note is read',
     withNote(() => ({
       read: () => {
         throw new Error('no notes here')
@@ -146,7 +146,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a note gives back',
-    'keeps the note among the entries',
+    'keeps its note as one of the entries',
     withNote((_, store) => ({
       read: () => store.get(Uint8Array.of(4)),
       write: (bytes) => store.write([[Uint8Array.of(4), bytes]], { durable: false }),
@@ -157,13 +157,13 @@ export const storesWithMore: readonly FaultyStore[] = [
     'forgets the note with the last entry',
     withNote((note, store) => ({ read: () => (dump(store).length > 0 ? note.read() : undefined) })),
   ],
-  ['a key or value larger', 'takes more than it says', limited((batch) => batch)],
+  ['a key or value larger', 'accepts more than it says', limited((batch) => batch)],
   [
     'a key or value larger',
     'cuts values that are too large',
     limited((batch) => batch.map(([key, value]): Write => [key, value?.subarray(0, LIMITS.maxValueBytes)])),
   ],
-  ['a key or value larger', 'leaves out what is too large', limited((batch) => batch.filter(fits))],
+  ['a key or value larger', 'silently leaves out what is too large', limited((batch) => batch.filter(fits))],
   [
     'a key or value larger',
     'applies what comes before a key that is too large',
@@ -176,7 +176,7 @@ export const storesWithMore: readonly FaultyStore[] = [
   ],
   [
     'a key or value larger',
-    'refuses what is too large with an Error of its own',
+    'rejects what is too large with a plain Error',
     limited((batch) => {
       if (!batch.every(fits)) throw new Error('too big')
       return batch

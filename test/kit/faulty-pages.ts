@@ -17,7 +17,7 @@ const [JOINED, RISE, LIMITS, REVERSED, RESUMES, BACK, BETWEEN, EMPTY, STAYS] = [
 
 type Fault = readonly [law: string, fault: string, Listing: new () => Pages, ofOneSource?: true]
 
-/** A page whose links are changed. */
+/** Changes the links of each page. */
 const linked = (
   change: (links: { next: string; prev: string }, records: readonly Row[], cursor: string, order: Order) => object,
 ): (new () => Pages) =>
@@ -28,7 +28,7 @@ const linked = (
     }
   }
 
-/** What lies ahead of a cursor, changed. */
+/** Changes what lies ahead of a cursor. */
 const ahead = (change: (rows: Row[], cursor: string, order: Order, limit: number, pages: Pages) => Row[]): (new () => Pages) =>
   class extends Pages {
     override ahead(cursor: string, order: Order, limit: number): Row[] {
@@ -39,7 +39,7 @@ const ahead = (change: (rows: Row[], cursor: string, order: Order, limit: number
 const isRow = (pages: Pages, cursor: string): boolean => cursor === '' || pages.rows.some(({ token }) => token === cursor)
 const idOf = (token: string): string => token.split('-')[0]!
 
-/** `ofOneSource`: what another source of the records is needed for, since all pages agree with each other. */
+/** `ofOneSource` marks faults that only another source of the records reveals, since all pages agree with each other. */
 export const faultyPages: readonly Fault[] = [
   [JOINED, 'leaves the same record out of every page', ahead((rows) => rows.filter(({ token }) => token !== '10-2')), true],
   [
@@ -59,7 +59,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     JOINED,
-    'starts over behind the end',
+    'starts over after the end',
     ahead((rows, cursor, order, _limit, pages) => (rows.length > 0 || cursor === '' ? rows : pages.listed(order))),
   ],
   [
@@ -74,7 +74,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     RISE,
-    'lists by the text of tokens, so that 10 comes before 9',
+    'sorts tokens as text, so that 10 comes before 9',
     class extends Pages {
       override compare(a: string, b: string): number {
         return a < b ? -1 : a > b ? 1 : 0
@@ -89,10 +89,10 @@ export const faultyPages: readonly Fault[] = [
       override rows: Row[] = new Pages().rows.map((one) => ({ ...one, token: one.token === '99-2' ? '99-0' : one.token }))
     },
   ],
-  [LIMITS, 'takes a limit of 1 for 2', ahead((rows, _cursor, _order, limit) => (limit === 1 ? rows.slice(1) : rows))],
+  [LIMITS, 'skips a record if the limit is 1', ahead((rows, _cursor, _order, limit) => (limit === 1 ? rows.slice(1) : rows))],
   [
     LIMITS,
-    'counts its cursor in whole pages',
+    'rounds its cursor down to whole pages',
     ahead((_rows, cursor, order, limit, pages) => {
       const all = pages.listed(order)
       const at = cursor === '' ? 0 : all.findIndex(({ token }) => token === cursor) + 1
@@ -112,7 +112,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     REVERSED,
-    'turns the pages of the descending order, and not their records',
+    'reverses pages in descending order, but not the records within them',
     class extends Pages {
       override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
         const page = super.page(cursor, order, limit)
@@ -122,12 +122,12 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     REVERSED,
-    'leaves the newest record out of the descending order',
+    'leaves out the newest record in descending order',
     ahead((rows, cursor, order) => (order === 'desc' && cursor === '' ? rows.slice(1) : rows)),
   ],
   [
     REVERSED,
-    'turns the ids, and not the records of an id',
+    'reverses ids in descending order, but not the records of an id',
     class extends Pages {
       override listed(order: Order): Row[] {
         const rows = super.listed('asc')
@@ -145,7 +145,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     RESUMES,
-    'gives the record of the cursor again, descending',
+    'gives the record of the cursor again in descending order',
     ahead((rows, cursor, order, _limit, pages) =>
       order === 'desc' && cursor !== '' ? [...pages.rows.filter(({ token }) => token === cursor), ...rows] : rows,
     ),
@@ -180,7 +180,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     RESUMES,
-    'takes a cursor with a limit of 7 for one record further',
+    'resumes one record too late if the limit is 7',
     ahead((rows, cursor, _order, limit) => (cursor !== '' && limit === 7 ? rows.slice(1) : rows)),
   ],
   [
@@ -207,7 +207,7 @@ export const faultyPages: readonly Fault[] = [
       }
     }),
   ],
-  [BACK, 'leads back from its cursor, and not from its first record', linked((_links, _records, cursor) => ({ prev: cursor }))],
+  [BACK, 'leads back from its cursor instead of its first record', linked((_links, _records, cursor) => ({ prev: cursor }))],
   [
     BETWEEN,
     'starts over at a cursor that is no record',
@@ -220,12 +220,12 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     BETWEEN,
-    'skips a record at a cursor that is none',
+    'skips a record at a cursor that is no record',
     ahead((rows, cursor, _order, _limit, pages) => (isRow(pages, cursor) ? rows : rows.slice(1))),
   ],
   [
     BETWEEN,
-    'resumes at the record before a cursor that is none',
+    'resumes at the record before a cursor that is no record',
     ahead((rows, cursor, order, _limit, pages) => {
       if (isRow(pages, cursor)) return rows
       const all = pages.listed(order)
@@ -285,7 +285,7 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     STAYS,
-    'changes records that were given before',
+    'changes records that it gave before',
     class extends Pages {
       override grow(): void {
         super.grow()

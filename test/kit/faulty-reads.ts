@@ -3,7 +3,7 @@ import { compare, hex } from '../../src/bytes.ts'
 import type { Chunk, Entry } from '../../src/store.ts'
 import { cutAt, dump, everything, type FaultyStore, later, scanBy, size, spoiltGet, spoiltScan, trimmed } from './faulty-store.ts'
 
-/** An entry as no store may give it. */
+/** An entry in a form that no store may return. */
 const texts = ([key, value]: Entry): Entry => [hex(key), hex(value)] as never
 const asText = (key: Uint8Array): string => new TextDecoder().decode(key)
 const byText = (a: Uint8Array, b: Uint8Array): number => (asText(a) < asText(b) ? -1 : asText(a) > asText(b) ? 1 : 0)
@@ -16,9 +16,9 @@ const words = (key: Uint8Array): Uint8Array => {
 }
 
 export const storesThatMisread: readonly FaultyStore[] = [
-  ['capabilities', 'promises where it said at once', (store) => ({ get: async (key) => store.get(key) })],
-  ['capabilities', 'gives null where nothing is', spoiltGet((value) => value ?? (null as never))],
-  ['keys are ordered', 'gives bytes as text', spoiltScan(({ entries, more }) => ({ entries: entries.map(texts), more }))],
+  ['capabilities', 'returns promises although it says that it is synchronous', (store) => ({ get: async (key) => store.get(key) })],
+  ['capabilities', 'gives null for a missing key', spoiltGet((value) => value ?? (null as never))],
+  ['keys are ordered', 'gives keys and values as text', spoiltScan(({ entries, more }) => ({ entries: entries.map(texts), more }))],
   [
     'keys are ordered',
     'compares bytes as signed',
@@ -34,12 +34,12 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ['keys that differ only', 'ignores zeros at the end of a key', scanBy((a, b) => compare(trimmed(a), trimmed(b)))],
   [
     'FF is not infinity',
-    'takes an upper bound of FF for no bound',
+    'takes an upper bound that begins with FF for no bound',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? everything.lt : lt }, options) }),
   ],
   [
     'FF is not infinity',
-    'takes FF for the end',
+    'cuts an upper bound that begins with FF to that byte',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan({ gte, lt: lt[0] === 0xff ? Uint8Array.of(0xff) : lt }, options) }),
   ],
   [
@@ -59,17 +59,17 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan returns as many',
-    'loses the entry at the border of 1,000',
+    'loses the entry after the first 1,000',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 1000), more })),
   ],
   [
     'a scan returns as many',
-    'says more whenever the limit is reached',
+    'says that more is left whenever the limit is reached',
     spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.entries.length === limit })),
   ],
   [
     'a scan returns as many',
-    'never gives more than 1,000',
+    'never gives more than 1,000 entries',
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.min(options.limit || 0, 1000) }) }),
   ],
   [
@@ -79,12 +79,12 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan stops before maxBytes',
-    'gives nothing where the first entry is too large',
+    'gives nothing if the first entry is larger than maxBytes',
     spoiltScan((chunk, _, { maxBytes = 1e9 }) => (size(chunk) > maxBytes ? { entries: [], more: true } : chunk)),
   ],
   [
     'a scan resumed',
-    'forgets that bytes ran out',
+    'does not say that more is left if maxBytes ended the scan',
     spoiltScan((chunk, _, { limit }) => ({ ...chunk, more: chunk.more && chunk.entries.length === limit })),
   ],
   [
@@ -99,7 +99,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
     }),
   ],
   ['keys are ordered', 'compares keys as text', scanBy(byText)],
-  ['keys are ordered', 'compares four bytes at a time, the wrong end first', scanBy((a, b) => compare(words(a), words(b)))],
+  ['keys are ordered', 'compares four bytes at a time, the last byte first', scanBy((a, b) => compare(words(a), words(b)))],
   ['keys are ordered', 'compares from the last byte', scanBy((a, b) => compare(a.toReversed(), b.toReversed()))],
   ['keys that differ only', 'compares the first 32 bytes only', scanBy((a, b) => compare(a.subarray(0, 32), b.subarray(0, 32)))],
   ['keys that differ only', 'compares the first 64 bytes only', scanBy((a, b) => compare(a.subarray(0, 64), b.subarray(0, 64)))],
@@ -115,7 +115,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'FF is not infinity',
-    'leaves keys that begin with two FF to itself',
+    'hides keys that begin with two bytes FF',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter(([key]) => key[0] !== 0xff || key[1] !== 0xff), more })),
   ],
   [
@@ -133,12 +133,12 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a range includes',
-    'turns a backward range round',
+    'swaps the bounds of a backward range',
     (store) => ({ scan: ({ gte, lt }, options) => store.scan(compare(gte, lt) > 0 ? { gte: lt, lt: gte } : { gte, lt }, options) }),
   ],
   [
     'a range includes',
-    'takes an empty lower bound for nothing',
+    'gives nothing for an empty lower bound',
     (store) => ({ scan: (range, options) => (range.gte?.length === 0 ? { entries: [], more: false } : store.scan(range, options)) }),
   ],
   [
@@ -151,27 +151,27 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'an undefined bound',
-    'takes a limit of 0 for none',
+    'takes a limit of 0 for no limit',
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: options.limit === 0 ? 1000 : options.limit }) }),
   ],
   [
     'an undefined bound',
-    'takes no upper bound for the end',
+    'takes an undefined upper bound for the end',
     (store) => ({ scan: (range, options) => store.scan({ ...range, lt: range.lt ?? everything.lt }, options) }),
   ],
   [
     'an undefined bound',
-    'rounds a limit',
+    'rounds a limit up to a whole number',
     (store) => ({ scan: (range, options) => store.scan(range, { ...options, limit: Math.ceil(options.limit) }) }),
   ],
   [
     'a scan returns as many',
-    'loses the entry at the border of 16',
+    'loses the entry after the first 16',
     spoiltScan(({ entries, more }) => ({ entries: entries.filter((_, n) => n !== 16), more })),
   ],
   [
     'a scan returns as many',
-    'gives one entry less than asked for, from 100 on',
+    'gives one entry too few if the limit is 100 or more',
     (store) => ({
       scan: (range, options) => store.scan(range, { ...options, limit: options.limit >= 100 ? options.limit - 1 : options.limit }),
     }),
@@ -184,7 +184,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan returns as many',
-    'counts its limit from the low end, also in reverse',
+    'applies its limit from the low end even in reverse',
     (store) => ({
       scan(range, options) {
         const { entries, more } = store.scan(range, { ...options, reverse: false }) as Chunk
@@ -194,7 +194,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan returns as many',
-    'says that more is left where something lies beyond the range',
+    'says that more is left if something lies beyond the range',
     (store) => ({
       scan: (range, options) => {
         const chunk = store.scan(range, options) as Chunk
@@ -210,7 +210,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan stops before maxBytes',
-    'counts the bytes of values only',
+    'counts only the bytes of values',
     (store) => ({
       scan: (range, { maxBytes, ...options }) => {
         const chunk = store.scan(range, options) as Chunk
@@ -222,7 +222,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan stops before maxBytes',
-    'stops behind the entry that goes over',
+    'stops after the entry that exceeds maxBytes',
     (store) => ({
       scan: (range, { maxBytes, ...options }) => {
         const chunk = store.scan(range, options) as Chunk
@@ -234,7 +234,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan stops before maxBytes',
-    'takes a maxBytes of 0 for none',
+    'takes a maxBytes of 0 for no limit',
     (store) => ({
       scan: (range, { maxBytes, ...options }) =>
         store.scan(range, { ...options, ...(maxBytes !== undefined && maxBytes > 0 && { maxBytes }) }),
@@ -242,7 +242,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ],
   [
     'a scan resumed',
-    'loses the entry after the key that a chunk was taken up at',
+    'loses the first entry of a chunk that resumes a scan',
     (store) => ({
       scan: (range, options) => {
         const { entries, more } = store.scan(range, options) as Chunk
@@ -258,7 +258,7 @@ export const storesThatMisread: readonly FaultyStore[] = [
   ['a scan resumed', 'says that more is left at the end of the range', spoiltScan(({ entries }) => ({ entries, more: true }))],
   [
     'a scan sees all of a batch',
-    'reads the two halves of a chunk one after the other',
+    'reads a chunk in two halves, one after the other',
     (store) => ({
       scan: async (range, options) => {
         const first = store.scan(range, { ...options, limit: Math.ceil(options.limit / 2) }) as Chunk

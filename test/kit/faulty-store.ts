@@ -1,17 +1,17 @@
-/** What faulty stores are made of: a right store in memory with some of its calls replaced. */
+/** What faulty stores are made of: a correct store in memory with some of its calls replaced. */
 import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write } from '../../src/store.ts'
 
 /** The calls that a fault replaces. */
 export type Mutant = (store: Store) => Partial<Store>
 
-/** The law that rejects it (the beginning of its name), what the store does, and how. */
+/** The law that rejects the store (the beginning of its name), what the store does, and how. */
 export type FaultyStore = readonly [law: string, fault: string, mutant: Mutant]
 
 export const later = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 export const everything: KeyRange = { gte: Uint8Array.of(), lt: new Uint8Array(80).fill(0xff) }
 export const dump = (store: Store): Entry[] => (store.scan(everything, { limit: 1e6 }) as Chunk).entries
 
-/** A scan over all entries, in an order and with bounds of the mutant's own. */
+/** A scan over all entries, with the mutant's own order of keys and bounds. */
 export const scanBy =
   (order: (a: Uint8Array, b: Uint8Array) => number): Mutant =>
   (store) => ({
@@ -25,12 +25,12 @@ export const scanBy =
     },
   })
 
-/** The answer of a right scan, spoilt. */
+/** Spoils the answer of a correct scan. */
 export const spoiltScan =
   (spoil: (chunk: Chunk, range: KeyRange, options: ScanOptions) => Chunk): Mutant =>
   (store) => ({ scan: (range, options) => spoil(store.scan(range, options) as Chunk, range, options) })
 
-/** The batch of a right write, changed. */
+/** Changes the batch of a correct write. */
 export const changedBatch =
   (change: (batch: readonly Write[]) => readonly Write[]): Mutant =>
   (store) => ({ write: (batch, options) => store.write(change(batch), options) })
@@ -40,7 +40,7 @@ export const mapValue = ([key, value]: Entry, map: (value: Uint8Array) => Uint8A
 export const trimmed = (key: Uint8Array): Uint8Array => key.subarray(0, key.findLastIndex((byte) => byte !== 0) + 1)
 export const size = ({ entries }: Chunk): number => entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0)
 
-/** Both reads of values, spoilt alike. */
+/** Spoils `get` and `getMany` alike. */
 export const spoiltGet =
   (spoil: (value: Uint8Array | undefined, key: Uint8Array, store: Store) => Uint8Array | undefined): Mutant =>
   (store) => ({
@@ -48,6 +48,6 @@ export const spoiltGet =
     getMany: (keys) => keys.map((key) => spoil(store.get(key) as Uint8Array | undefined, key, store)),
   })
 
-/** What a scan would give whose bytes ran out before the entry at `end`, where one is. */
+/** What a scan returns if it runs out of bytes before the entry at `end`; all of the chunk if there is no such entry. */
 export const cutAt = ({ entries, more }: Chunk, end: number): Chunk =>
   end < 0 || end >= entries.length ? { entries, more } : { entries: entries.slice(0, end), more: true }

@@ -4,7 +4,7 @@ import { Feed, type Item } from './feed.ts'
 type Items = AsyncGenerator<Item, void, undefined>
 type Iterator = AsyncIterator<Item, void, undefined>
 
-/** A stream with a queue of its own, filled as records are appended. */
+/** A feed in which each stream has its own queue, filled as records are appended. */
 class Queued extends Feed {
   readonly queues = new Set<Item[]>()
 
@@ -62,7 +62,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     FIRST,
-    'takes up the live feed after the history was read',
+    'subscribes to the live feed after it has read the history',
     class extends Queued {
       override async *read(position: number, stopped: AbortSignal): Items {
         yield* this.history(position)
@@ -74,7 +74,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     FIRST,
-    'takes up the live feed before the history is read, and delivers the overlap twice',
+    'subscribes to the live feed before it reads the history, and delivers the overlap twice',
     class extends Queued {
       override async *read(position: number, stopped: AbortSignal): Items {
         const queue: Item[] = []
@@ -119,7 +119,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     FIRST,
-    'delivers only the newest of several records that came at once',
+    'delivers only the newest of several records that come at once',
     class extends Feed {
       override async page(after: number): Promise<readonly Item[]> {
         return (await super.page(after)).slice(-1)
@@ -138,7 +138,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     FIRST,
-    'fails where something is appended while it reads',
+    'fails if something is appended while it reads',
     class extends Feed {
       override async page(after: number): Promise<readonly Item[]> {
         const { rings } = this
@@ -159,7 +159,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     AFTER,
-    'skips a record where its cursor is that of the newest one',
+    'skips a record if its cursor is that of the newest one',
     class extends Feed {
       override positionOf(cursor: string): number {
         const position = super.positionOf(cursor)
@@ -169,7 +169,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     NOW,
-    'takes now for the time of the first pull',
+    'takes `now` for the time of the first pull',
     class extends Feed {
       override stream(cursor: string, signal: AbortSignal): Iterator {
         let made: Iterator | undefined
@@ -180,7 +180,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     NOW,
-    'begins from now with the newest record that was there',
+    'begins a stream from `now` with the newest record that was there',
     class extends Feed {
       override positionOf(cursor: string): number {
         return super.positionOf(cursor) - (cursor === 'now' && this.items.length > 0 ? 1 : 0)
@@ -189,7 +189,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     NOW,
-    'takes now for the beginning where nothing was appended yet, and skips the first record',
+    'skips the first record of a stream from `now` over an empty list',
     class extends Feed {
       override positionOf(cursor: string): number {
         return cursor === 'now' && this.items.length === 0 ? 1 : super.positionOf(cursor)
@@ -213,7 +213,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     LARGE,
-    'drops what a slow reader has not taken, beyond 300 records',
+    'keeps no more than 300 records for a slow reader',
     class extends Queued {
       override async *read(position: number, stopped: AbortSignal): Items {
         const queue = this.items.filter(({ id }) => id > position)
@@ -228,7 +228,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     MANY,
-    'wakes one of the streams that wait, not all',
+    'wakes only one of the streams that wait',
     class extends Feed {
       override wake(): void {
         const [first] = this.sleepers
@@ -239,7 +239,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     MANY,
-    'shares the place of one reader with another',
+    'lets two readers share one place',
     class extends Feed {
       shared: Items | undefined
       override read(position: number, stopped: AbortSignal): Items {
@@ -279,7 +279,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     STOP,
-    'returns only when the next record comes',
+    'is not returned until the next record comes',
     class extends Feed {
       override stoppable(signal: AbortSignal, begin: (stopped: AbortSignal) => Items): Iterator {
         return begin(signal)
@@ -299,7 +299,7 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     CLOSE,
-    'leaves the streams that wait when it is closed',
+    'does not wake streams that wait when it is closed',
     class extends Feed {
       override close(): void {
         this.closed = true

@@ -9,16 +9,20 @@ const conflict = (): never => {
 }
 
 export const storesThatMiswrite: readonly FaultyStore[] = [
-  ['values of any size', 'cuts values at 64 KiB', changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_535)]))],
+  [
+    'values of any size',
+    'cuts values to a byte less than 64 KiB',
+    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_535)])),
+  ],
   [
     'values of any size',
     'takes an empty value for a delete',
     changedBatch((batch) => batch.map(([key, value]) => [key, value?.length ? value : undefined])),
   ],
-  ['get and getMany', 'answers getMany in key order', (store) => ({ getMany: (keys) => store.getMany([...keys].sort(compare)) })],
+  ['get and getMany', 'answers getMany in the order of keys', (store) => ({ getMany: (keys) => store.getMany([...keys].sort(compare)) })],
   [
     'get and getMany',
-    'leaves out what is missing',
+    'leaves missing keys out of the answer',
     (store) => ({ getMany: (keys) => (store.getMany(keys) as Entry[1][]).filter((value) => value) }),
   ],
   ['after any batches', 'ignores deletes', changedBatch((batch) => batch.filter(([, value]) => value))],
@@ -114,10 +118,10 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
       }
     },
   ],
-  ['after the close', 'answers after the close', (store) => ({ close: () => {}, get: (key) => store.get(key) })],
+  ['after the close', 'still answers after the close', (store) => ({ close: () => {}, get: (key) => store.get(key) })],
   [
     'a close waits',
-    'drops what is under way when it closes',
+    'drops writes in flight when it closes',
     (store) => ({
       write: async (batch, options) => {
         await later()
@@ -125,11 +129,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
       },
     }),
   ],
-  [
-    'values of any size',
-    'cuts values at 64 KiB and a byte',
-    changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_536)])),
-  ],
+  ['values of any size', 'cuts values to 64 KiB', changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, 65_536)]))],
   [
     'values of any size',
     'counts the length of a value in 20 bits',
@@ -142,12 +142,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'values of any size',
-    'takes zeros off the end of a value',
+    'strips zeros from the end of a value',
     changedBatch((batch) => batch.map(([key, value]) => [key, value?.subarray(0, value.findLastIndex((byte) => byte !== 0) + 1)])),
   ],
   [
     'get and getMany',
-    'answers a key that is asked for twice once',
+    'answers only once a key that is asked for twice',
     (store) => ({
       getMany: (keys) =>
         keys.map((key, n) => (keys.findIndex((one) => equal(one, key)) === n ? (store.get(key) as Uint8Array | undefined) : undefined)),
@@ -161,12 +161,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ['get and getMany', 'takes an empty value for a missing one', spoiltGet((value) => (value?.length ? value : undefined))],
   [
     'after any batches',
-    'leaves an empty value where it deletes',
+    'leaves an empty value instead of deleting',
     changedBatch((batch) => batch.map(([key, value]) => [key, value ?? new Uint8Array()])),
   ],
   [
     'after any batches',
-    'keeps the end of a longer value that is overwritten',
+    'keeps the end of a longer value that it overwrites',
     (store) => ({
       write: (batch, options) =>
         store.write(
@@ -180,12 +180,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'after any batches',
-    'applies half of a batch of more than ten',
+    'applies only the first five writes of a batch of more than ten',
     changedBatch((batch) => (batch.length > 10 ? batch.slice(0, 5) : batch)),
   ],
   [
     'after any batches',
-    'applies only what it has not held before',
+    'does not overwrite values',
     (store) => ({
       write: (batch, options) =>
         store.write(
@@ -196,7 +196,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'after any batches',
-    'deletes the next entry where there is nothing to delete',
+    'deletes the next entry if there is nothing to delete',
     (store) => ({
       write: (batch, options) =>
         store.write(
@@ -212,12 +212,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ['the last write of a key', 'applies deletes first', changedBatch((batch) => [...batch].sort((a, b) => Number(!b[1]) - Number(!a[1])))],
   [
     'the last write of a key',
-    'applies a batch in the order of its keys, as a sort that is not stable leaves it',
+    'applies a batch in the order of its keys, sorted by an unstable sort',
     changedBatch((batch) => [...batch].reverse().sort((a, b) => compare(a[0], b[0]))),
   ],
   [
     'a write that resolved',
-    'answers from what it read before',
+    'answers again what it read before',
     (store) => {
       const read = new Map<string, Uint8Array | undefined>()
       return {
@@ -263,7 +263,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'a read concurrent',
-    'shows a write before it is begun, and takes it back',
+    'shows a write, takes it back, and then applies it',
     (store) => ({
       write: async (batch, options) => {
         const before = batch.map(([key]): Write => [key, store.get(key) as Uint8Array | undefined])
@@ -281,7 +281,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'a read concurrent',
-    'gives a value of long ago where it is busy',
+    'gives an outdated value after several reads',
     (store) => {
       let reads = 0
       let old: Uint8Array | undefined
@@ -305,7 +305,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'with `expect`',
-    'compares the length of the value that it expects, and not its bytes',
+    'compares only the length of the value that it expects',
     (store) => ({
       write: (batch, { durable, expect }) => {
         if (expect && (store.get(expect.key) as Uint8Array | undefined)?.length !== expect.value?.length) conflict()
@@ -315,7 +315,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'with `expect`',
-    'writes no more after a CONFLICT',
+    'writes nothing more after a CONFLICT',
     (store) => {
       let poisoned = false
       return {
@@ -333,7 +333,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'with `expect`',
-    'applies the batch, and then says CONFLICT',
+    'applies the batch, and then throws CONFLICT',
     (store) => ({
       write: (batch, { durable, expect }) => {
         const held = expect && (store.get(expect.key) as Uint8Array | undefined)
@@ -344,7 +344,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'with `expect`',
-    'passes over a batch in silence where it should say CONFLICT',
+    'silently skips a batch when it should throw CONFLICT',
     (store) => ({
       write: (batch, { durable, expect }) => {
         if (!expect || same(store.get(expect.key) as Uint8Array | undefined, expect.value)) return store.write(batch, { durable })
@@ -353,12 +353,12 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'an empty value and a missing key',
-    'does not look at what it expects where the batch is empty',
+    'does not check what it expects if the batch is empty',
     (store) => ({ write: (batch, options) => (batch.length === 0 ? undefined : store.write(batch, options)) }),
   ],
   [
     'an empty value and a missing key',
-    'takes a value that begins like the expected one for it',
+    'compares only the first byte of the value that it expects',
     (store) => ({
       write: (batch, { durable, expect }) => {
         const held = expect && (store.get(expect.key) as Uint8Array | undefined)
@@ -397,7 +397,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'a close waits',
-    'fails the reads under way when it closes',
+    'fails scans in flight when it closes',
     (store) => {
       let closed = false
       return {
@@ -416,7 +416,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'a close waits',
-    'fails when it is closed a second time',
+    'throws when it is closed a second time',
     (store) => {
       let closed = false
       return {
@@ -430,7 +430,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   [
     'after the close',
-    'drops writes after the close in silence',
+    'silently drops writes after the close',
     (store) => {
       let closed = false
       return {

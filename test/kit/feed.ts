@@ -1,4 +1,4 @@
-/** A stream over an array, as simple as one can be that keeps the laws; its parts are there to be replaced by faulty ones. */
+/** The simplest stream over an array that keeps the laws. Faulty streams replace its parts. */
 import type { StreamSource } from '../../adapters/testing/index.ts'
 
 export interface Item {
@@ -42,7 +42,7 @@ export class Feed implements StreamSource<Item> {
     for (const wake of woken) wake()
   }
 
-  /** Waits for a ring after the one that was heard. */
+  /** Waits for a ring later than the last one heard. */
   rung(heard: number, stopped: AbortSignal): Promise<void> {
     if (this.rings !== heard || this.closed || stopped.aborted) return Promise.resolve()
     return this.sleep(stopped)
@@ -83,7 +83,7 @@ export class Feed implements StreamSource<Item> {
     return this.stoppable(signal, (stopped) => this.read(this.positionOf(cursor), stopped))
   }
 
-  /** A generator that waits cannot be returned; so it is woken. */
+  /** A generator that waits cannot be returned, so it is woken. */
   stoppable(
     signal: AbortSignal,
     begin: (stopped: AbortSignal) => AsyncGenerator<Item, void, undefined>,

@@ -1,17 +1,17 @@
-/** A service that shares no code with ours: an array over HTTP, as HAL. It answers without a socket, in the place of `fetch`. */
+/** A service that shares no code with ours: an array over HTTP, as HAL. It takes the place of `fetch`, so it needs no socket. */
 import type { PagedListing } from '../../adapters/testing/index.ts'
 import type { Order } from '../../src/index.ts'
 
 export interface HalOptions {
-  /** Records are added each time that so many requests were answered. */
+  /** How many requests are answered before records are added again. */
   readonly growEvery?: number
   /** Where the rows are. Default: `/rows`. */
   readonly path?: string
-  /** Links with a path alone. */
+  /** Makes links of paths alone. */
   readonly relative?: boolean
-  /** The most records of a page: asked for more, it gives fewer. */
+  /** The most records of a page, even if a request asks for more. */
   readonly most?: number
-  /** Changes what is sent. */
+  /** Changes the body that is sent. */
   readonly spoil?: (body: any, url: URL) => unknown
   readonly status?: (url: URL) => number | undefined
 }

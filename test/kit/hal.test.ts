@@ -1,4 +1,4 @@
-/** Paging over HTTP: services of other makes, faults that only links have, and the bounds of a check. */
+/** Paging over HTTP: services of other makes, faults that only links can have, and the bounds of a check. */
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createHandler } from '../../adapters/http/index.ts'
@@ -12,7 +12,7 @@ const BASE = 'http://service.example'
 const check = (options: HalOptions, more: ServiceOptions = {}): Promise<ServiceReport> =>
   checkService(BASE, { fetch: halService(new Pages(), options), ...more })
 
-/** What is said of the broken laws. */
+/** What the report says about broken laws. */
 const said = ({ listings }: ServiceReport): string =>
   listings.flatMap(({ laws }) => laws.flatMap(({ outcome, detail }) => (outcome === 'broken' ? [detail] : []))).join('\n')
 
@@ -40,31 +40,31 @@ describe('a service of another make', () => {
   })
 })
 
-describe('a service is found out that', () => {
+describe('a check finds a service that', () => {
   test.each<[fault: string, options: HalOptions, says: RegExp]>([
-    ['leaves its next link out', { spoil: link('next', () => undefined) }, /_links\.next is missing/],
+    ['leaves out its next link', { spoil: link('next', () => undefined) }, /_links\.next is missing/],
     [
       'forgets the limit in a link',
       { spoil: link('next', (href) => href.replace(/limit=\d+&/, '')) },
       /_links\.next does not keep the limit/,
     ],
     [
-      'keeps the order in prev',
+      'does not reverse the order in prev',
       { spoil: link('prev', (href) => href.replace(/order=(\w+)/, (_, order) => `order=${order === 'asc' ? 'desc' : 'asc'}`)) },
       /_links\.prev is not in the order/,
     ],
     [
-      'leads to another listing',
+      'links to another listing',
       { spoil: link('next', (href) => href.replace('/rows', '/ledgers')) },
       /_links\.next leads to another listing/,
     ],
     [
-      'leaves the tokens out',
+      'leaves out the tokens',
       { spoil: (body: any) => ({ ...body, ...(isPage(body) && { _embedded: { records: [{}] } }) }) },
       /no paging token/,
     ],
     ['sends no page', { spoil: (body: any, url) => (url.searchParams.get('limit') === '7' ? {} : body) }, /_embedded\.records is missing/],
-    ['fails now and then', { status: (url) => (url.searchParams.get('limit') === '7' ? 500 : 200) }, /answered 500/],
+    ['fails some requests', { status: (url) => (url.searchParams.get('limit') === '7' ? 500 : 200) }, /answered 500/],
   ])('%s', async (_, options, says) => {
     const report = await check(options)
     expect(report.broken).toBeGreaterThan(0)
@@ -72,7 +72,7 @@ describe('a service is found out that', () => {
   })
 })
 
-test('one listing is checked where the URL is one, its filters kept', async () => {
+test('the URL of one listing checks that listing alone, with its filters', async () => {
   const asked: string[] = []
   const fetch = halService(new Pages(), { spoil: link('next', (href) => `${href}&asset=USD`) })
   const report = await checkService(`${BASE}/rows?asset=USD&limit=3`, {
@@ -86,8 +86,8 @@ test('one listing is checked where the URL is one, its filters kept', async () =
   expect(said(report)).toMatch(/_links\.prev leads to another listing/)
 })
 
-describe('bounds', () => {
-  test('of requests are kept, and what was left out is said', async () => {
+describe('a check', () => {
+  test('stays within its number of requests, and says what was left out', async () => {
     const report = await check({}, { requests: 30 })
     expect(report.requests).toBeLessThanOrEqual(30)
     expect(report).toMatchObject({ broken: 0 })
@@ -96,7 +96,7 @@ describe('bounds', () => {
     })
   })
 
-  test('of time too', async () => {
+  test('stays within its time', async () => {
     const slow = halService(new Pages())
     const late = async (url: string): Promise<Response> => {
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -107,11 +107,11 @@ describe('bounds', () => {
     expect(report.unchecked).toBeGreaterThan(0)
   })
 
-  test('a signal ends it', async () => {
+  test('ends when its signal is aborted', async () => {
     await expect(check({}, { signal: AbortSignal.abort('enough') })).rejects.toBe('enough')
   })
 
-  test('a service that is busy is asked again', async () => {
+  test('asks a busy service again', async () => {
     let times = 0
     const fetch = halService(new Pages())
     const report = await checkService(BASE, {
@@ -121,7 +121,7 @@ describe('bounds', () => {
   })
 })
 
-test('nobody there, and nothing to check, are errors of their own', async () => {
+test('a check fails if nobody answers or there is nothing to check', async () => {
   await expect(checkService('http://127.0.0.1:1')).rejects.toThrow(/127\.0\.0\.1:1.*(ECONNREFUSED|bad port)/)
   const nothing = async (): Promise<Response> => new Response('{}', { status: 404 })
   await expect(checkService(BASE, { fetch: nothing })).rejects.toThrow(/no listing was found/)

@@ -1,4 +1,4 @@
-/** The laws of paging: a right API passes, faulty ones are rejected, also over HTTP. */
+/** The laws of paging: a correct API passes and faulty ones are rejected, also over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { checkService, type PagedListing, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { faultyPages } from './faulty-pages.ts'
@@ -19,7 +19,7 @@ test.each<[page: unknown, said: string]>([
   [undefined, 'expected a page { records: [], next, prev }'],
   [{ records: [] }, 'next, prev and the tokens of records must be text; one is of type undefined'],
   [{ records: [7n], next: '', prev: '' }, 'next, prev and the tokens of records must be text; one is of type bigint'],
-])('laws say plainly that %o is no page', async (page, said) => {
+])('laws say plainly that %o is not a page', async (page, said) => {
   const open = () => ({ page: () => page as never, token: (record: unknown) => record as string })
   const told: string[] = []
   for (const { run } of pagingLaws({ open })) await run().catch(({ message }: Error) => told.push(message))
@@ -27,7 +27,7 @@ test.each<[page: unknown, said: string]>([
   for (const message of told) expect(message).toContain(said)
 })
 
-test('what a listing gives no chance to check is skipped, with the reason, where the runner can', async () => {
+test('a law that a listing gives no chance to check is skipped with the reason, if the runner supports that', async () => {
   const skipped = async (listing: PagedListing): Promise<string[]> => {
     const reasons: string[] = []
     for (const { run } of pagingLaws({ open: () => listing }))
@@ -62,7 +62,7 @@ test('every law of paging rejects some API', () => {
   expect(laws.filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
 })
 
-describe('what laws are asked of', () => {
+describe('the options of laws', () => {
   const open = (): never => expect.fail()
   const refuse = (field: string): unknown => expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
   afterEach(() => vi.unstubAllEnvs())
@@ -85,7 +85,7 @@ describe('what laws are asked of', () => {
     expect(() => streamLaws(stream as never)).toThrow(refuse(ofStream!))
   })
 
-  test('no cases, which would hold whatever is tried, are refused', async () => {
+  test('no cases, with which any law would hold, are refused', async () => {
     expect(() => pagingLaws({ open, cases: 0 })).toThrow(refuse('cases'))
     expect(() => pagingLaws({ open, window: Number.NaN })).toThrow(refuse('window'))
     expect(() => streamLaws({ open, runs: 0 })).toThrow(refuse('runs'))
@@ -98,20 +98,20 @@ describe('what laws are asked of', () => {
     ['FC_RUNS', '-1'],
     ['FC_SEED', 'seven'],
     ['FC_SEED', '1.5'],
-  ])('%s=%s fails the laws that go by it', async (name, found) => {
+  ])('%s=%s fails the laws that use it', async (name, found) => {
     vi.stubEnv(name, found)
     const [law] = streamLaws({ open })
     await expect(law!.run()).rejects.toThrow(refuse(name))
   })
 })
 
-describe('over HTTP, while it grows', () => {
-  test('a right API passes', async () => {
+describe('over HTTP, while records are added', () => {
+  test('a correct API passes', async () => {
     const { broken, listings } = await checkService('http://service.example', { fetch: halService(new Pages(), { growEvery: 40 }) })
     expect({ broken, urls: listings.map(({ url }) => url) }).toEqual({ broken: 0, urls: ['http://service.example/rows'] })
   })
 
-  test.for(faultyPages.filter(([, , , ofOneSource]) => !ofOneSource))('an API that %$ is rejected: %s…, %s', async ([, , Listing]) => {
+  test.for(faultyPages.filter(([, , , ofOneSource]) => !ofOneSource))('case %$: "%s…" rejects an API that %s', async ([, , Listing]) => {
     const report = await checkService('http://service.example', { fetch: halService(new Listing(), { growEvery: 40 }) })
     expect(report.broken).toBeGreaterThan(0)
   })

@@ -1,4 +1,4 @@
-/** A paged API over an array, as simple as one can be that keeps the laws; its parts are there to be replaced by faulty ones. */
+/** The simplest paged API over an array that keeps the laws. Faulty APIs replace its parts. */
 import type { PagedListing, PagedPage } from '../../adapters/testing/index.ts'
 import type { Order } from '../../src/index.ts'
 
@@ -14,7 +14,7 @@ export const byNumbers = (a: string, b: string): number => {
   return idA !== idB ? (idA < idB ? -1 : 1) : Number(indexA - indexB)
 }
 
-/** Ids where digits are added and where doubles end; of each some records. */
+/** Ids around which a digit is added or doubles lose exactness; each has some records. */
 const ids = [8n, 9n, 10n, 11n, 98n, 99n, 100n, 101n, 4096n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 53n + 2n, 2n ** 60n]
 
 export class Pages implements PagedListing<Row> {
@@ -34,7 +34,7 @@ export class Pages implements PagedListing<Row> {
     this.rows = [...this.rows, row(id, 0), row(id, 1), row(id + 1n, 0)]
   }
 
-  /** Below zero where the one comes first. */
+  /** Below zero if `a` comes before `b`. */
   compare(a: string, b: string): number {
     return byNumbers(a, b)
   }

@@ -1,4 +1,4 @@
-/** That a law rejects: by what it expected, and not because the fault broke something else on the way. */
+/** Checks that a law rejects a subject because of what it expected, not because the fault broke something else on the way. */
 import { expect } from 'vitest'
 import type { Law } from '../../adapters/testing/index.ts'
 

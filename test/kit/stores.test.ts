@@ -1,4 +1,4 @@
-/** Stores that each break one law, and the law that rejects them: the laws are only worth what they reject. */
+/** Stores that each break one law, and the law that rejects them. Laws are worth what they reject. */
 import { describe, expect, test } from 'vitest'
 import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -27,7 +27,7 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
   ['null, late', () => ({ get: async () => null }), 'get: expected a Uint8Array, or undefined where nothing is; got null'],
   ['entries alone', () => ({ scan: () => [] }), 'scan: expected { entries: [], more: true or false }; got an array'],
   [
-    'entries that are no pairs',
+    'entries that are not pairs',
     () => ({ scan: () => ({ entries: [new Map()], more: false }) }),
     'scan: expected entries that are arrays of key and value; got an object of class Map',
   ],
@@ -38,7 +38,7 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
   ],
   ['no capabilities', () => ({ capabilities: undefined }), 'expected a store that says its capabilities, got an object of class Object'],
   ['no scan', () => ({ scan: undefined }), 'expected a store, got an object of class Object without scan'],
-])('laws say plainly that a store gives %s', async ([, change, said]) => {
+])('laws say plainly what is wrong with a store that gives %s', async ([, change, said]) => {
   const open = (): Store => ({ ...memory(), ...(change(memory()) as Partial<Store>) })
   const messages: string[] = []
   for (const { run, skip } of storeConformance({ open }))
@@ -48,7 +48,7 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
 })
 
 describe('stores over a disk', () => {
-  for (const law of storeConformance(rightSubject())) test(`a right one: ${law.name}`, law.run)
+  for (const law of storeConformance(rightSubject())) test(`a correct one: ${law.name}`, law.run)
 
   const { open, reopen, beside, fail } = rightSubject()
   const within = new WeakMap<Store, Store>()
@@ -64,8 +64,8 @@ describe('stores over a disk', () => {
     beside: async (store) => slowed(await beside!(within.get(store)!)),
     fail: (store) => fail!(within.get(store)!),
   })
-  for (const law of late) test(`the same, every answer late: ${law.name}`, law.run)
-  test('one whose answers come late has what it has otherwise', async () => {
+  for (const law of late) test(`the same with every answer late: ${law.name}`, law.run)
+  test('a slow store has the same members as the store it wraps', async () => {
     const store = await open()
     expect(Object.keys(slow(store)).sort()).toEqual(Object.keys(store).sort())
     expect(Object.keys(slow(memory())).sort()).toEqual(Object.keys(memory()).sort())
@@ -83,7 +83,7 @@ describe('a store that takes keys of 20 bytes and values of 300', () => {
   }
   for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
 
-  test('may take keys of 8 and values of 64, and no less', async () => {
+  test('may take keys of at most 8 bytes and values of at most 64, but no less', async () => {
     const bounded = (maxKeyBytes: number, maxValueBytes: number) =>
       storeConformance({ open: () => ({ ...memory(), capabilities: { ...memory().capabilities, maxKeyBytes, maxValueBytes } }) })
     const limit = 'a key or value larger'
@@ -99,7 +99,7 @@ test.for([
   ['a note gives back', 'the store has no `note`'],
   ['a reopen finds the note', 'the store has no `note`'],
   ['a key or value larger', 'the store names no limit'],
-])('"%s…" says to the runner that %s', async ([start, reason]) => {
+])('"%s…" tells the runner that %s', async ([start, reason]) => {
   const law = named(storeConformance({ open: () => memory(), reopen: () => memory() }), start!)
   const skipped: string[] = []
   const run: (context: unknown) => Promise<void> = law.run
@@ -115,7 +115,7 @@ test('every law rejects some store', () => {
   expect(storeConformance(subject).filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
 })
 
-describe('a law that is declined', () => {
+describe('a declined law', () => {
   test('says why', () => {
     const laws = storeConformance({ open: () => memory(), declined: { 'a scan stops before maxBytes': 'this store counts no bytes' } })
     expect(laws.filter(({ skip }) => skip !== undefined).map(({ name, skip }) => [name.slice(0, 12), skip])).toEqual([
@@ -137,7 +137,7 @@ describe('a law that is declined', () => {
     }
   }
 
-  test('is one of the laws, and has a reason', () => {
+  test('must be one of the laws, and have a reason', () => {
     expect(said({ 'a law of old': 'x' })).toEqual(['BAD_REQUEST', 'declined', 'there is no law "a law of old…" to decline'])
     expect(said({ 'a close waits': ' ' })).toEqual(['BAD_REQUEST', 'declined', 'a declined law must say why: "a close waits…"'])
     expect(said({ 'a close waits': undefined as never })).toEqual([
@@ -147,7 +147,7 @@ describe('a law that is declined', () => {
     ])
   })
 
-  test('is one law, and not all that begin so', () => {
+  test('is one law, not all that begin alike', () => {
     const [code, field, reason] = said({ 'a scan s': 'x' }) as string[]
     expect([code, field]).toEqual(['BAD_REQUEST', 'declined'])
     expect(reason).toBe(
@@ -158,7 +158,7 @@ describe('a law that is declined', () => {
     expect(said({ 'a scan st': 'x', 'a scan se': 'x' })).toBe(2)
   })
 
-  test('is the one whose name is given whole, where that begins another', () => {
+  test('is the one whose whole name is given, even if another begins with it', () => {
     const law = (name: string) => ({ name, run: async () => {} })
     const laws = decline([law('a scan'), law('a scan stops')], { 'a scan': 'x' })
     expect(laws.map(({ skip }) => skip)).toEqual(['x', undefined])

@@ -1,4 +1,4 @@
-/** The laws of streams: a right stream passes, faulty ones are rejected. */
+/** The laws of streams: a correct stream passes, faulty ones are rejected. */
 import { describe, expect, test } from 'vitest'
 import { streamLaws } from '../../adapters/testing/index.ts'
 import { faultyStreams } from './faulty-streams.ts'
@@ -14,15 +14,15 @@ test.for(faultyStreams)('"%s…" rejects a stream that %s', async ([start, , Sou
   await rejects(laws, start)
 })
 
-test('a law that asks for what a source has not must be declined, with the reason', async () => {
+test('a law that needs what a source does not have must be declined, with a reason', async () => {
   const laws = streamLaws({ open: (step) => Object.assign(new Feed(step), { now: undefined }) })
   await expect(named(laws, 'a stream from now').run()).rejects.toThrow('decline this law')
   const declined = streamLaws({ open: (step) => new Feed(step), declined: { 'a stream from now': 'this feed has no clock' } })
   expect(named(declined, 'a stream from now').skip).toBe('this feed has no clock')
 })
 
-test('of a schedule of many steps the last are told', async () => {
-  /** Takes a step for each record, and forgets the fifth. */
+test('a failure reports only the last steps of a long schedule', async () => {
+  /** Takes twenty steps per record, and forgets the fifth record. */
   class Careful extends Feed {
     override async append(count: number): Promise<void> {
       for (let n = 0; n < count * 20; n++) await this.step()
