@@ -1,9 +1,9 @@
-/** The table of where values lie: as a map would have it. */
+/** The table of where values lie, compared with a Map. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Addresses, canBeFound, NOWHERE } from '../../../src/layout/addresses.ts'
 
-/** Numbers of blocks: neighbours of few logs, and far ones. */
+/** Numbers of blocks: neighbours in a few logs, and distant ones. */
 const ids = fc.oneof(
   fc.tuple(fc.nat(40), fc.constantFrom(2, 3, 4)).map(([block, log]) => block * 64 + log),
   fc.nat(2 ** 31 - 1),
@@ -39,16 +39,16 @@ test('finds each of many, and nothing once they are gone', () => {
   expect([table.size, table.get(67)]).toEqual([0, NOWHERE])
 })
 
-test('finds nothing beyond what it can find', () => {
+test('finds nothing beyond the largest id', () => {
   const table = new Addresses()
   table.set(5, 1)
   expect([canBeFound(2 ** 38 - 1), canBeFound(2 ** 38)]).toEqual([true, false])
   expect([table.get(2 ** 38 + 5), table.at(5, 2 ** 32), table.at(5, 0), table.at(6, 0)]).toEqual([NOWHERE, NOWHERE, 1, NOWHERE])
 })
 
-test('gives leaves back that hold nothing any more', () => {
+test('reuses leaves that have become empty', () => {
   const table = new Addresses()
-  // One at a time all over a log: never more than one leaf is used, so that none is ever added.
+  // One value at a time, all over a log: never more than one leaf is in use, so none is ever added.
   for (let n = 0; n < 1000; n++) {
     table.set(n * 128 * 64, -2 - n)
     expect([table.size, table.get(n * 128 * 64)]).toEqual([1, -2 - n])

@@ -1,12 +1,12 @@
-/** Blocks at the sizes where their form changes: many strings, long texts, numbers past two bytes. */
+/** Blocks at the sizes at which their form changes: many strings, long texts, numbers past two bytes. */
 import { describe, expect, test } from 'vitest'
 import { hex, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
 import { decodeHash, encodeHash } from '../../../src/layout/hash.ts'
 import { bare, blockOf, comesBack, KEY, payloadOf, resource, row, sided, textOf } from './support.ts'
 
-// The first test, since the room in which texts are put together grows with the longest of them.
-test('a record of any length has room where it is put together', () => {
+// This test comes first, since the room in which texts are put together grows with the longest of them.
+test('a record of any length can be put together', () => {
   for (let length = 65_520; length < 65_545; length++) {
     const long = blockOf(bare, [row(1, 2, 0, [], `"v":"${'A'.repeat(length - 6)}"`)])
     expect(long.text(0).length).toBe(length)
@@ -21,13 +21,13 @@ describe('blocks of any size', () => {
   const quoted = (count: number, value: (n: number) => string) => Array.from({ length: count }, (_, n) => `"${value(n)}"`).join()
   const four = (n: number) => String.fromCharCode(65 + (n % 26), 65 + (Math.floor(n / 26) % 26), 65 + Math.floor(n / 676), 33)
 
-  test('hold up to 8192 strings that values share, and spell out the others', () => {
+  test('hold up to 8192 shared strings, and spell out the others', () => {
     const rows = [row(1, 2, 3, ['a', 'b'], `"all":[${quoted(8200, four)},${quoted(8200, four)}]`)]
     const block = comesBack(sided, rows)
     expect(new DataView(block.region.bytes.buffer, block.region.bytes.byteOffset).getUint16(4, true)).toBe(8192)
   })
 
-  test('hold as many side strings as there are, of which values share the first 8192', () => {
+  test('hold any number of side strings, of which values share the first 8192', () => {
     const rows = Array.from({ length: 8200 }, (_, n) => row(1, n, 0, [four(n)], '"v":"A"'))
     for (const n of [0, 255, 256, 8191, 8192, 8193]) {
       const all = [...rows, row(1, 9000, 0, [four(0)], `"w":"${four(n)}"`)]
@@ -45,12 +45,12 @@ describe('blocks of any size', () => {
     ['a long frame', [row(1, 2, 3, ['', ''], `"${'member'.repeat(12_000)}":"A"`)]],
     ['a long value', [row(1, 2, 3, ['', ''], `"v":"${'A'.repeat(70_000)}","w":"B"`)]],
     ['a value of long characters', [row(1, 2, 3, ['', ''], `"v":"${'€'.repeat(22_000)}","w":"B"`)]],
-  ])('%s take four bytes a number', (_, rows) => {
+  ])('%s: numbers take four bytes', (_, rows) => {
     const block = comesBack(sided, rows)
     expect(block.region.bytes[6]).toBe(2 | 8)
   })
 
-  test('many short sides take four bytes a number', () => {
+  test('with many short sides take four bytes per number', () => {
     const three = (n: number) => String.fromCharCode(65 + (n % 400), 65 + (Math.floor(n / 40) % 400), 65 + Math.floor(n / 1600))
     const rows = Array.from({ length: 22_000 }, (_, n) => row(1, n, 0, [three(n)], ''))
     const block = blockOf(resource(false, 'a'), rows)
@@ -58,11 +58,11 @@ describe('blocks of any size', () => {
     for (const at of [0, 255, 256, 21_999]) expect([block.lo(at), block.side(at, 0)]).toEqual([at, three(at)])
   })
 
-  test('few records take two bytes a number', () => {
+  test('of few records take two bytes per number', () => {
     expect(blockOf(sided, [row(1, 2, 3, ['a', 'b'], `"v":"${'A'.repeat(20_000)}"`)]).region.bytes[6]).toBe(2)
   })
 
-  test('are made without touching values made before or after', () => {
+  test('are made without touching values made before or after them', () => {
     const hashes = () => Array.from({ length: 400 }, (_, n) => encodeHash({ ordinal: n, failed: false }))
     const empty = Array.from({ length: 20 }, (_, n) => row(1, n, n, ['', ''], ''))
     const values = [...hashes(), payloadOf(sided, empty), ...hashes(), payloadOf(sided, empty), ...hashes()]

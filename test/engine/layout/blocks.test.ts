@@ -1,4 +1,4 @@
-/** Blocks byte by byte, what is read of a record, and what is said of damage. */
+/** Blocks byte by byte, what is read of a record, and how damage is reported. */
 import { describe, expect, test } from 'vitest'
 import { crc32, hex, Region, SLACK, text, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
@@ -9,7 +9,7 @@ import { bare, blockOf, comesBack, finished, KEY, payloadOf, resource, row, side
 const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '1009', reason } })
 
 describe('the bytes of a block', () => {
-  test('without records are eight', () => {
+  test('without records are eight bytes', () => {
     for (const of of [bare, sided]) {
       const value = payloadOf(of, [])
       expect(Array.from(value)).toEqual([0, 0, 0, 0, 0, 0, of.indexed ? 2 : 0, of.sides.length])
@@ -54,7 +54,7 @@ describe('the bytes of a block', () => {
   test.each([
     ['the id', 'e9', '30064771080'],
     ['the id and the index', 'ea', '30064771080-5'],
-    ['the ledger, though it is short', '0137', '7'],
+    ['the ledger, even if it is short', '0137', '7'],
     ['another id', `0b${hex(utf8('30064771081'))}`, '30064771081'],
     ['another index', `0d${hex(utf8('30064771080-6'))}`, '30064771080-6'],
     ['a longer id', `0c${hex(utf8('300647710801'))}`, '300647710801'],
@@ -89,7 +89,7 @@ describe('the bytes of a block', () => {
     expect(whole.endsWith(`00${bytes}`)).toBe(true)
   })
 
-  test('hold the index of a record only where records have one', () => {
+  test('hold the index of a record only if records have one', () => {
     const record = row(1, 2, 3, [], '"v":"A"')
     const [plain, indexed] = [payloadOf(bare, [record]), payloadOf(resource(true), [record])]
     expect(indexed.length - plain.length).toBe(4)
@@ -98,7 +98,7 @@ describe('the bytes of a block', () => {
     expect(comesBack(resource(true), [record]).token(0)).toBe('4294967298-3')
   })
 
-  test('hold a value that comes twice once, where it has four characters', () => {
+  test('hold a repeated value once if it has four characters or more', () => {
     const strings = (...texts: string[]) =>
       payloadOf(
         sided,
@@ -109,11 +109,11 @@ describe('the bytes of a block', () => {
     expect(strings('"v":"FOUR","w":"FIVE!"')).toBe(2)
     expect(strings('"v":"TRI","w":"TRI","x":"B","y":"B"')).toBe(2)
     expect(strings('"v":"SIDE","w":"SIDE"')).toBe(2)
-    // What begins with the id follows from it, nearly always.
+    // A value that begins with the id nearly always follows from it.
     expect(strings('"v":"30064771080","w":"30064771080"')).toBe(2)
     expect(strings('"v":"30064771080-5","w":"30064771080-5"')).toBe(2)
     expect(strings('"v":"X30064771080","w":"X30064771080"')).toBe(3)
-    // Where it does not, it is one of the strings that are there in any case, or is spelled out.
+    // If it does not, it is one of the strings that are there in any case, or is spelled out.
     const value = '30064771080-another'
     const [held, spelled] = [value, 'SIDE'].map((side) => payloadOf(sided, [row(7, 8, 5, [side, 'B'], `"v":"${value}","w":"${value}"`)]))
     expect([held![4], spelled![4], text(held!).split('another').length, text(spelled!).split('another').length]).toEqual([2, 2, 2, 3])
@@ -128,22 +128,22 @@ describe('a record of a block', () => {
   ]
   const block = blockOf(sided, rows)
 
-  test('is read as bytes, as JSON, as members, as what its resource makes of it', () => {
+  test('is read as bytes, as JSON, as members, and as what its resource makes of it', () => {
     expect(textOf(block, 1)).toBe('"v":"B€","n":2')
     expect(block.json(1)).toBe('{"v":"B€","n":2}')
     expect(block.members(1)).toEqual({ v: 'B€', n: 2 })
     expect(block.record(1)).toEqual({ members: { v: 'B€', n: 2 }, id: 30064771081n, json: '{"v":"B€","n":2}' })
-    // Where it says so, digits that JSON.parse would change are kept.
+    // If it is marked as exact, digits that JSON.parse would change are kept.
     expect(block.members(2)).toEqual({ v: 'C', n: 12345678901234567890n, r: 1.5 })
     expect([block.row(1).exact, block.row(2).exact]).toEqual([false, true])
-    // Where nobody said so, they are rounded where the text has to be parsed.
+    // If it is not, they are rounded if the text has to be parsed.
     const [unsaid, parsed] = ['"n":12345678901234567890', '"n":12345678901234567890,"v":"€"'].map((text) =>
       blockOf(bare, [row(7, 9, 0, [], text)]),
     )
     expect([unsaid!.members(0)['n'], parsed!.members(0)['n']]).toEqual([12345678901234567890n, 12345678901234567000])
   })
 
-  test('has its side columns in place', () => {
+  test('has its side columns in place in the bytes', () => {
     const { bytes } = block.region
     for (const [at, { sides }] of rows.entries())
       for (const [column, side] of sides.entries()) {
@@ -154,13 +154,13 @@ describe('a record of a block', () => {
       }
   })
 
-  test('is written behind what is there, and says where it ends', () => {
+  test('is written after what is there, and says where it ends', () => {
     const out = new Region(new Uint8Array(40))
     const end = block.write(1, out, 5)
     expect([end, block.textBytes(1), text(out.bytes, 5, end)]).toEqual([5 + 16, 16, '"v":"B€","n":2'])
   })
 
-  test('is read from a value with nothing behind it', () => {
+  test('is read from a value with few or no bytes after it', () => {
     const value = payloadOf(sided, rows)
     for (const behind of [0, 1, 2, 3, 4, 5]) {
       const around = new Uint8Array(40 + value.length + behind)
@@ -188,7 +188,7 @@ describe('a block', () => {
     expect(Block.of(sided, value, Uint8Array.of(1)).sum).not.toBe(block.sum)
   })
 
-  test('that is damaged says how', () => {
+  test('that is damaged says what is wrong', () => {
     const opened =
       (bytes: Uint8Array, of = sided) =>
       () =>
@@ -206,7 +206,7 @@ describe('a block', () => {
     expect(opened(value.subarray(0, 40))).toThrow(damage('the block has another shape'))
     expect(opened(value.subarray(0, value.length - 1))).toThrow(damage('the block has another length'))
     expect(opened(Uint8Array.from([...value, 0]))).toThrow(damage('the block has another length'))
-    // The length of the first text stands behind positions and frames.
+    // The length of the first text comes after positions and frames.
     const at = 8 + 12 * 2 + 2 * 2
     expect(value[at]).toBe('"v":"A"'.length)
     const wrong = opened(changed(at, 6))()
@@ -218,11 +218,11 @@ describe('a block', () => {
 describe('a block amid other bytes', () => {
   const rows = [row(7, 1, 0, ['a', 'b'], '"n":1'), row(7, 2, 0, ['a', 'c'], '"n":22')]
 
-  test('weighs what it has, and says by its number where it is damaged', () => {
+  test('weighs its bytes, and names its key by its number if it is damaged', () => {
     const block = blockOf(sided, rows)
     const done = finished(block, undefined, 5)
     expect(done.weight).toBe(done.length + 400)
-    // Few records are numbered in two bytes each, finished too.
+    // A block of few records takes two bytes per number even when it is finished.
     expect(done.length).toBeLessThan(block.length + 60)
     const region = Region.room(200)
     region.bytes.fill(0)
@@ -242,7 +242,7 @@ describe('a block of records with two faces', () => {
     { ...row(7, 10, 7, ['x', 'y'], '"base":"C","n":1.50', '"counter":"C!","n":2.50'), exact: true },
   ]
 
-  test('shows either, with side columns in the order asked for', () => {
+  test('shows either face, with side columns in the order asked for', () => {
     comesBack(sided, turnable)
     const block = blockOf(sided, turnable)
     expect(block.region.bytes[6]).toBe(2 | 4)
@@ -259,7 +259,7 @@ describe('a block of records with two faces', () => {
     expect(block.row(1).texts.map(putTogether)).toEqual(['"base":"BB","n":22', '"counter":"BB!","n":-22'])
   })
 
-  test('is turned once, and weighs what hangs on either', () => {
+  test('is turned once, and weighs what hangs on either face', () => {
     const block = blockOf(sided, turnable)
     const grown: number[] = []
     block.grew = (bytes) => grown.push(bytes)
@@ -281,13 +281,13 @@ describe('a block of records with two faces', () => {
       () => 8,
     )
     expect([grown, block.weight - before]).toEqual([[400, 30, 8], 438])
-    // What hangs on nothing that is kept is told to nobody, so nothing is kept of it either.
+    // A block that is not in the cache reports no growth.
     expect(blockOf(sided, turnable).turned().grew).toBeUndefined()
     expect(turned.sum).not.toBe(block.sum)
   })
 })
 
-test('a block weighs what it alone knows of its texts: frames that are too long to be kept for all', () => {
+test('a block weighs frames that are too long to be kept for all blocks', () => {
   for (const [length, weight] of [
     [4000, 0],
     [5000, 8 * 5010 + 200],
@@ -300,8 +300,8 @@ test('a block weighs what it alone knows of its texts: frames that are too long 
   }
 })
 
-test('values about as long as a code of one byte can say are read whole, as text and as members', () => {
-  // Each value comes once, so that it stands in its body; up to 66 characters are sure to fit, whatever they are.
+test('values about as long as a one-byte code can say are read whole, as text and as members', () => {
+  // Each value occurs once, so it is spelled out in its body; up to 66 characters are sure to fit, whatever they are.
   const values = [0, 1, 65, 66, 67, 199, 200, 256].flatMap((length, at) => ['a', 'é', '€'].map((one) => one.repeat(length) + at))
   const texts = values.map((value) => `"value":"${value}"`)
   const block = blockOf(

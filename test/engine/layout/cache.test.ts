@@ -10,7 +10,7 @@ import { blockOf, finisher, resource, row, sent, sided, textOf } from './support
 const weighing = (weight: number) => ({ weight })
 
 describe('the cache', () => {
-  test('counts what was there and what was not', () => {
+  test('counts hits and misses', () => {
     const cache = new Cache(100)
     const value = weighing(1)
     expect(cache.get('a')).toBeUndefined()
@@ -21,7 +21,7 @@ describe('the cache', () => {
     expect([cache.maxBytes, cache.hits, cache.misses, cache.edition]).toEqual([100, 2, 2, 0])
   })
 
-  test('keeps what fits, and of what does not what was asked for', () => {
+  test('keeps what fits, and beyond that what was asked for', () => {
     const cache = new Cache(100)
     const [a, b, c] = [weighing(25), weighing(25), weighing(50)]
     cache.put('a', a)
@@ -40,13 +40,13 @@ describe('the cache', () => {
     expect([14, 15, 16, 17, 18, 19].map((n) => cache.get(`${n}`)?.weight)).toEqual([undefined, 2, 2, 2, 2, 2])
   })
 
-  test('counts a value that is put again once', () => {
+  test('counts once a value that is put again', () => {
     const cache = new Cache(100)
     const first = weighing(20)
     cache.put('first', first)
     for (let n = 0; n < 50; n++) cache.put('again', weighing(80))
     expect(cache.get('first')).toBe(first)
-    // Nothing is left of one that is too heavy now.
+    // Nothing remains of one that has become too heavy.
     cache.put('again', weighing(200))
     expect(cache.get('again')).toBeUndefined()
     cache.put('other', weighing(80))
@@ -61,7 +61,7 @@ describe('the cache', () => {
     expect(cache.get('a')).toBe(newer)
   })
 
-  test('counts bytes that a value grows by, as long as it is the one that is kept', () => {
+  test('counts the bytes that a value grows by as long as that value is kept', () => {
     const cache = new Cache(100)
     const [a, held] = [new Holder(10), new Holder(10)]
     cache.put('a', a)
@@ -75,7 +75,7 @@ describe('the cache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  test('has it judged whether clusters pay each time half of its room was pushed out', () => {
+  test('judges whether clusters pay each time half of its size was pushed out', () => {
     const cache = new Cache(100)
     const judged = vi.spyOn(cache.gathering, 'judge')
     for (let n = 0; n < 10; n++) cache.put(`${n}`, weighing(10))
@@ -90,14 +90,14 @@ describe('the cache', () => {
     expect(judged.mock.calls).toEqual(Array(4).fill([8]))
   })
 
-  test('holds nothing once it is cleared, and says that what was read before may be old', () => {
+  test('holds nothing once it is cleared, and begins a new edition', () => {
     const cache = new Cache(100)
     cache.put('old', weighing(40))
     cache.put('older', weighing(11))
     cache.put('young', weighing(40))
     cache.clear()
     expect([cache.get('old'), cache.get('young'), cache.edition]).toEqual([undefined, undefined, 1])
-    // Its bytes are counted from nothing.
+    // Its bytes are counted from zero again.
     cache.put('a', weighing(50))
     cache.put('b', weighing(50))
     expect(cache.get('a')?.weight).toBe(50)
@@ -110,7 +110,7 @@ describe('blocks in the cache', () => {
   const coins = resource(true, 'a')
   const rows = (count: number, length = 40) =>
     Array.from({ length: count }, (_, at) => row(7, at, 1, [`side ${at}`], `"value":"${'x'.repeat(length)}${at}"`))
-  /** A cache of so many slabs, and as much for objects as goes with them. */
+  /** A cache of as many slabs, with the room for objects that goes with them. */
   const cacheOf = (slabs: number) => new Cache((slabs * SLAB_BYTES * 8) / 7)
   const id = (number: number): number => number * 64 + coins.tag
 
@@ -122,44 +122,44 @@ describe('blocks in the cache', () => {
     const found = cache.block(coins, 5, 3, 1)!
     expect([found.length, found.count, found.sum, cache.hits, cache.has(id(5))]).toEqual([block.length, 3, block.sum, 1, true])
     for (const at of [0, 1, 2]) expect([textOf(found, at), found.side(at, 0), found.lo(at)]).toEqual([textOf(block, at), `side ${at}`, at])
-    // It is no object: what is made of it is not kept.
+    // It is not an object: what is made of it is not kept.
     expect([found.grew, found.isHot, cache.block(coins, 5, 3, 1) === found]).toEqual([undefined, false, false])
     cache.clear()
     expect([cache.block(coins, 5, 1, 1), cache.has(id(5))]).toEqual([undefined, false])
   })
 
-  test('that lack records which others appended are not at hand, until they are read anew', () => {
+  test('that lack records appended since are not at hand until they are read anew', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(2)))
     expect([cache.block(coins, 5, 3, 1), cache.has(id(5))]).toEqual([undefined, true])
     cache.keep(coins, 5, blockOf(coins, rows(3)))
     expect(cache.block(coins, 5, 3, 1)?.count).toBe(3)
-    // Neither is an object that is an older self of what the slabs hold.
+    // An object that is an older version of what the slabs hold is passed over.
     cache.putBlock(coins, 5, blockOf(coins, rows(1)))
     expect([cache.block(coins, 5, 1, 1)?.count, cache.block(coins, 5, 3, 1)?.count]).toEqual([1, 3])
   })
 
-  test('are objects once each record was asked for 32 times of late, and then stay so', () => {
+  test('become objects once each record was asked for 32 times of late, and stay objects', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
     for (const asked of [3, 3, 89]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
     const hot = cache.block(coins, 5, 3, 1)!
     expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
-    // Where it lay before, so that it weighs next to nothing.
+    // Its bytes stay where they were, so that it weighs next to nothing.
     expect([hot.region.bytes.length, hot.weight]).toEqual([SLAB_BYTES, 500])
-    // What hangs on it weighs.
+    // What hangs on it has weight.
     const { ring } = cache as unknown as { ring: Ring }
     expect(ring.bytes).toBe(500)
     hot.grow(100)
     expect(ring.bytes).toBe(600)
   })
 
-  test('that are objects are forgotten as such where others push them out, and have to be asked for as often again', () => {
+  test('that others push out are objects no more, and must be asked for as often again', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
     const hot = cache.block(coins, 5, 3, 96)!
     const fill = (name: string): void => cache.put(name, { weight: SLAB_BYTES / 2 })
-    // Asked for in time, it stays.
+    // It stays if it is asked for in time.
     for (let n = 0; n < 10; n++) {
       fill(`${n}`)
       expect(cache.block(coins, 5, 3, 1)).toBe(hot)
@@ -170,13 +170,13 @@ describe('blocks in the cache', () => {
     expect(cache.block(coins, 5, 3, 1)!.isHot).toBe(true)
   })
 
-  test('that are objects alone and lack records are not at hand', () => {
+  test('that are objects alone are not at hand if they lack records', () => {
     const cache = cacheOf(8)
     cache.putBlock(coins, 5, blockOf(coins, rows(1)))
     expect([cache.block(coins, 5, 2, 1), cache.misses, cache.block(coins, 5, 1, 1)?.count]).toEqual([undefined, 1, 1])
   })
 
-  test('of numbers that cannot be found are not kept', () => {
+  test('are not kept under numbers that are too large', () => {
     const cache = cacheOf(8)
     for (const number of [2 ** 32, 2 ** 32 + 5]) {
       cache.putBlock(coins, number, blockOf(coins, rows(1)))
@@ -185,7 +185,7 @@ describe('blocks in the cache', () => {
     }
   })
 
-  test('are read ahead where records of them are, as bytes and as objects', () => {
+  test('are read ahead at the records that are asked for, as bytes and as objects', () => {
     const cache = cacheOf(8)
     const { slabs, where } = cache as unknown as { slabs: Slabs; where: Whereabouts }
     const of = resource(true, 'a')
@@ -200,7 +200,7 @@ describe('blocks in the cache', () => {
     expect([slabs.touched, asked]).toEqual([bytes, [1]])
   })
 
-  test('weigh what they hold, once', () => {
+  test('are weighed once', () => {
     const cache = new Cache(10_000)
     const { ring } = cache as unknown as { ring: Ring }
     const held = blockOf(coins, rows(1))
@@ -210,7 +210,7 @@ describe('blocks in the cache', () => {
     expect([ring.bytes, cache.block(coins, 5, 2, 1)?.count]).toEqual([blockOf(coins, rows(2)).weight, 2])
   })
 
-  test('that are objects go with the slab they lie in', () => {
+  test('that are objects leave with the slab that has their bytes', () => {
     const cache = cacheOf(7)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
     const hot = cache.block(coins, 5, 3, 96)!
@@ -220,12 +220,12 @@ describe('blocks in the cache', () => {
     fill(100, 160)
     expect(cache.block(coins, 5, 3, 1)).toBe(hot)
     fill(160, 180)
-    // It was asked for often enough to be written again, and to be an object again, in another slab.
+    // It was asked for often enough to be copied to another slab, and to be an object again.
     const again = cache.block(coins, 5, 3, 100)!
     expect([again.isHot, again.region === hot.region, textOf(again, 2)]).toEqual([true, false, textOf(hot, 2)])
     fill(180, 900)
     expect([cache.has(id(5)), cache.block(coins, 5, 3, 1)]).toEqual([false, undefined])
-    // One in memory of its own stays, also where an older self of it lay in the slab.
+    // A block in memory of its own stays, even if the slab had an older version of it.
     const own = blockOf(coins, rows(3))
     cache.keep(coins, 6, blockOf(coins, rows(2)))
     cache.putBlock(coins, 6, own)
@@ -235,12 +235,12 @@ describe('blocks in the cache', () => {
 
   const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
 
-  test('are finished once half of the records were asked for, and for somebody else once each was four times more', () => {
+  test('are finished once half of the records were asked for, and for another finisher once each was asked for four times more', () => {
     const cache = cacheOf(8)
     const block = blockOf(coins, rows(4))
     cache.keep(coins, 5, block)
     expect(cache.block(coins, 5, 4, 1)!.finishedBy(alice)).toBeUndefined()
-    // What is not kept by anybody is not finished.
+    // A block that is not kept is not finished.
     expect(block.finishedBy(alice)).toBeUndefined()
     const done = cache.block(coins, 5, 4, 1)!.finishedBy(alice)!
     expect([done.finisher, done.sum, done.count, sent(done, 2)]).toEqual([1, block.sum, 4, `alice: ${textOf(block, 2)};`])
@@ -256,15 +256,15 @@ describe('blocks in the cache', () => {
     const turned = other.finishedBy(bob)!
     expect([turned.finisher, sent(turned, 0), turned.asked]).toEqual([2, `bob: ${textOf(block, 0)};`, 0])
     expect(anew.block(coins, 5, 4, 1)?.finisher).toBe(2)
-    // Who has it finished anew starts again.
+    // After that, the count starts again.
     expect(anew.block(coins, 5, 4, 14)!.finishedBy(alice)).toBeUndefined()
-    // One that is an object stays one.
+    // An object stays an object.
     const hot = anew.block(coins, 5, 4, 255)!
     const back = hot.finishedBy(alice)!
     expect([hot.isHot, back.isHot, back.finisher, anew.block(coins, 5, 4, 1) === back]).toEqual([true, true, 1, true])
   })
 
-  test('with another face are finished with both, and the other face of that is the one it is of', () => {
+  test('with two faces are finished with both, and turned twice are themselves', () => {
     const cache = cacheOf(8)
     const two = Array.from({ length: 4 }, (_, at) => row(7, at, 1, ['a', 'b'], `"value":"${at}"`, `"other":"${at}"`))
     const block = blockOf(sided, two)
@@ -276,7 +276,7 @@ describe('blocks in the cache', () => {
     expect([done.finisher, sent(done, 2), sent(done.turned(), 2)]).toEqual([1, 'alice: "other":"2";', 'alice: "value":"2";'])
   })
 
-  test('that were read before others took their place are not finished', () => {
+  test('that were replaced since they were read are not finished', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(2)))
     const before = cache.block(coins, 5, 2, 2)!
@@ -287,19 +287,19 @@ describe('blocks in the cache', () => {
     expect(cleared.finishedBy(alice)).toBeUndefined()
   })
 
-  test('lie as they came where there is no room, until they are objects', () => {
+  test('stay as they are stored if there is no room, until they are objects', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
     expect(cache.block(coins, 300, 4, 127)!.finishedBy(alice)).toBeUndefined()
     const hot = cache.block(coins, 300, 4, 1)!
     const done = hot.finishedBy(alice)!
-    // Then in memory of its own.
+    // The finished block is in memory of its own.
     expect([hot.isHot, hot.finisher, done.finisher, done.weight]).toEqual([true, 0, 1, done.length + 400])
     expect(cache.block(coins, 300, 4, 1)).toBe(done)
   })
 
-  test('that are objects are finished once each record was asked for four times, and keep what they weigh', () => {
+  test('that are objects are finished once each record was asked for four times', () => {
     const cache = new Cache(SLAB_BYTES)
     const block = blockOf(coins, rows(3))
     cache.keep(coins, 5, block)
@@ -308,7 +308,7 @@ describe('blocks in the cache', () => {
     expect([done.isHot, done.weight, cache.block(coins, 5, 3, 1)]).toEqual([true, done.length + 400, done])
   })
 
-  test('too long for a slab are objects, and so are all where the cache has no room for slabs', () => {
+  test('too long for a slab are objects, as are all blocks if the cache has no room for slabs', () => {
     const large = cacheOf(8)
     const long = blockOf(coins, rows(1, MAX_PAYLOAD))
     large.keep(coins, 5, long)
@@ -329,7 +329,7 @@ describe('blocks in the cache', () => {
     expect(held.at(-1)).toBe(199)
   })
 
-  test('that are too long for a slab once they are finished are objects from then on', () => {
+  test('that are too long for a slab when finished are objects from then on', () => {
     const cache = cacheOf(8)
     const repeated = Array.from({ length: 8 }, (_, at) => row(7, at, 1, ['side'], `"value":"${'x'.repeat(20_000)}"`))
     const block = blockOf(coins, repeated)
@@ -340,7 +340,7 @@ describe('blocks in the cache', () => {
     expect(cache.block(coins, 5, 8, 8)).toBe(done)
   })
 
-  test('that are too heavy to be kept once they are finished are not finished again for each who asks', () => {
+  test('that are too heavy to be kept finished are not finished again each time', () => {
     const cache = cacheOf(8)
     const repeated = Array.from({ length: 16 }, (_, at) => row(7, at, 1, ['side'], `"value":"${'x'.repeat(120_000)}"`))
     cache.keep(coins, 5, blockOf(coins, repeated))

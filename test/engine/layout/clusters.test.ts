@@ -1,4 +1,4 @@
-/** Clusters of records: what they hold and weigh, when they are worth gathering, and for whom their texts are finished. */
+/** Clusters of records: what they hold and weigh, when they are worth gathering, and by which finisher their texts are finished. */
 import { expect, test } from 'vitest'
 import { text } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/layout/cache.ts'
@@ -11,7 +11,7 @@ const FIRST = finisher(5, 'one ')
 const SECOND = finisher(6, 'the other ')
 
 const texts = ['"a":"first","n":1', '"a":"second","n":2', '"b":"ü","n":3', '"a":"fourth","n":4']
-/** Records of two blocks, in an order of their own. */
+/** Records of two blocks, in mixed order. */
 function records(cache: Cache, faces = 1) {
   const of = sided
   const blocks = [0, 1].map((number) => {
@@ -22,7 +22,7 @@ function records(cache: Cache, faces = 1) {
     cache.keep(of, number, block)
     return block
   })
-  // One after another have the same number in their blocks, or one side begins as the other does.
+  // Consecutive records have the same number in their blocks, or sides that begin alike.
   return (
     [
       [0, 0],
@@ -57,7 +57,7 @@ test('hold the records in their order, each with its position, sides, text and m
   }
 })
 
-test('are kept apart by number and by the way that records face', () => {
+test('are kept apart by number and by the way their records face', () => {
   const cache = new Cache(10_000_000)
   const held = new Held(cache, 'edge', 10, 3)
   const [one, two, three, four] = records(cache)
@@ -76,7 +76,7 @@ test('are kept apart by number and by the way that records face', () => {
   )
 })
 
-test('weigh what they hold, once', () => {
+test('are weighed once, with what hangs on them', () => {
   const cache = new Cache(10_000_000)
   let grown = 0
   const held = new Held(cache, 'edge', 10, 3)
@@ -102,7 +102,7 @@ test('weigh what they hold, once', () => {
   expect([grown, held.weight]).toEqual([2 * before, 10 + 2 * before])
 })
 
-test('are worth gathering once each of so many records was asked for eight times', () => {
+test('are worth gathering once each of their records was asked for eight times', () => {
   const held = new Held(new Cache(10_000_000), 'edge', 10, 3)
   const asks = (records: number): number => {
     let count = 1
@@ -112,11 +112,11 @@ test('are worth gathering once each of so many records was asked for eight times
   expect([asks(CLUSTER), asks(CLUSTER), asks(10), asks(8 * CLUSTER)]).toEqual([8, 8, 26, 1])
 })
 
-test('are gathered later where they are pushed out before that has paid, and soon again where it pays', () => {
+test('are gathered later if they are pushed out before gathering has paid, and sooner if it pays', () => {
   const cache = new Cache(100_000)
   const held = new Held(cache, 'edge', 10, 3)
   const given = records(cache)
-  /** Pushes out what was not used of late. */
+  /** Pushes out what was not used recently. */
   const turn = (): void => {
     for (let n = 0; n < 2; n++) cache.put(`${n}`, { weight: 50_000 })
   }
@@ -154,7 +154,7 @@ test('are gathered later where they are pushed out before that has paid, and soo
   expect(cache.gatheredAt).toBe(8)
 })
 
-test('are finished for who had texts finished last, and anew for who asks often enough', () => {
+test('are finished by the finisher used last, and anew by another that is asked for often enough', () => {
   const cache = new Cache(20_000_000)
   const held = new Held(cache, 'edge', 10, 3)
   const given = records(cache)
@@ -180,12 +180,12 @@ test('are finished for who had texts finished last, and anew for who asks often 
   ])
   for (const [i, { block: own, at }] of given.entries())
     expect([sent(anew, i), anew.mark(i), textOf(anew, i)]).toEqual([`the other ${textOf(own, at)};`, marks[i], textOf(own, at)])
-  // What is not held any more is not finished in place of what is.
+  // A cluster that was replaced is not finished in place of the new one.
   block.asked = 1000
   expect(block.finishedBy(SECOND)).toBeUndefined()
 })
 
-test('are as they are stored where who had texts finished last finishes nothing any more', () => {
+test('have their stored texts if the finisher used last has retired', () => {
   const cache = new Cache(20_000_000)
   const retired = { ...finisher(9, 'gone ') }
   const given = records(cache)
@@ -195,7 +195,7 @@ test('are as they are stored where who had texts finished last finishes nothing 
   expect(cache.finisher).toBe(plain)
 })
 
-test('texts as they are stored are one behind the other, of both faces or of one', () => {
+test('stored texts follow one another, of both faces or of one', () => {
   const two = blockOf(resource(false, 'a', 'b'), [row(1, 2, 0, ['x', 'y'], '"a":1', '"b":2'), row(1, 3, 0, ['x', 'y'], '"a":3', '"b":4')])
   const both = layOut(two.records, plain)
   const { leads, ends, length, by, bytes } = both.texts

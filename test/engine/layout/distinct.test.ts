@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Distinct, NONE } from '../../../src/layout/distinct.ts'
 
 describe('distinct strings', () => {
-  test('are numbered in the order in which they were met, as a Map would number them', () => {
+  test('are numbered in the order in which they are met, as by a Map', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', 'a', 'ab', 'aaaa', 'XLM'), fc.nat(300).map(String))
     fc.assert(
       fc.property(fc.array(text, { maxLength: 1000 }), (texts) => {
@@ -19,7 +19,7 @@ describe('distinct strings', () => {
     )
   })
 
-  test('are told apart where only characters differ that are not looked at', () => {
+  test('are told apart even if they differ only in characters that are not hashed', () => {
     const distinct = new Distinct()
     const twins = Array.from({ length: 2000 }, (_, n) => `GAAAA${String(n).padStart(6, '0')}${'A'.repeat(45)}`)
     const copy = (text: string): string => text.split('').join('')
@@ -28,7 +28,7 @@ describe('distinct strings', () => {
     expect([distinct.size, distinct.find('GA'), distinct.untold > 1000]).toEqual([2000, NONE, true])
   })
 
-  test('are told apart by few characters where they are what ledgers hold', () => {
+  test('are told apart by few characters if they are such as ledgers hold', () => {
     const random = fc.sample(fc.stringMatching(/^G[A-Z2-7]{55}$/), { numRuns: 2000, seed: 1 })
     const amounts = Array.from({ length: 2000 }, (_, n) => `${n % 100}.${String(n * 7919).padStart(7, '0')}`)
     const tokens = Array.from({ length: 2000 }, (_, n) => `${103_079_215_104 + 4096 * (n >> 2)}-${1 + (n & 3)}`)

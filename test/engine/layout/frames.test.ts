@@ -1,4 +1,4 @@
-/** Texts taken apart, frames as bytes, and the vocabulary that they are written with. */
+/** Texts taken apart, frames as bytes, and the vocabulary they are written with. */
 import { describe, expect, test } from 'vitest'
 import { text, utf8 } from '../../../src/bytes.ts'
 import { decodeFrame, encodeFrame } from '../../../src/layout/frame.ts'
@@ -27,7 +27,7 @@ describe('taken apart', () => {
     expect(putTogether(apart)).toBe(json)
   })
 
-  test('each string is a value of its own, however long', () => {
+  test('each string is a value, however long', () => {
     const [long, longer] = ['A'.repeat(100), 'B'.repeat(1001)]
     expect(takeApart(`"a":"${long}","b":"${longer}","c":"${long}"`)).toEqual({
       frame: '"a":"\u0000","b":"\u0000","c":"\u0000"',
@@ -42,7 +42,7 @@ describe('taken apart', () => {
 })
 
 describe('the vocabulary', () => {
-  // These numbers are in every store: they may be added to, and never change.
+  // These numbers are in every store: more may be added, but none may change.
   test.each([
     [',"id":"□"', 0],
     [',"paging_token":"□"', 1],
@@ -63,7 +63,7 @@ describe('the vocabulary', () => {
     expect(shown(meaning(1 + (number >> 8), number & 255))).toBe(piece)
   })
 
-  test('has no meaning for numbers that are not given out', () => {
+  test('has no meaning for numbers that are not assigned', () => {
     const last = [181, 1024 + 181, 2048 + 181, 3072 + 181, 4173]
     for (const number of last) expect(meaning(1 + ((number + 1) >> 8), (number + 1) & 255)).toBe('')
     expect(meaning(31, 255)).toBe('')
@@ -90,7 +90,7 @@ describe('the vocabulary', () => {
       } else spelled += short[at]
     }
     if (spelled) found.push(shown(spelled))
-    // A name that is known as a word only is spelled out as a member.
+    // A name that is known only as a word is spelled out as a member.
     expect(found).toEqual(pieces)
   })
 })
@@ -108,7 +108,7 @@ describe('frames', () => {
   ])('%s is written and read', (frame, bytes) => {
     const { stored, spelled } = encodeFrame(holed(frame))
     expect([Array.from(stored), spelled]).toEqual([bytes, utf8(frame.replaceAll('□', '')).length])
-    // Read from the midst of other bytes, which are no part of it, it is the same frame.
+    // Read from amid other bytes, which are no part of it, it is the same frame.
     const first = decodeFrame(Uint8Array.from([120, ...bytes, 120, 65]), 1, 1 + bytes.length)
     for (const [before, after] of [
       [[], []],
@@ -133,7 +133,7 @@ describe('frames', () => {
     expect(text(before.stored)).toBe('"some":here')
   })
 
-  test('whose bytes have the same hash are not taken for each other', () => {
+  test('with the same hash are not taken for each other', () => {
     for (const [a, b] of [
       ['"achrtkcw', '"swyftagt'],
       ['"x"', '"x"jsvvjxrtal'],
@@ -151,7 +151,7 @@ describe('frames', () => {
       return decodeFrame(bytes, 0, bytes.length)
     }
     for (const known of [encoded, decoded]) {
-      // Until the first of them is forgotten, whatever was kept before; the last one and the first one again are then what is kept.
+      // Until the first is forgotten, whatever was kept before; then only the last one, and the first one again, are kept.
       let first = known(0)
       let last = 0
       while (known(0) === first) known(++last)
@@ -174,12 +174,12 @@ describe('frames', () => {
     }
   })
 
-  test('of more than 4096 characters are written and read, and not kept', () => {
+  test('of more than 4096 characters are written and read, but not kept', () => {
     for (const [length, kept] of [
       [4096, true],
       [4097, false],
     ] as const) {
-      // Words of the vocabulary make what is stored far shorter.
+      // With words of the vocabulary, the stored frame is far shorter.
       const frame = `${',"account":"\u0000","é":\u0000'.repeat(200)}"${'x'.repeat(length)}`.slice(0, length - 1).concat(']')
       const encoded = encodeFrame(frame)
       const bytes = encoded.stored

@@ -1,4 +1,4 @@
-/** The table of where transactions lie by hash: what is learned, what gives way, and that no guess is believed unseen. */
+/** The table of where transactions lie by hash: what it learns, what gives way, and that every guess is checked. */
 import { expect, test } from 'vitest'
 import { memory } from '../../../adapters/memory/index.ts'
 import { catalogue, openLedger } from '../../../src/index.ts'
@@ -7,7 +7,7 @@ import { transactions } from '../../../src/resources/transaction.ts'
 import { closes } from '../../http/support.ts'
 import { blockOf, row } from './support.ts'
 
-/** 64 digits, in the order of `n`, of which sixteen tell them apart. */
+/** A hash of 64 digits for each `n`; the first sixteen differ. */
 const hashOf = (n: number): string =>
   (n * 0x9e3779b1).toString(16).padStart(16, '0').slice(-16).split('').reverse().join('').padEnd(64, 'ab')
 
@@ -22,7 +22,7 @@ test('finds what was added, however long history is', () => {
   expect(hashes.get(hashOf(1))).toBeUndefined()
 })
 
-test('is of one size: older entries give way', () => {
+test('has a fixed size: older entries give way', () => {
   const hashes = new Hashes(1024)
   for (let n = 0; n < 1000; n++) hashes.add(hashOf(n), { log: 2, ordinal: n })
   const held = Array.from({ length: 1000 }, (_, n) => n).filter((n) => hashes.get(hashOf(n)) !== undefined)

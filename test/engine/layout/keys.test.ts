@@ -1,4 +1,4 @@
-/** Keys, seals and the small values under them, byte by byte: these are what stores on disk hold. */
+/** Keys, seals and the small values under them, byte by byte, as stores on disk hold them. */
 import { describe, expect, test } from 'vitest'
 import { crc32, hex, utf8 } from '../../../src/bytes.ts'
 import { DIGEST_BYTES, decodeDigest, encodeDigest } from '../../../src/layout/digest.ts'
@@ -60,11 +60,11 @@ test.each([
   ['the digest of a ledger', () => digestKey(0x01020304), '5001020304'],
 ])('the key of %s', (_, make, wanted) => {
   expect(hex(make())).toBe(wanted)
-  // Made again after others it is the same: nothing of one key is left for the next.
+  // Made again after other keys, it is the same: nothing of one key is left over in the next.
   expect(hex(make())).toBe(wanted)
 })
 
-test('the offers of a seller lie between two of their keys', () => {
+test('a range of offers of a seller lies between their keys', () => {
   const { gte, lt } = bookRange('A', 3n, 9n)
   expect([hex(gte), hex(lt)]).toEqual([`40${A}${long(3n)}`, `40${A}${long(9n)}`])
 })
@@ -72,7 +72,7 @@ test('the offers of a seller lie between two of their keys', () => {
 describe('a seal', () => {
   const key = Uint8Array.of(0x10, 2)
 
-  test('is the version of the format and the checksum of key, payload and version, the lowest byte first', () => {
+  test('is the format version and the checksum of key, payload and version, lowest byte first', () => {
     for (const name of [key, new Uint8Array(16).fill(7), new Uint8Array(17).fill(7), new Uint8Array(40).fill(9)]) {
       const value = seal(name, Uint8Array.from([1, 2, 3, 0, 0, 0, 0, 0]))
       const sum = crc32(Uint8Array.from([...name, 1, 2, 3, FORMAT_VERSION]))
@@ -86,7 +86,7 @@ describe('a seal', () => {
     expect(Array.from(unseal(key, seal(key, new Uint8Array(SEAL_BYTES))))).toEqual([])
   })
 
-  test('that does not fit says why, and names the key', () => {
+  test('that does not match says why, and names the key', () => {
     const value = seal(key, utf8('payload....'))
     const damaged = value.slice()
     damaged[0]! ^= 1
@@ -107,7 +107,7 @@ describe('a seal', () => {
 describe('the digest of a ledger', () => {
   const digest = Uint8Array.from({ length: DIGEST_BYTES }, (_, n) => n)
 
-  test('comes back, under its own ledger only', () => {
+  test('is read back only under its own ledger', () => {
     const value = encodeDigest(7, digest)
     expect(value.length).toBe(DIGEST_BYTES + SEAL_BYTES)
     expect(Array.from(decodeDigest(7, value))).toEqual(Array.from(digest))
@@ -131,7 +131,7 @@ describe('a hash entry', () => {
     [63, true, '7f'],
     [64, false, '8001'],
     [2 ** 40 + 3, true, '8780808080' + '40'],
-  ])('of ordinal %i (failed: %s) is %s', (ordinal, failed, bytes) => {
+  ])('of ordinal %i (failed: %s) is the bytes %s', (ordinal, failed, bytes) => {
     const value = encodeHash({ ordinal, failed })
     expect(hex(body(value))).toBe(bytes)
     expect(value.length).toBe(bytes.length / 2 + SEAL_BYTES)
@@ -148,7 +148,7 @@ describe('a hash entry', () => {
 describe('the values that describe a store', () => {
   const head: Head = { ...emptyHead, first: 2, oldest: 3, last: 9, hash: 'ab', counts: [0, 8, 1, 2, 3, 4, 5, 6], topOffer: '7', filed: 9 }
 
-  test('a head of a store without ledgers counts nothing, and is no value', () => {
+  test('the head of a store without ledgers counts nothing, and is not stored', () => {
     const none = [0, 0, 0, 0, 0, 0, 0, 0]
     const wanted = { first: 0, oldest: 0, last: 0, hash: '', closedAt: '', counts: none, since: none, topOffer: '0', filed: 0 }
     expect(emptyHead).toEqual({ ...wanted, filedCounts: none })
@@ -169,22 +169,22 @@ describe('the values that describe a store', () => {
       expect(() => decode(value)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
   })
 
-  test('an intent is of one kind', () => {
+  test('an intent has one kind', () => {
     expect([kindOf({ rollback: 0 }), kindOf({ prune: 0 }), kindOf({ repair: true })]).toEqual(['rollback', 'prune', 'repair'])
   })
 
-  test('a plain text has room for its seal', () => {
+  test('an encoded text has room for its seal', () => {
     expect(Array.from(encodeText('é'))).toEqual([0xc3, 0xa9, 0, 0, 0, 0, 0])
   })
 
-  test('a fingerprint spells out logs and indexes', () => {
+  test('a fingerprint lists logs and indexes', () => {
     const log = { name: 'coin', tag: 9, shift: 4, sides: ['a', 'b'] } as unknown as Resource<unknown>
     const other = { name: 'note', tag: 8, shift: 0, sides: [] } as unknown as Resource<unknown>
     const index = { name: 'pair', tag: 7, of: log }
     expect(fingerprint([log, other], [index])).toBe('9=coin/4(a b); 8=note/0(); 7=pair of coin')
   })
 
-  test('a format is that of this release, of these logs, and says the network', () => {
+  test('a format must be that of this release and these logs, and names the network', () => {
     expect(checkFormat(encodeFormat('logs', 'net'), 'logs')).toBe('net')
     expect(checkFormat(encodeFormat('logs'), 'logs')).toBeUndefined()
     expect(() => checkFormat(encodeFormat('logs'), 'others')).toThrow(refusal('STORE_CATALOGUE', { found: 'logs', expected: 'others' }))

@@ -1,4 +1,4 @@
-/** Numbers read from bytes are those that JSON text stands for, but for integers past 2^53: those keep every digit. */
+/** Numbers read from bytes are those of JSON.parse, except integers past 2^53, which keep every digit. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { utf8 } from '../../../src/bytes.ts'
@@ -8,7 +8,7 @@ const wanted = (text: string): number | bigint => {
   const value = JSON.parse(text) as number
   return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value
 }
-/** Read from among other bytes. */
+/** Reads a number from amid other bytes. */
 const read = (text: string): number | bigint => numberIn(utf8(`7${text}7`), 1, 1 + text.length)
 
 const digits = (max: number): fc.Arbitrary<string> =>
@@ -23,7 +23,7 @@ const numbers = fc
   .map(([sign, whole, part, power]) => `${sign}${whole}${part === null ? '' : `.${part}`}${power === null ? '' : `e${power}`}`)
 
 describe('a number', () => {
-  test('is what JSON makes of it, an integer that is too long a bigint', () => {
+  test('is what JSON.parse makes of it, or a bigint if it is an integer past 2^53', () => {
     fc.assert(
       fc.property(numbers, (text) => {
         expect(read(text)).toBe(wanted(text))
@@ -32,7 +32,7 @@ describe('a number', () => {
     )
   })
 
-  test('of as many digits as there are, at every edge', () => {
+  test('of any number of digits is right at every edge', () => {
     const edges = [53, 63, 64].flatMap((bits) => [-1n, 0n, 1n].map((more) => 2n ** BigInt(bits) + more))
     const tens = Array.from({ length: 22 }, (_, power) => 10n ** BigInt(power)).flatMap((ten) => [ten - 1n, ten, ten + 1n])
     for (const text of [...edges, ...tens].map(String)) expect(read(text)).toBe(wanted(text))

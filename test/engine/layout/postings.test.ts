@@ -1,4 +1,4 @@
-/** Posting lists: their bytes, what is refused and why, which pages a list can do without, and which pages are read. */
+/** Posting lists: their bytes, what is refused and why, which pages a list can spare, and which pages are read. */
 import { describe, expect, test } from 'vitest'
 import { hex, Writer } from '../../../src/bytes.ts'
 import {
@@ -42,7 +42,7 @@ function tens(count: number) {
 }
 
 describe('an edge', () => {
-  test('is a count and, a level at a time, how many entries and by how much each is more than the one before', () => {
+  test('is a count and, for each level, the number of entries and their differences', () => {
     const edge = new PostingEdge(3, [[5, 6, 300]])
     expect(hex(body(encodeEdge(edge)))).toBe('03' + '03' + '0501a602')
     expect(decodeEdge(body(encodeEdge(edge)), KEY)).toEqual(edge)
@@ -55,13 +55,13 @@ describe('an edge', () => {
     expect(new PostingEdge(FANOUT + 2, [[1, 2], [1]]).weight).toBe(200 + (16 + 16) + (16 + 8))
   })
 
-  test('is left as it was by what is appended', () => {
+  test('is not changed by appending to it', () => {
     const { edge } = tens(3)
     const more = edge.append([100], () => {})
     expect([edge.count, edge.levels, more.count, more.levels]).toEqual([3, [[0, 10, 20]], 4, [[0, 10, 20, 100]]])
   })
 
-  test('is left as it was also where pages fill up', () => {
+  test('is not changed even if pages fill up', () => {
     const { edge } = tens(2 * FANOUT - 1)
     const before = structuredClone(edge.levels)
     const later = [10 * (2 * FANOUT), 10 * (2 * FANOUT) + 1]
@@ -78,11 +78,11 @@ describe('an edge', () => {
     ['the posting list does not rise', varints(2, 2, 5)],
     ['the posting list has another length', varints(2, 2, 5, 1, 9)],
     ['the posting list has another length', varints(0, 0)],
-  ])('is refused: %s', (reason, bytes) => {
+  ])('is refused if %s', (reason, bytes) => {
     expect(() => decodeEdge(bytes, KEY)).toThrow(damage(reason))
   })
 
-  test('without bytes holds nothing to go by', () => {
+  test('without bytes is refused', () => {
     expect(() => decodeEdge(new Uint8Array(0), KEY)).toThrow(damage('the posting list has another length'))
   })
 })
@@ -90,7 +90,7 @@ describe('an edge', () => {
 describe('a page', () => {
   const entries = Array.from({ length: FANOUT }, (_, n) => 3 * n)
 
-  test('is its entries, each as much as it is more than the one before', () => {
+  test('is the differences of its entries', () => {
     const value = body(encodePage(entries))
     expect(hex(value)).toBe('00' + '03'.repeat(FANOUT - 1))
     expect(decodePage(value, KEY)).toEqual(entries)
@@ -106,7 +106,7 @@ describe('a page', () => {
   })
 })
 
-test('the entries below a bound are counted by halving', () => {
+test('lowerBound counts the entries below a bound', () => {
   for (let length = 0; length < 9; length++)
     for (let bound = -1; bound < 20; bound++) {
       const entries = Array.from({ length }, (_, n) => 2 * n)
@@ -114,8 +114,8 @@ test('the entries below a bound are counted by halving', () => {
     }
 })
 
-describe('of a list with pages', () => {
-  test('only those are read that the answer lies on', () => {
+describe('in a list with pages', () => {
+  test('a rank reads only the pages that it lies on', () => {
     const count = 2 * FANOUT + 3
     const asked = (bound: number): [number, string[]] => {
       const { edge, page, read } = tens(count)
@@ -128,7 +128,7 @@ describe('of a list with pages', () => {
     expect(asked(1)).toEqual([1, ['0/0']])
     expect(asked(0)).toEqual([0, []])
     expect(rank(PostingEdge.empty, 5, tens(0).page)).toBe(0)
-    // Where all is on pages, the edge of level 0 is empty.
+    // If everything is on pages, the edge has nothing at level 0.
     const full = tens(FANOUT)
     expect([rank(full.edge, 5, full.page), full.read]).toEqual([1, ['0/0']])
   })
@@ -139,12 +139,12 @@ describe('of a list with pages', () => {
     expect(slice(edge, 2 * FANOUT, 2 * FANOUT + 3, page)).toEqual([2560, 2570, 2580])
     expect(slice(edge, 5, 5, page)).toEqual([])
     expect(read).toEqual(['0/0', '0/1'])
-    // What is asked for beyond the end is not there.
+    // A slice ends with the list.
     expect(slice(edge, 2 * FANOUT + 1, 2 * FANOUT + 50, page)).toEqual([2570, 2580])
     expect(slice(edge, 2 * FANOUT + 40, 2 * FANOUT + 50, page)).toEqual([])
   })
 
-  test('a cut drops what it no longer needs, and reads one page a level', () => {
+  test('a cut drops the pages it no longer needs, and reads one page per level', () => {
     const cut = (count: number, kept: number) => {
       const { edge, page, read } = tens(count)
       const { edge: shorter, dropped } = truncate(edge, kept, page)

@@ -1,4 +1,4 @@
-/** Records made of the values in the holes of their texts: what `JSON.parse` would have given, without parsing. */
+/** Records made from the values in the holes of their texts, equal to what `JSON.parse` gives. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Recipe } from '../../../src/layout/recipe.ts'
@@ -6,7 +6,7 @@ import { takeApart } from '../../../src/layout/text.ts'
 import { bare, blockOf, finished, rounded, row } from './support.ts'
 
 const textOf = (members: object): string => JSON.stringify(members).slice(1, -1)
-/** What a block makes of a text, as it is stored and finished; nothing where it has to be parsed. */
+/** What a block makes of a text, both stored and finished; undefined if the text has to be parsed. */
 function made(text: string): unknown {
   const block = blockOf(bare, [row(7, 4096, 0, [], text)])
   const [stored, done] = [block.made(0), finished(block).made(0)]
@@ -26,7 +26,7 @@ describe('records made without parsing', () => {
     expect(JSON.stringify(made(textOf(members)))).toBe(JSON.stringify(members))
   })
 
-  test('are ordinary objects, of which those inside are frozen', () => {
+  test('are ordinary objects, in which all inner objects are frozen', () => {
     const record: any = made('"asset":{"code":"XLM","of":[{"n":12}]},"path":[],"memo":"M M"')
     expect([Object.getPrototypeOf(record), Object.isFrozen(record)]).toEqual([Object.prototype, false])
     for (const inside of [record.asset, record.asset.of, record.asset.of[0], record.path]) expect(Object.isFrozen(inside)).toBe(true)
@@ -37,16 +37,16 @@ describe('records made without parsing', () => {
     ['an escape', '"memo":"a\\"b"'],
     ['a backslash', '"memo":"a\\\\"'],
     ['a letter that is not ASCII', '"memo":"M€"'],
-    ['a member that would be the prototype', '"__proto__":{"a":"GA"}'],
-    ['two members of one name', '"a":"GA","a":"GB"'],
+    ['a member that would set the prototype', '"__proto__":{"a":"GA"}'],
+    ['two members of the same name', '"a":"GA","a":"GB"'],
   ])('are not made of a text with %s', (_, text) => expect(made(text)).toBeUndefined())
 
-  test('keep every digit of integers that no number holds', () => {
+  test('keep every digit of integers that a number cannot hold', () => {
     const [least, most] = [2n ** 53n, 2n ** 63n - 1n]
     const text = `"a":${least},"b":${-least},"c":${most},"d":9007199254740991,"e":-9007199254740991,"f":1e300,"g":12345678901234567.5,"h":-0`
     const wanted = { a: least, b: -least, c: most, d: 2 ** 53 - 1, e: 1 - 2 ** 53, f: 1e300, g: 12345678901234568, h: -0 }
     expect(made(text)).toEqual(wanted)
-    // Strings that a block holds once, for several records.
+    // The same with strings that a block holds once for several records.
     const rows = [0, 1].map((at) => row(7, 4096 * at, 0, [], text))
     for (const block of [blockOf(bare, rows), finished(blockOf(bare, rows))])
       expect([block.made(0), block.made(1)]).toEqual([wanted, wanted])
@@ -66,7 +66,7 @@ describe('records made without parsing', () => {
     )
   })
 
-  test('are not made where numbers would lose digits', () => {
+  test('are not made if numbers would lose digits', () => {
     const block = blockOf(bare, [{ ...row(7, 0, 0, [], '"n":12345678901234567890'), exact: true }])
     expect([block.made(0), block.members(0)]).toEqual([undefined, { n: 12345678901234567890n }])
   })
@@ -78,7 +78,7 @@ describe('records made without parsing', () => {
     expect(finished(block).members(0)).toEqual({ a: 'AAAA', b: 'BBBB', n: 12 })
   })
 
-  test('an unclear frame has no recipe', () => {
+  test('an ambiguous frame has no recipe', () => {
     expect([Recipe.of('"a":\u0000\u0000'), Recipe.of('\u0000":1'), Recipe.of('"a')]).toEqual([undefined, undefined, undefined])
     expect(Recipe.of('"a":\u0000')!.make([5])).toEqual({ a: 5 })
   })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Ring, type Weighed } from '../../../src/layout/ring.ts'
 
-/** A ring with a table of where each value is, as who keeps one has it. */
+/** A ring with a table of the slot of each value, as its owner keeps it. */
 function ringOf(maxBytes: number) {
   const slots = new Map<string, number>()
   const out: string[] = []
@@ -40,12 +40,12 @@ describe('a ring', () => {
     expect([out, ring.bytes, ring.pushedOut]).toEqual([['a'], 76, 25])
   })
 
-  test('pushes out what was not asked for since the hand came by, first what has been there longest', () => {
+  test('pushes out what was not asked for since the hand passed, the oldest first', () => {
     const { put, ask, out, held } = ringOf(100)
     for (const name of ['a', 'b', 'c', 'd']) put(name, 25)
     for (const name of ['a', 'c']) ask(name)
     put('e', 50)
-    // One that was asked for once has had its second chance.
+    // Values that were asked for once have now had their second chance.
     expect([out, held()]).toEqual([
       ['b', 'd'],
       ['a', 'c', 'e'],
@@ -54,7 +54,7 @@ describe('a ring', () => {
     expect(out).toEqual(['b', 'd', 'a'])
   })
 
-  test('keeps what is asked for, however much comes by', () => {
+  test('keeps what is asked for, however much is put', () => {
     const { put, ask, held } = ringOf(100)
     for (const name of ['a', 'b', 'c']) put(name, 25)
     for (let nth = 0; nth < 1000; nth++) {
@@ -64,14 +64,14 @@ describe('a ring', () => {
     expect(held()).toEqual(['a', 'b', 'c', 'once 998', 'once 999'])
   })
 
-  test('does not keep what is too heavy, nor what becomes so', () => {
+  test('does not keep what is or becomes too heavy', () => {
     const { ring, put, held, out } = ringOf(100)
     const [a, b] = [put('a', 40), put('b', 40)]
     put('heavy', 101)
     expect([held(), out]).toEqual([['a', 'b'], []])
     grow(b, 70)
     expect([held(), out, ring.bytes]).toEqual([['a'], ['b'], 40])
-    // What hangs on what has left is no more to be counted.
+    // The growth of a value that has left is not counted.
     grow(b, 70)
     grow(a, 60)
     expect([held(), ring.bytes, ring.pushedOut]).toEqual([['a'], 100, 110])
@@ -92,7 +92,7 @@ describe('a ring', () => {
     expect([held(), ring.bytes]).toEqual([['b'], 11])
   })
 
-  test('uses the slots again of what has left', () => {
+  test('reuses the slots of values that have left', () => {
     const { ring, put, remove, held } = ringOf(1000)
     for (let nth = 0; nth < 300; nth++) put(`${nth}`, 1)
     for (let nth = 0; nth < 300; nth++) remove(`${nth}`)
@@ -103,7 +103,7 @@ describe('a ring', () => {
     expect([ring.values.length, ring.bytes]).toEqual([0, 0])
   })
 
-  test('is told of nothing by what it held before it was cleared', () => {
+  test('ignores the growth of values it held before it was cleared', () => {
     const { ring, slots, put } = ringOf(100)
     const value = put('a', 10)
     ring.clear()
@@ -112,7 +112,7 @@ describe('a ring', () => {
     expect(ring.bytes).toBe(0)
   })
 
-  test('weighs what its values weigh, never too much, and keeps what is always asked for, through any history', () => {
+  test('through any history, weighs what its values weigh, never too much, and keeps what is always asked for', () => {
     const step = fc.tuple(fc.constantFrom('put', 'put', 'put', 'grow', 'remove'), fc.nat(11), fc.integer({ min: -20, max: 60 }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
@@ -137,7 +137,7 @@ describe('a ring', () => {
           expect(ring.bytes).toBe(weights.reduce((sum, weight) => sum + weight, 0))
           expect(ring.bytes).toBeLessThanOrEqual(100)
           for (const favourite of favourites) {
-            // There is room for these two beside whatever one step brings.
+            // There is room for these two beside whatever a step brings.
             expect(slots.has(favourite)).toBe(true)
             ask(favourite)
           }

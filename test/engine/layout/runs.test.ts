@@ -1,4 +1,4 @@
-/** Runs: when neighbouring blocks become one, that it holds what they held, and that it gives way where it is of no use. */
+/** Runs: when neighbouring blocks become one, that it holds what they held, and that it gives way when it is of no use. */
 import { expect, test } from 'vitest'
 import { NOWHERE } from '../../../src/layout/addresses.ts'
 import type { Block } from '../../../src/layout/block.ts'
@@ -8,7 +8,7 @@ import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
 
 const SIZE = 4
 const coins = { ...resource(false, 'owner', 'taker'), tag: 3, shift: 2 }
-/** Two texts a record, of several hundred bytes. */
+/** Rows with two texts each, one of several hundred bytes. */
 const rowsOf = (number: number, count = SIZE) =>
   Array.from({ length: count }, (_, at) => {
     const place = SIZE * number + at
@@ -16,7 +16,7 @@ const rowsOf = (number: number, count = SIZE) =>
   })
 const [alice, bob] = [finisher(1, 'alice: '), finisher(2, 'bob: ')]
 
-/** A cache with so many blocks, finished, each record asked for so often. */
+/** A cache with `blocks` finished blocks, each record of which was asked for `asked` times. */
 function cacheWith(blocks: number, asked = 32): Cache {
   const cache = new Cache(8 * 2 ** 20)
   for (let number = 0; number < blocks; number++) {
@@ -31,7 +31,7 @@ const gathered = (cache: Cache, number = 0, reverse = false): Block | undefined 
   return cache.run(coins, number, reverse)
 }
 
-test.each([false, true])('a run holds what its blocks hold, last to first: %s', (reverse) => {
+test.each([false, true])('a run holds what its blocks hold (last to first: %s)', (reverse) => {
   const cache = cacheWith(RUN)
   const blocks = Array.from({ length: RUN }, (_, number) => cache.block(coins, number, SIZE, 0)!)
   const run = gathered(cache, 0, reverse)!
@@ -56,23 +56,23 @@ test.each([false, true])('a run holds what its blocks hold, last to first: %s', 
   expect(cache.run(coins, 0, !reverse)).toBeUndefined()
 })
 
-test('its blocks lie in the slabs still, and are no objects any more', () => {
+test('its blocks stay in the slabs, but are no longer objects', () => {
   const cache = cacheWith(RUN + 1)
   const [hot, next] = [cache.block(coins, 1, SIZE, 0)!, cache.block(coins, RUN, SIZE, 0)!]
   expect([hot.isHot, next.isHot, gathered(cache)?.count]).toEqual([true, true, RUN * SIZE])
   const again = cache.block(coins, 1, SIZE, 0)!
   expect([again === hot, again.finisher, sent(again, 2)]).toEqual([false, alice.id, sent(hot, 2)])
-  // They have to be asked for as often again.
+  // They must be asked for as often again.
   expect([cache.block(coins, 1, SIZE, 32 * SIZE - 1)!.isHot, cache.block(coins, 1, SIZE, 1)!.isHot]).toEqual([false, true])
   expect(cache.block(coins, RUN, SIZE, 0)).toBe(next)
-  // Blocks that are objects alone stay.
+  // Blocks that are only objects stay.
   const alone = cacheWith(RUN)
   const own = alone.block(coins, 2, SIZE, 0)!
   Object.assign((alone as any).where, { find: () => NOWHERE })
   expect([gathered(alone)?.count, alone.block(coins, 2, SIZE, 0) === own]).toEqual([RUN * SIZE, true])
 })
 
-test('it is gathered where each of its blocks is at hand, full, finished by the same, and asked for over and over', () => {
+test('it is gathered if each of its blocks is at hand, full, finished by the same finisher, and often asked for', () => {
   expect(gathered(cacheWith(RUN - 1))).toBeUndefined()
   expect(gathered(cacheWith(2 * RUN), 1)?.id(0)).toBe(
     cacheWith(2 * RUN)
@@ -88,7 +88,7 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
   const mixed = cacheWith(RUN)
   mixed.block(coins, 3, SIZE, 0)!.finishedBy(bob)
   mixed.block(coins, 3, SIZE, 16 * SIZE)
-  // Who had texts finished last is who they are gathered for.
+  // Runs are gathered for the finisher used last.
   expect([gathered(mixed), mixed.block(coins, 3, SIZE, 0)!.finisher]).toEqual([undefined, bob.id])
   const seldom = cacheWith(RUN)
   seldom.gathering.gather(1000)
@@ -98,7 +98,7 @@ test('it is gathered where each of its blocks is at hand, full, finished by the 
   expect(gathered(seldom)?.count).toBe(RUN * SIZE)
 })
 
-test('it is finished anew for somebody else, with the same marks', () => {
+test('it is finished anew by another finisher, with the same marks', () => {
   const cache = cacheWith(RUN)
   const run = gathered(cache)!
   run.asked = 4 * run.count - 1
@@ -113,7 +113,7 @@ test('it is finished anew for somebody else, with the same marks', () => {
   ])
 })
 
-test('it weighs what it holds, with what hangs on it, and goes where others push it out', () => {
+test('it weighs what it holds and what hangs on it, and leaves when others push it out', () => {
   const cache = cacheWith(RUN)
   const { ring } = cache as any
   const run = gathered(cache)!

@@ -1,4 +1,4 @@
-/** Values side by side in slabs: what is found, what is given up, what is kept over, what is counted. */
+/** Values side by side in slabs: what is found, given up, carried over, and counted. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Region } from '../../../src/bytes.ts'
@@ -6,7 +6,7 @@ import { NOWHERE } from '../../../src/layout/addresses.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
 import { Whereabouts } from '../../../src/layout/whereabouts.ts'
 
-/** A payload of so many bytes that says which one it is. */
+/** A payload of `length` bytes that are told apart by `id`. */
 function payload(id: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length).fill(id)
   if (length > 8) new DataView(bytes.buffer).setFloat64(length - 8, id)
@@ -28,7 +28,7 @@ const held = (slabs: Slabs, id: number): Uint8Array | undefined => {
 const EIGHTH = MAX_PAYLOAD
 
 describe('slabs', () => {
-  test('hold what was put, byte for byte, the last that was put for an id', () => {
+  test('hold what was last put under an id, byte for byte', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
     for (const id of [0, 1, 63, 2 ** 31, 2 ** 33 + 2]) put(slabs, id, payload(id, 1 + (id % 1000)))
     for (const id of [0, 1, 63, 2 ** 31, 2 ** 33 + 2]) same(held(slabs, id), payload(id, 1 + (id % 1000)))
@@ -43,17 +43,17 @@ describe('slabs', () => {
     same(held(slabs, 7), payload(7, 3))
   })
 
-  test('count what was put over no more', () => {
+  test('no longer count what was replaced', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
     for (let n = 0; n < 200_000; n++) put(slabs, 5, payload(n, 100))
     expect(slabs.hasRoom(3.5 * SLAB_BYTES - 130)).toBe(true)
     expect(slabs.hasRoom(3.5 * SLAB_BYTES - 110)).toBe(false)
   })
 
-  test('are read ahead wherever records may lie', () => {
+  test('are read ahead where the records lie', () => {
     const where = new Whereabouts()
     const slabs = new Slabs(4 * SLAB_BYTES, where)
-    // Up to the very end of a slab, and more than are read at once.
+    // Up to the very end of a slab, and more than are read ahead at once.
     for (let n = 0; n < 8; n++) put(slabs, n * 64 + 4, payload(n, n === 7 ? 4 : EIGHTH))
     const ordinals = Array.from({ length: 300 }, (_, i) => i * 32 + 31)
     const readAhead = (log: number, all: number[]): number => {
@@ -61,12 +61,12 @@ describe('slabs', () => {
       return slabs.touched
     }
     readAhead(4, ordinals)
-    // How long the payload is, its first byte, and one of its row: the same, so that they cancel out.
+    // The length of the payload, and two bytes that are the same and cancel out: its first, and one of the row.
     expect([0, 1, 2, 9].map((block) => readAhead(4, [block * 32 + 31]))).toEqual([EIGHTH & 255, EIGHTH & 255, EIGHTH & 255, 0])
     expect(readAhead(5, [1, 2 ** 40])).toBe(0)
   })
 
-  test('are longer where there is much room', () => {
+  test('are longer if there is much room', () => {
     for (const [slabs, bytes] of [
       [256, SLAB_BYTES],
       [257, 2 * SLAB_BYTES],
@@ -79,7 +79,7 @@ describe('slabs', () => {
     }
   })
 
-  test('of no room hold nothing, nor do any hold what is too long', () => {
+  test('without room hold nothing, and none hold what is too long', () => {
     const none = new Slabs(SLAB_BYTES - 1)
     put(none, 1, payload(1, 10))
     expect([none.maxBytes, held(none, 1), none.hasRoom(1)]).toEqual([0, undefined, false])
@@ -90,11 +90,11 @@ describe('slabs', () => {
     expect(new Slabs(2 ** 50).maxBytes).toBe((2 ** 13 - 16) * SLAB_BYTES)
   })
 
-  test('give up the oldest, but keep over what was asked for, up to half a slab', () => {
+  test('give up the oldest slab, but carry over what was asked for, up to half a slab', () => {
     const slabs = new Slabs(3 * SLAB_BYTES)
     for (let id = 0; id < 24; id++) put(slabs, id, payload(id, EIGHTH))
     expect(Array.from({ length: 24 }, (_, id) => held(slabs, id)?.length)).toEqual(Array(24).fill(EIGHTH))
-    // Six of the oldest slab were asked for; there is room for four of them.
+    // Six values of the oldest slab were asked for; there is room for four of them.
     for (const id of [0, 1, 3, 5, 6, 7]) slabs.ask(slabs.find(id), 2)
     put(slabs, 24, payload(24, EIGHTH))
     expect(Array.from({ length: 8 }, (_, id) => held(slabs, id) !== undefined)).toEqual([
@@ -108,51 +108,51 @@ describe('slabs', () => {
       false,
     ])
     for (const id of [0, 1, 3, 5, 8, 23, 24]) same(held(slabs, id), payload(id, EIGHTH))
-    // What was asked for counts half after it was kept over: asked for no more, it goes in the end.
+    // Its count is halved when a value is carried over, so one that is not asked for again goes in the end.
     for (let id = 25; id < 100; id++) put(slabs, id, payload(id, EIGHTH))
     expect([0, 1, 3, 5].map((id) => held(slabs, id))).toEqual(Array(4).fill(undefined))
     same(held(slabs, 99), payload(99, EIGHTH))
   })
 
-  test('give up nothing where there is room once dead values are gone', () => {
+  test('give up nothing if there is room once replaced values are gone', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
     for (let id = 0; id < 8; id++) put(slabs, id, payload(id, EIGHTH))
     expect([slabs.hasRoom(20 * EIGHTH), slabs.hasRoom(21 * EIGHTH)]).toEqual([true, false])
-    // One value is written over and over: its older selves fill slab after slab.
+    // One value is replaced over and over: its older versions fill slab after slab.
     for (let n = 0; n < 200; n++) put(slabs, 9, payload(n, EIGHTH))
     for (let id = 0; id < 8; id++) same(held(slabs, id), payload(id, EIGHTH))
     same(held(slabs, 9), payload(199, EIGHTH))
     expect([slabs.hasRoom(19 * EIGHTH), slabs.hasRoom(20 * EIGHTH)]).toEqual([true, false])
   })
 
-  test('write again as little as they can while there is room', () => {
+  test('copy as little as they can while there is room', () => {
     const slabs = new Slabs(4 * SLAB_BYTES)
     const slabsOf = [[0, 1, 2, 3, 4, 5, 5, 5], Array(8).fill(16), [8, 9, 10, 11, 12, 13, 14, 15], [24, 25, 26, 27, 28, 29, 30, 31]]
     for (const id of slabsOf.flat()) put(slabs, id, payload(id, EIGHTH))
     const ids = [...new Set(slabsOf.flat())]
     const before = ids.map((id) => slabs.find(id))
     put(slabs, 40, payload(40, EIGHTH))
-    // The second slab had one value that could be found, and it alone was written again: to where the slab in its place begins.
+    // The second slab had one live value, and only that was copied, to the beginning of the slab that takes its place.
     expect(ids.filter((id, i) => slabs.find(id) !== before[i])).toEqual([16])
     for (const id of [...ids, 40]) same(held(slabs, id), payload(id, EIGHTH))
   })
 
-  test('give up what was asked for but once, in whichever slab, and count what is left', () => {
+  test('give up what was asked for only once, in any slab, and count what is left', () => {
     const slabs = new Slabs(3 * SLAB_BYTES)
     for (let id = 0; id < 24; id++) put(slabs, id, payload(id, EIGHTH))
     for (const id of [1, 9, 17]) slabs.ask(slabs.find(id), 1)
     for (const id of [2, 10, 18]) slabs.ask(slabs.find(id), 3)
-    // Each time a slab is given up, the one value that was asked for more than once stays, beside the new ones.
+    // Each time a slab is given up, its one value that was asked for more than once stays, beside the new ones.
     for (let id = 24; id < 45; id++) put(slabs, id, payload(id, EIGHTH))
     expect([1, 9, 17].map((id) => held(slabs, id))).toEqual([undefined, undefined, undefined])
     for (const id of [2, 10, 18, 24, 30, 31, 38, 44]) same(held(slabs, id), payload(id, EIGHTH))
     const count = Array.from({ length: 45 }, (_, id) => held(slabs, id)).filter((one) => one !== undefined).length
-    // Each with what stands before it.
+    // Each value with its header.
     const room = (3 * SLAB_BYTES * 7) / 8 - count * (EIGHTH + 20)
     expect([slabs.hasRoom(room), slabs.hasRoom(room + 1)]).toEqual([true, false])
   })
 
-  test('never write over bytes that were handed out', () => {
+  test('never overwrite bytes that were handed out', () => {
     const slabs = new Slabs(2 * SLAB_BYTES)
     put(slabs, 1, payload(1, 1000))
     const address = slabs.find(1)
@@ -162,7 +162,7 @@ describe('slabs', () => {
     same(view, payload(1, 1000))
   })
 
-  test('count what was asked for, half of it once many others were looked up', () => {
+  test('count how often a value was asked for, and halve that after many other look-ups', () => {
     const slabs = new Slabs(2 * SLAB_BYTES)
     put(slabs, 1, payload(1, 10))
     put(slabs, 2, payload(2, 10), 7)
@@ -173,12 +173,12 @@ describe('slabs', () => {
     expect([slabs.ask(slabs.find(1), 0), slabs.ask(slabs.find(1), 2 ** 20)]).toEqual([1, 65535])
     for (let n = 0; n < 2 ** 21; n++) slabs.ask(slabs.find(2), 0)
     expect(slabs.ask(slabs.find(1), 1)).toBe(1)
-    // What is put now was not asked for long ago.
+    // A value that is put now keeps its whole count.
     put(slabs, 3, payload(3, 10), 8)
     expect(slabs.ask(slabs.find(3), 0)).toBe(8)
   })
 
-  test('hold, of any values put in any order, the last of each that they hold', () => {
+  test('hold the last value of each id that they hold, whatever is put in whatever order', () => {
     const step = fc.record({ id: fc.nat(40), length: fc.nat(MAX_PAYLOAD), asked: fc.nat(3) })
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, size) => {
@@ -189,7 +189,7 @@ describe('slabs', () => {
           put(slabs, id, bytes)
           last.set(id, bytes)
           for (let n = 0; n < asked; n++) slabs.ask(slabs.find(id), 1)
-          // What was put last is always there.
+          // The value put last is always there.
           expect(held(slabs, id)?.length).toBe(length)
         }
         for (const [id, bytes] of last) {

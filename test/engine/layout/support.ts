@@ -10,7 +10,7 @@ import { SEAL_BYTES } from '../../../src/layout/seal.ts'
 import { putTogether, takeApart } from '../../../src/layout/text.ts'
 import type { Resource } from '../../../src/query.ts'
 
-/** A log of its own, whose records say what they were made of. */
+/** A log for tests, whose records say what they were made of. */
 export const resource = (indexed: boolean, ...sides: string[]): Resource<any> => ({
   name: 'coin',
   tag: 9,
@@ -41,7 +41,7 @@ export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array =
 }
 export const blockOf = (of: Resource<any>, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
 export const textOf = (block: Block, at: number): string => text(block.text(at))
-/** Puts a word before each text and a sign behind it. */
+/** A finisher that puts a word before each text and a semicolon after it. */
 export const finisher = (id: number, word: string): Finisher => ({
   id,
   finish(records: readonly Place[]) {
@@ -58,7 +58,7 @@ export const finisher = (id: number, word: string): Finisher => ({
 const FIRST = finisher(7, 'é: ')
 const SECOND = finisher(0xfedcba98, '')
 
-/** The block with its texts finished, amid other bytes. */
+/** The block with finished texts, amid other bytes. */
 export function finished(block: Block, by: Finisher = FIRST, place: Uint8Array | number = KEY): Block {
   const layout = layOut(block.records, by)
   const region = Region.room(layout.bytes + 100)
@@ -68,13 +68,13 @@ export function finished(block: Block, by: Finisher = FIRST, place: Uint8Array |
   return new Block(block.resource, region, 64, end, place, block.sum)
 }
 
-/** What is to be sent of a record of a block that was finished. */
+/** What is sent for a record of a finished block. */
 export const sent = (block: Block, at: number): string => text(block.region.bytes, block.bodyStart(at), block.bodyEnd(at))
 
-/** Integers as `JSON.parse` gives them. */
+/** Turns bigints into the numbers that `JSON.parse` gives. */
 export const rounded = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
 
-/** What went in comes out, as it is stored and finished: texts, positions, sides, members, and the rows that make the same bytes again. */
+/** Checks that what went in comes out, stored and finished: texts, positions, sides, members, and rows that make the same bytes again. */
 export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
   const value = payloadOf(of, rows)
   const stored = Block.of(of, value, KEY)

@@ -1,4 +1,4 @@
-/** Where blocks are: as bytes, as objects, as both, through any history, as a map of each would have it. */
+/** Where blocks are, as bytes, objects or both, compared with a Map of each through any history. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { blockId, NOWHERE } from '../../../src/layout/addresses.ts'
@@ -10,7 +10,7 @@ import { blockOf, row, sided } from './support.ts'
 const LOG = 3
 const object = (name: string): Block => ({ name, weight: 1 }) as unknown as Block
 
-/** Where blocks are of which so many may be objects. */
+/** A table of blocks of which at most `most` may be objects. */
 function ringed(most: number, left: (id: number, address: number) => void = () => {}): { ring: Ring; where: Whereabouts } {
   const ring = new Ring((id, slot) => left(id as number, where.left(id as number, slot)))
   const where = new Whereabouts(ring)
@@ -19,7 +19,7 @@ function ringed(most: number, left: (id: number, address: number) => void = () =
 }
 
 describe('where blocks are', () => {
-  test('is known of bytes and of objects, each without the other', () => {
+  test('is known for bytes and for objects, each without the other', () => {
     const where = new Whereabouts()
     const id = blockId(LOG, 5)
     const held = object('held')
@@ -30,7 +30,7 @@ describe('where blocks are', () => {
     const entry = where.entry(LOG, 5)
     expect(entry).toBeLessThan(NOWHERE)
     expect([where.object(entry), where.objectOf(id), where.addressBeside(entry), where.find(id), where.size]).toEqual([held, held, 0, 0, 1])
-    // Bytes come and go beside it.
+    // Its bytes come and go beside the object.
     where.set(id, 77)
     expect([where.entry(LOG, 5), where.find(id)]).toEqual([entry, 77])
     where.delete(id)
@@ -44,7 +44,7 @@ describe('where blocks are', () => {
     expect([where.entry(LOG, 5), where.size]).toEqual([NOWHERE, 0])
   })
 
-  test('of records is told for as many as a page has', () => {
+  test('is told for as many records as a page may have', () => {
     const where = new Whereabouts()
     for (let n = 0; n < 300; n++) where.set(blockId(LOG, n), n)
     const ordinals = Array.from({ length: 300 }, (_, n) => n * 16 + 7)
@@ -52,7 +52,7 @@ describe('where blocks are', () => {
     expect([...where.entries(LOG, 4, [16, 2 ** 40]).subarray(0, 2)]).toEqual([1, NOWHERE])
   })
 
-  test('of objects is forgotten where others push them out, but for their bytes, and for what is asked for', () => {
+  test('is forgotten for objects that others push out, but not for their bytes, nor for what is asked for', () => {
     const { where, ring } = ringed(200)
     const ids = Array.from({ length: 200 }, (_, n) => blockId(LOG, n))
     for (const id of ids) where.add(id, object(`${id}`))
@@ -62,9 +62,9 @@ describe('where blocks are', () => {
     for (const id of more) where.add(id, object(`${id}`))
     const left = ids.filter((id) => where.entryOf(id) < NOWHERE)
     expect([left, where.find(ids[7]!), where.objectOf(ids[7]!), where.size]).toEqual([[ids[3]], 70, undefined, 201])
-    // Slots are used again: what is added takes the place of what is gone.
+    // Slots are reused: what is added takes the place of what is gone.
     expect(Math.min(...more.map((id) => where.entryOf(id)))).toBe(NOWHERE - 200)
-    // One that is too heavy is not kept, and its bytes are.
+    // An object that is too heavy is not kept, but its bytes are.
     ring.maxBytes = 0
     where.add(ids[7]!, object('heavy'))
     expect(where.entryOf(ids[7]!)).toBe(70)
@@ -76,7 +76,7 @@ describe('where blocks are', () => {
     expect([where.entryOf(ids[0]!), where.addressBeside(NOWHERE - 1)]).toEqual([NOWHERE - 1, NOWHERE])
   })
 
-  test('is what a map of bytes and one of objects would say, for any history', () => {
+  test('is what a Map of bytes and one of objects would say, for any history', () => {
     const step = fc.tuple(fc.constantFrom('set', 'delete', 'add', 'add', 'remove', 'ask'), fc.nat(9), fc.nat(99))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
@@ -122,7 +122,7 @@ describe('where blocks are', () => {
     )
   })
 
-  test('lets rows of objects be read ahead, and those alone, for as many records as a page has', () => {
+  test('lets rows of objects, and only those, be read ahead, for as many records as a page may have', () => {
     const where = new Whereabouts()
     const asked: number[] = []
     const touch = (at: number): number => {
@@ -140,7 +140,7 @@ describe('where blocks are', () => {
     expect(asked).toEqual(Array(200).fill(3))
   })
 
-  test('lets a block say where the row of a record is', () => {
+  test('lets a block touch the row of a record', () => {
     const rows = Array.from({ length: 3 }, (_, at) => row(7, at, 1, ['a', 'b'], `"value":"${at}"`, `"other":${at}`))
     const block = blockOf(sided, rows)
     expect([block.touch(0), block.touch(2)].every((byte) => byte >= 0 && byte < 256)).toBe(true)
