@@ -1,4 +1,4 @@
-/** Every query, for every value worth asking, on a few networks: a quick look at what the model test tries at length. */
+/** Every query, with every value worth asking for, on a few networks: a quick version of the model test. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { draw, naiveLedger, network, type Request, requestOf, valuesWorthAsking } from '../../adapters/testing/index.ts'
@@ -11,7 +11,7 @@ const networks = fc.sample(
 )
 
 const EACH = 60
-// Sampled at once: each sample of its own would draw the same, from the seed of the run.
+// Sampled all at once: separate samples would all draw the same, from the seed of the run.
 const draws = fc.sample(draw, networks.length * EACH)
 
 test.each(networks.map((closes, at) => [at, closes] as const))('network %i', async (at, closes) => {

@@ -1,4 +1,4 @@
-/** When a read is run again: what was removed meanwhile, and what another process did, is told from damage and from what is not there. */
+/** When a read is run again: removals and other processes are told from damage and from records that do not exist. */
 import { describe, expect, test } from 'vitest'
 import { FolioError } from '../../src/index.ts'
 import type { LedgerWriter } from '../../src/ingest/writer.ts'
@@ -8,7 +8,7 @@ import { codeOf } from './support.ts'
 const own: Ground = { shared: false, book: false }
 const shared: Ground = { shared: true, book: false }
 
-/** A writer that does what it is told, and notes what it is asked. */
+/** A writer that answers as it is told to, and notes what it is asked. */
 function writer(
   told: { removals?: number; stands?: readonly boolean[]; refreshed?: (it: any) => void; idle?: (it: any) => void; late?: boolean } = {},
 ) {
@@ -49,14 +49,14 @@ const corrupt = (): never => {
 const missing = (): never => {
   throw new FolioError('NOT_FOUND')
 }
-/** Gives what each attempt says, the last of them from then on. */
+/** A read with one outcome per attempt; the last one repeats. */
 const attempts = (...each: (() => unknown)[]): (() => unknown) => {
   let at = 0
   return () => each[Math.min(at++, each.length - 1)]!()
 }
 
 describe('over a store of its own', () => {
-  test('an answer is given as it is, at once or when it comes', async () => {
+  test('an answer is passed on unchanged, at once or when it comes', async () => {
     const one = writer()
     expect(ask(one, own, () => 5)).toBe(5)
     expect(one.notes).toEqual(['read'])
@@ -64,7 +64,7 @@ describe('over a store of its own', () => {
     expect([answer instanceof Promise, await answer]).toEqual([true, 6])
   })
 
-  test('an error that is no sign of removal is thrown, at once or when it comes', async () => {
+  test('an error that is no sign of a removal is thrown, at once or when it comes', async () => {
     const broken = new TypeError('bug')
     const bug = () => {
       throw broken
@@ -77,7 +77,7 @@ describe('over a store of its own', () => {
     expect(await codeOf(() => ask(writer({ late: true }), own, corrupt))).toBe('CORRUPT')
   })
 
-  test('what was not there while history was taken back is looked for again', async () => {
+  test('what was not found while history was rolled back is looked for again', async () => {
     const one = writer({ late: true })
     const moved = () => {
       one.removals += 2
@@ -91,7 +91,7 @@ describe('over a store of its own', () => {
     expect([await answer, one.notes]).toEqual([8, ['read', 'idle', 'read']])
   })
 
-  test('what looks like damage while something is removed is read again when that is done', async () => {
+  test('what looks like damage during a removal is read again after it', async () => {
     const begun = writer({ removals: 1, idle: (it) => it.removals++ })
     expect(
       await ask(
@@ -117,7 +117,7 @@ describe('over a store of its own', () => {
   })
 })
 
-test('an answer that came while history was taken back is asked for again', async () => {
+test('a read during which history was rolled back is run again', async () => {
   const one = writer({ late: true })
   const moved = () => {
     one.removals += 2
@@ -133,14 +133,14 @@ test('an answer that came while history was taken back is asked for again', asyn
   expect(one.notes).toEqual(['read', 'read'])
 })
 
-test('the book is read before or after a step that removes, not while it is under way', async () => {
+test('the book is read only while no removal is in flight', async () => {
   const one = writer({ removals: 1, idle: (it) => it.removals++ })
   expect(await ask(one, { shared: false, book: true }, () => 3)).toBe(3)
   expect(one.notes).toEqual(['idle', 'read'])
 })
 
-describe('over a store that others write to', () => {
-  test('an answer counts once the head is known to stand, and is kept only under that head', async () => {
+describe('over a shared store', () => {
+  test('an answer counts once the head is known to stand, and is cached only under that head', async () => {
     const one = writer()
     expect(ask(one, shared, () => 5)).toBe(5)
     expect(one.notes).toEqual(['read', 'stands?', 'confirm'])
@@ -152,7 +152,7 @@ describe('over a store that others write to', () => {
     expect([ask(grown, shared, answer), grown.notes]).toEqual([6, ['read', 'stands?']])
   })
 
-  test('where history has only grown, the answer is still right; where it was taken back, it is asked again', async () => {
+  test('an answer is kept if history has only grown, and the read is run again if it was rolled back', async () => {
     const grew = writer({ stands: [false] })
     expect(
       await ask(
@@ -179,7 +179,7 @@ describe('over a store that others write to', () => {
     expect(back.notes).toEqual(['read', 'stands?', 'refresh', 'read', 'stands?', 'confirm'])
   })
 
-  test('what is not there, or damaged, may be so only where history was taken back', async () => {
+  test('a failed read is run again only if history was rolled back', async () => {
     for (const failure of [missing, corrupt]) {
       expect(await codeOf(() => ask(writer(), shared, failure))).toBe(failure === missing ? 'NOT_FOUND' : 'CORRUPT')
       const same = writer({ stands: [false] })

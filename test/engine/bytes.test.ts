@@ -1,4 +1,4 @@
-/** Byte helpers: what is written comes back at its place, however much room there was; digests by their published values. */
+/** Byte helpers: what is written comes back in its place, however much room there was; digests have their published values. */
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -31,7 +31,7 @@ describe('bytes', () => {
     expect([text(all), text(all, 1), text(all, 1, 3), text(all, 3, 6), text(all, 4, 4)]).toEqual(['aé€𝄞', 'é€𝄞', 'é', '€', ''])
   })
 
-  test('compare unsigned, a beginning before the whole', () => {
+  test('compare unsigned, a prefix first', () => {
     expect([compare(bytes(1), bytes(255)), compare(bytes(1, 0), bytes(1)), compare(bytes(), bytes())].map(Math.sign)).toEqual([-1, 1, 0])
     expect([equal(bytes(1, 2), bytes(1, 2)), equal(bytes(1, 2), bytes(1, 3)), equal(bytes(1, 2), bytes(1))]).toEqual([true, false, false])
     expect([same(undefined, undefined), same(bytes(1), undefined), same(undefined, bytes(1)), same(bytes(1), bytes(1))]).toEqual([
@@ -43,18 +43,18 @@ describe('bytes', () => {
     expect(same(bytes(1), bytes(2))).toBe(false)
   })
 
-  test('of texts compare without being made', () => {
+  test('of texts compare without being encoded', () => {
     const letters = ['a', 'z', '\u007f', 'é', '\ud7ff', '\ue000', '\uffff', '𝄞', '\u{10ffff}', '\ud834', '\udd1e']
     const texts = ['', ...letters.flatMap((one) => [one, `a${one}`, ...letters.map((other) => one + other)])]
     for (const one of texts)
       for (const other of texts) {
-        // Half of a pair is written as U+FFFD: two that differ may be the same bytes.
+        // A lone surrogate is encoded as U+FFFD, so two that differ may have the same bytes.
         const wanted = Math.sign(compare(utf8(one), utf8(other)))
         expect(Math.sign(compareTexts(one, other)), JSON.stringify([one, other])).toBe(wanted)
       }
   })
 
-  test('are written in hexadecimal and read in either case', () => {
+  test('are written in hexadecimal, and read in either case', () => {
     const all = Uint8Array.from({ length: 256 }, (_, n) => n)
     expect(hex(all)).toBe(Buffer.from(all).toString('hex'))
     expect(Array.from(unhex(hex(all)))).toEqual(Array.from(all))
@@ -62,7 +62,7 @@ describe('bytes', () => {
     expect([hex(bytes()), unhex('').length]).toEqual(['', 0])
   })
 
-  test('have the checksum that is published, in parts too', () => {
+  test('have the published checksum, also in parts', () => {
     for (const sum of [crc32, portableCrc32]) {
       expect(sum(utf8('123456789'))).toBe(0xcbf43926)
       expect(sum(utf8('6789'), sum(utf8('12345')))).toBe(0xcbf43926)
@@ -72,7 +72,7 @@ describe('bytes', () => {
   })
 })
 
-describe('where the platform has no buffers of its own', () => {
+describe('on a platform without Buffer', () => {
   let portable: typeof import('../../src/bytes.ts')
   beforeAll(async () => {
     const { Buffer } = globalThis
@@ -129,13 +129,13 @@ describe('a writer', () => {
   }
   const once = '07' + '0201' + '06050403' + '09' + '0b0a' + 'c0d0e0f0' + 'ac02' + '010203' + 'c3a921'
 
-  test.each([0, 1, 2, 5, 21, 22, 43, 44, 45, 256, 70_000])('with room for %i bytes writes the same', (capacity) => {
+  test.each([0, 1, 2, 5, 21, 22, 43, 44, 45, 256, 70_000])('that begins with room for %i bytes writes the same', (capacity) => {
     const out = new Writer(capacity)
     fill(out)
     expect(hex(out.finish())).toBe(once + once)
   })
 
-  test('has as much room as was asked for, and at least twice as much as before when it needs more', () => {
+  test('has as much room as was asked for, and at least doubles it when it needs more', () => {
     const out = new Writer(10)
     expect(out.bytes.length).toBe(10)
     out.reserve(10)
@@ -154,7 +154,7 @@ describe('a writer', () => {
   test('writes text into the room that is left', () => {
     const out = new Writer(12)
     out.text('ab')
-    // Three letters fit for sure, four only because they are short; neither needs more room.
+    // Three letters are sure to fit, four fit only because they are short; neither needs more room.
     out.text('cde')
     out.text('fghi')
     expect(out.bytes.length).toBe(12)
@@ -177,7 +177,7 @@ describe('a writer', () => {
     expect(new VarintReader(unhex(`ff${wanted}`), 1).next()).toBe(value)
   })
 
-  test('that is shared gives copies', () => {
+  test('that is used again gives copies', () => {
     const out = new Writer(8)
     out.text('one')
     const first = out.take()
@@ -186,10 +186,10 @@ describe('a writer', () => {
     expect([text(first), text(second), out.length, first.length]).toEqual(['one', 'two!', 0, 3])
   })
 
-  test('shares no byte with another, whichever is finished first', () => {
+  test('shares no bytes with another, whichever is finished first', () => {
     const sizes = [3, 1, 0, 17, 64 * 1024, 200, 64 * 1024 - 1, 100_000, 65_537, 9]
     for (const order of [1, -1]) {
-      // More than a slab holds, so that it is changed on the way.
+      // More than fit in one slab, so that the slab changes on the way.
       const writers = Array.from({ length: 60 }, (_, n) => ({ out: new Writer(sizes[n % sizes.length]), n }))
       const values = writers
         .sort((a, b) => order * (a.n - b.n))
@@ -207,7 +207,7 @@ describe('a writer', () => {
     }
   })
 
-  test('gives back the room that it did not need', () => {
+  test('gives back room that it did not need', () => {
     new Writer(40_000).finish()
     const before = new Writer(100)
     before.u8(1)
@@ -228,15 +228,18 @@ describe('a writer', () => {
 })
 
 describe('a copy', () => {
-  test.each([0, 1, 2, 3, 4, 5, 7, 8, 127, 128, 129, 130, 131, 132, 133, 1000])('of %i bytes is whole, and ends where it says', (length) => {
-    const source = Region.padded(Uint8Array.from({ length: length + 5 }, (_, n) => 1 + (n % 250)))
-    const out = new Region(new Uint8Array(length + 2 + SLACK))
-    expect(copy(out, 2, source, 5, length)).toBe(2 + length)
-    expect(Array.from(out.bytes.subarray(2, 2 + length))).toEqual(Array.from({ length }, (_, n) => 1 + ((n + 5) % 250)))
-    expect(Array.from(out.bytes.subarray(0, 2))).toEqual([0, 0])
-  })
+  test.each([0, 1, 2, 3, 4, 5, 7, 8, 127, 128, 129, 130, 131, 132, 133, 1000])(
+    'of %i bytes is complete, and ends where it says',
+    (length) => {
+      const source = Region.padded(Uint8Array.from({ length: length + 5 }, (_, n) => 1 + (n % 250)))
+      const out = new Region(new Uint8Array(length + 2 + SLACK))
+      expect(copy(out, 2, source, 5, length)).toBe(2 + length)
+      expect(Array.from(out.bytes.subarray(2, 2 + length))).toEqual(Array.from({ length }, (_, n) => 1 + ((n + 5) % 250)))
+      expect(Array.from(out.bytes.subarray(0, 2))).toEqual([0, 0])
+    },
+  )
 
-  test('of bytes amid others may be made, where there is room behind them', () => {
+  test('can be made of bytes amid others, if there is room after them', () => {
     for (const behind of [0, 1, 2, 3, 9]) {
       const around = new Uint8Array(20 + 5 + behind).fill(7)
       around.set([1, 2, 3, 4, 5], 20)
@@ -249,14 +252,14 @@ describe('a copy', () => {
 })
 
 describe('a varint', () => {
-  test('that ends early, or is longer than any, is no number', () => {
+  test('that ends early or is too long is not a number', () => {
     expect(new VarintReader(bytes()).next()).toBeNaN()
     expect(new VarintReader(bytes(0x80)).next()).toBeNaN()
     for (const length of [8, 9, 20]) expect(new VarintReader(bytes(...Array(length).fill(0xff), 1)).next()).toBeNaN()
     expect(new VarintReader(unhex('ffffffffffffff0f')).next()).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  test('is read behind another', () => {
+  test('is read after another', () => {
     const input = new VarintReader(unhex('0180027f'))
     expect([input.next(), input.at, input.next(), input.at, input.next(), input.at]).toEqual([1, 1, 256, 3, 127, 4])
   })
@@ -277,21 +280,21 @@ describe('SHA-256', () => {
 
   test('of more than 2^29 bytes counts its bits past 32', () => {
     const all = portableHasher()
-    // As many bytes were taken as a counter says; what they were has gone into the state, which is that of no bytes here.
+    // The counter says how many bytes were hashed; the state is still that of no bytes.
     Object.assign(all, { length: 2 ** 29 + 64 })
     const other = portableHasher()
     Object.assign(other, { length: 64 })
     expect(hex(all.digest())).not.toBe(hex(other.digest()))
   })
 
-  test('of a text is that of its UTF-8 bytes', () => {
+  test('of text is that of its UTF-8 bytes', () => {
     expect(hex(sha256('abc'))).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
     expect(hex(sha256('é€'))).toBe(wanted(utf8('é€')))
   })
 })
 
 describe('an error', () => {
-  test('says its sentence and what varies', () => {
+  test('says its sentence and its fields', () => {
     const plain = new FolioError('CLOSED')
     expect([plain.name, plain.code, plain.fields, plain.cause]).toEqual(['FolioError', 'CLOSED', {}, undefined])
     expect('cause' in plain).toBe(false)
@@ -303,7 +306,7 @@ describe('an error', () => {
     expect(new FolioError('CORRUPT', { gone: undefined }).message.includes('(')).toBe(false)
   })
 
-  test('may pass, or not, and has a status', () => {
+  test('is transient or not, and has a status', () => {
     const of = (code: ConstructorParameters<typeof FolioError>[0]) => [new FolioError(code).retry, new FolioError(code).status]
     expect([of('CLOSED')[0], of('STORE_LOCKED')[0], of('STORE_FAILED')[0]]).toEqual([true, true, true])
     expect([of('CORRUPT'), of('BAD_REQUEST'), of('NOT_FOUND')]).toEqual([
@@ -313,7 +316,7 @@ describe('an error', () => {
     ])
   })
 
-  test('of a parameter or a member names it', () => {
+  test('about a parameter or a member names it', () => {
     expect(badRequest('limit', 'small')).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'limit', reason: 'small' } })
     expect(invalidInput(7, 'a.b', 'a text')).toMatchObject({
       code: 'INVALID_INPUT',
@@ -325,7 +328,7 @@ describe('an error', () => {
 describe('what stores share', () => {
   const range = { gte: bytes(1), lt: bytes(2) }
 
-  test('a scan has both bounds and a whole limit', () => {
+  test('a scan must have both bounds and a whole limit', () => {
     const misuse = (reason: string) => expect.objectContaining({ code: 'STORE_MISUSE', fields: { reason } })
     const bounds = misuse('a scan needs both bounds, as bytes')
     const limits = misuse('a scan needs a whole limit of 1 or more')
@@ -336,7 +339,7 @@ describe('what stores share', () => {
       expect(() => stores.checkScan(range, { limit } as never)).toThrow(limits)
   })
 
-  test('a range is empty where it ends before it begins, or there', () => {
+  test('a range is empty if it ends before or where it begins', () => {
     expect([
       stores.isEmptyRange(range),
       stores.isEmptyRange({ gte: bytes(2), lt: bytes(2) }),
@@ -344,7 +347,7 @@ describe('what stores share', () => {
     ]).toEqual([false, true, true])
   })
 
-  test('what is there is gone on with at once, what comes later when it comes', async () => {
+  test('a value continues at once, a promise when it resolves', async () => {
     expect(stores.after(2, (n) => n + 1)).toBe(3)
     const later = stores.after(Promise.resolve(2), (n) => n + 1)
     expect([stores.isPromise(later), await later]).toEqual([true, 3])

@@ -1,6 +1,6 @@
 /**
- * Clusters: what is served of a list from neighbours that were gathered is what the blocks hold, however often and in whatever order it is asked for,
- * and costs less to find.
+ * Clusters: a list is served the same from gathered neighbours as from blocks, however often and in whatever order it is asked for,
+ * and costs fewer look-ups.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
@@ -29,10 +29,10 @@ import { assetOf, codeOf, ledgerOf, written } from './support.ts'
 
 const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
-/** How often a page is read until all its clusters are gathered, if it has three records of each, and one of them is elsewhere. */
+/** Enough reads of a page for all its clusters to be gathered, even one of which it has only three records, one of them elsewhere. */
 const OFTEN = 300
 
-/** The account with most effects, as far as one ledger tells. */
+/** The account with the most effects on the first page. */
 async function busiest(ledger: Ledger): Promise<string> {
   const { records } = await ledger.page(catalogue.effects, {}, { limit: 200 })
   const counts = new Map<string, number>()
@@ -43,7 +43,7 @@ async function busiest(ledger: Ledger): Promise<string> {
 const read = async (ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> =>
   ((await ledger.page(query, values as never, options)).records as any[]).map((record) => written(record))
 
-/** The same, so often that its clusters are gathered; looks now and then whether it is. */
+/** Reads a page so often that its clusters are gathered, and checks every twentieth time that it is still the same. */
 async function readOften(ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> {
   const first = await read(ledger, query, values, options)
   for (let time = 1; time < OFTEN; time++)
@@ -52,11 +52,11 @@ async function readOften(ledger: Ledger, query: List<any>, values: object, optio
   return first
 }
 
-describe('where everything is gathered the first time', () => {
+describe('if everything is gathered the first time', () => {
   beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
   afterEach(() => void vi.restoreAllMocks())
 
-  test('a list that grows, is filed, pruned and taken back is served as one that was never asked for before', async () => {
+  test('a list that grows, is filed, pruned and rolled back is served like one that was never asked for before', async () => {
     const ledger = await openLedger(memory(), { fileEvery: 400 })
     await ledger.ingest(closes.slice(0, 20))
     const account = await busiest(ledger)
@@ -84,9 +84,9 @@ describe('where everything is gathered the first time', () => {
   })
 })
 
-describe('what is asked for over and over', () => {
+describe('a list that is asked for over and over', () => {
   const options: LedgerOptions = { fileEvery: 500 }
-  /** Blocks that so many records from the beginning of a list are found in: a few at the end are not worth gathering. */
+  /** The most blocks in which the first `records` of a list are found: a few at the end are not worth gathering. */
   const atMost = (records: number): number => Math.floor(records / CLUSTER) + (records % CLUSTER < CLUSTER / 2 ? records % CLUSTER : 1)
   const queries = [
     catalogue.operationsOfAccount,
@@ -96,7 +96,7 @@ describe('what is asked for over and over', () => {
     catalogue.payments,
   ] as List<any>[]
 
-  test.each([1, 500])('is found by a look-up for each cluster, and is the same, filed every %i records', async (fileEvery) => {
+  test.each([1, 500])('takes one look-up per cluster, and reads the same, filed every %i records', async (fileEvery) => {
     const ledger = await ledgerOf(closes, { fileEvery })
     const account = await busiest(ledger)
     for (const query of queries)
@@ -112,7 +112,7 @@ describe('what is asked for over and over', () => {
       }
   })
 
-  test('is left where it is, where its texts are long', async () => {
+  test('stays in its blocks if its texts are long', async () => {
     const ledger = await ledgerOf(closes, options)
     const values = { account: await busiest(ledger) }
     const page: PageOptions = { limit: 2 * CLUSTER }
@@ -121,7 +121,7 @@ describe('what is asked for over and over', () => {
     expect((await ledger.explain(catalogue.transactionsOfAccount, values, page)).cost.blocks).toBe(cost.blocks)
   })
 
-  test('of a pair is kept for each way that it is asked for', async () => {
+  test('of a pair is kept for either way that it is asked for', async () => {
     const ledger = await ledgerOf(closes, options)
     const trades = (await ledger.page(catalogue.trades, {}, { limit: 200 })).records as any[]
     const pairs = trades.slice(0, 40).map((trade) => ({ base: assetOf(trade, 'base'), counter: assetOf(trade, 'counter') }))
@@ -139,7 +139,7 @@ describe('what is asked for over and over', () => {
     }
   })
 
-  test('is given as the same records, decoded once', async () => {
+  test('gives the same records each time, decoded once', async () => {
     const ledger = await ledgerOf(closes, options)
     const account = await busiest(ledger)
     const page = async () => (await ledger.page(catalogue.effectsOfAccount, { account } as never, { limit: CLUSTER })).records
@@ -148,7 +148,7 @@ describe('what is asked for over and over', () => {
     expect(one.every((record, at) => record === other[at] && Object.isFrozen(record))).toBe(true)
   })
 
-  test('is gathered again where the list has grown, and what was there before is served meanwhile', async () => {
+  test('is gathered again after it has grown, and reads right meanwhile', async () => {
     const ledger = await openLedger(memory(), options)
     await ledger.ingest(closes.slice(0, -5))
     const account = await busiest(ledger)
@@ -167,7 +167,7 @@ describe('what is asked for over and over', () => {
     expect(await read(ledger, catalogue.operationsOfAccount, { account }, newest)).toEqual(wanted)
   })
 
-  test('is not gathered for a cache that has no room for it', async () => {
+  test('is not gathered if the cache has no room for it', async () => {
     const ledger = await ledgerOf(closes, { ...options, cacheBytes: 2000 })
     const account = await busiest(ledger)
     const wanted = await read(ledger, catalogue.operationsOfAccount, { account }, { limit: 50 })
@@ -176,7 +176,7 @@ describe('what is asked for over and over', () => {
   })
 })
 
-test('no account is mistaken for what is cached of a list', async () => {
+test('an account is not mistaken for a cached part of a list', async () => {
   const ledger = await ledgerOf(closes, { fileEvery: 1 })
   const account = await busiest(ledger)
   const first = await readOften(ledger, catalogue.effectsOfAccount, { account }, { limit: 200 })
@@ -190,7 +190,7 @@ describe('a cluster', () => {
   afterEach(() => void vi.restoreAllMocks())
 
   const tokens = (places: readonly Place[]): string[] => places.map(({ block, at }) => block.token(at))
-  /** Reads of a store where all is filed, under its head or an older one of so many effects. */
+  /** A reader of a store in which everything is filed, under its head or an older one with `count` effects. */
   async function reading(count?: number): Promise<{ reader: Reader; list: Posting }> {
     const store = memory()
     const ledger = await openLedger(store, { fileEvery: 1 })
@@ -203,7 +203,7 @@ describe('a cluster', () => {
   }
   const ALL = { from: 0, to: 1e9 }
 
-  test('serves no other records than those that are asked for, wherever they are said to stand', async () => {
+  test('serves only the records that are asked for, whatever rank they are said to have', async () => {
     const { reader, list } = await reading()
     const { ordinals, ...run } = list.take(ALL, 100, false)
     const wanted = tokens(placesOf(reader, effects, { ordinals, ...run }, false, undefined))
@@ -231,7 +231,7 @@ describe('a cluster', () => {
     expect(list.between(0, 1000).length).toBeGreaterThan(ordinals.length)
   })
 
-  test('hangs on the sealed page that its entries are on, or on the edge, where they are filed or not', async () => {
+  test('hangs on the sealed page that has its entries, or else on the edge, filed or not', async () => {
     const { reader, list } = await reading()
     const { ordinals } = list.take(ALL, 1e9, false)
     const sealed = Math.floor(ordinals.length / FANOUT) * FANOUT
@@ -254,7 +254,7 @@ describe('a cluster', () => {
       expect(list.between(from, to)).toEqual(all.slice(from, to))
   })
 
-  test('is not gathered of blocks that are not all at hand', async () => {
+  test('is not gathered unless all its blocks are at hand', async () => {
     const { reader, list } = await reading()
     const { ordinals, ...run } = list.take(ALL, 20, false)
     for (let time = 0; time < 3; time++) placesOf(reader, effects, { ordinals, ...run }, false, undefined)

@@ -1,4 +1,4 @@
-/** What a writer writes, in what order and how durable; what it leaves where a write fails; and what an open finishes or refuses. */
+/** What a writer writes, in what order and how durably; what it leaves if a write fails; and what an open finishes or refuses. */
 import { describe, expect, test } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -14,7 +14,7 @@ import { codeOf, errorOf } from './support.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 
-/** A store that tells of its writes, and fails the one it is told to, before or after it took effect. */
+/** A store that records its writes, and fails the one it is told to, before or after it takes effect. */
 function watched(disk: MemoryDisk) {
   const inner = memory(disk)
   const it = {
@@ -51,7 +51,7 @@ const filled = async (fileEvery: number, count = 6): Promise<MemoryDisk> => {
 }
 
 describe('a batch', () => {
-  test('ends in the head, holds against the one before, and is durable unless told otherwise', async () => {
+  test('ends with the head, expects the head before it, and is durable unless told otherwise', async () => {
     const disk = memoryDisk()
     const on = watched(disk)
     const ledger = await openLedger(on.store)
@@ -77,7 +77,7 @@ describe('a batch', () => {
     [26, [0, 0, 6, 6, 8, 8]],
     [27, [0, 0, 0, 7, 7, 7]],
     [1000, [0, 0, 0, 0, 0, 0]],
-  ])('files its lists when %i records wait, of 13 a ledger, and a quarter as many have come since', async (fileEvery, filed) => {
+  ])('files its lists when %i records wait, at 13 per ledger, and a quarter as many have come since', async (fileEvery, filed) => {
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), { fileEvery })
     const found: number[] = []
@@ -92,7 +92,7 @@ describe('a batch', () => {
     expect(found).toEqual(filed)
   })
 
-  test('of which lists could not be read is not written, and can be tried again', async () => {
+  test('whose lists could not be read is not written, and can be tried again', async () => {
     const inner = memory()
     let broken = false
     const store: Store = Object.assign(Object.create(inner) as Store, {
@@ -111,7 +111,7 @@ describe('a batch', () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, last: 10 })
   })
 
-  test.each([0, 1])('ends before a ledger that repeats transaction %i of one before it in the batch', async (n) => {
+  test.each([0, 1])('ends before a ledger that repeats transaction %i of an earlier one in the batch', async (n) => {
     const [first, second] = [closes[0]!, closes[1]!]
     const known = first.transactions![n]!.hash
     const twice = { ...second, transactions: [{ ...second.transactions![0]!, hash: known }, ...second.transactions!.slice(1)] }
@@ -122,7 +122,7 @@ describe('a batch', () => {
     expect((await ledger.ingest(closes)).appended).toBe(5)
   })
 
-  test('whose transactions are known above the head only is taken', async () => {
+  test('whose transactions are known only above the head is accepted', async () => {
     const disk = await filled(1, 2)
     const store = memory(disk)
     const { counts } = decodeHead((await store.get(HEAD))!)
@@ -194,7 +194,7 @@ describe('a change of several batches', () => {
       }
   })
 
-  test('that was finished but for its word is left as it is', async () => {
+  test('that was finished, but left its intent, changes nothing more', async () => {
     for (const intent of [{ rollback: 99 }, { prune: 5 }] as const) {
       const disk = await filled(1)
       const before = await dump(memory(disk))
@@ -209,7 +209,7 @@ describe('a change of several batches', () => {
     expect(await codeOf(() => openLedger(memory(disk)))).toBe('STORE_UNREPAIRED')
   })
 
-  test('gives back the space of what was pruned, once', async () => {
+  test('has the space of what was pruned freed once', async () => {
     const on = watched(await filled(1))
     const ledger = await openLedger(on.store, { fileEvery: 1 })
     expect([await ledger.prune(5), on.compacted.length]).toEqual([0, 0])
@@ -240,7 +240,7 @@ describe('the newest ledger is checked when a store is opened', () => {
     return errorOf(() => openLedger(memory(disk)))
   }
 
-  test('against its digest, its head, and the one before', async () => {
+  test('against its digest and the head', async () => {
     expect((await opened([digestKey(10), encodeDigest(10, new Uint8Array(32))])).fields).toEqual({
       key: '500000000a',
       reason: 'the newest ledger, 10, is not as it was appended',

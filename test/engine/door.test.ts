@@ -1,4 +1,4 @@
-/** The door: opening for a network, what an ingest says, ranges of ledgers, walks by pages, and following a store that others write to. */
+/** The door: opening for a network, what an ingest reports, ranges of ledgers, walks by pages, and following a shared store. */
 import { describe, expect, test, vi } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -15,7 +15,7 @@ const collect = async <T>(source: AsyncIterable<T>): Promise<T[]> => {
 }
 
 describe('a store is opened', () => {
-  test('for the network that it was made for, or for any where none was named', async () => {
+  test('for the network that it was created for, or for any if none was named', async () => {
     const disk = memoryDisk()
     const writes: WriteOptions[] = []
     let closed = 0
@@ -53,7 +53,7 @@ describe('a store is opened', () => {
     expect((await errorOf(() => openLedger(memory(disk)))).fields).toMatchObject({ found: 'entries of something else' })
   })
 
-  test('that another process creates meanwhile', async () => {
+  test('even if another process creates it meanwhile', async () => {
     const disk = memoryDisk()
     const slow = memory(disk)
     const { scan } = slow
@@ -70,7 +70,7 @@ describe('a store is opened', () => {
 })
 
 describe('an ingest', () => {
-  test('says what was new, what was known, and each batch', async () => {
+  test('reports what was new, what was known, and each batch', async () => {
     const ledger = await ledgerOf([])
     const told: string[] = []
     const onBatch = (results: readonly { sequence: number; appended: boolean }[]) =>
@@ -92,7 +92,7 @@ describe('an ingest', () => {
   })
 })
 
-test('a close that is changed after it was given is stored as it was given', async () => {
+test('a close that its source changes afterwards is stored as it was given', async () => {
   const reused = { ledger: { ...closes[0]!.ledger }, transactions: closes[0]!.transactions! }
   function* source() {
     for (const { ledger, transactions } of closes)
@@ -105,7 +105,7 @@ test('a close that is changed after it was given is stored as it was given', asy
 })
 
 describe('a range of ledgers', () => {
-  test('comes out as lines and closes, and has a digest', async () => {
+  test('is read as lines and closes, and has a digest', async () => {
     const ledger = await ledgerOf(closes)
     const numbers = async (range?: object) => (await collect(ledger.closes(range))).map((close) => close.ledger.sequence)
     expect([await numbers(), await numbers({ from: 6, to: 7 }), await numbers({ to: 5 }), await numbers({ from: 8 })]).toEqual([
@@ -128,7 +128,7 @@ describe('a range of ledgers', () => {
     await ledger.append(richClose(9, hashOf(8, 99)))
   })
 
-  test('of more than a thousand is digested a thousand at a time', async () => {
+  test('of more than a thousand ledgers has the same digest however they were appended', async () => {
     const { ledger: shape } = closes[0]!
     const many = Array.from(
       { length: 1003 },
@@ -148,7 +148,7 @@ describe('a range of ledgers', () => {
 })
 
 describe('a walk', () => {
-  test('goes page by page from where it is told, and asks no more than it must', async () => {
+  test('goes page by page from where it is told, and reads no more than it must', async () => {
     const ledger = await ledgerOf(closes)
     const read = vi.spyOn(ledger, 'read')
     const sizes = async (options?: object) =>
@@ -178,7 +178,7 @@ describe('a walk', () => {
   })
 })
 
-test('a store that others write to is looked at when it says so, and every so often, until it is closed', async () => {
+test('a shared store is looked at when it rings, or every `pollMs`, until the ledger is closed', async () => {
   const disk = memoryDisk()
   const writer = await openLedger(memory(disk))
   await writer.append(closes[0]!)

@@ -1,4 +1,4 @@
-/** What one process sees of what another has written to their store since it last looked, and how it goes on from there. */
+/** What a process sees of what another has written to their store since its last look, and how it goes on from there. */
 import { describe, expect, test, vi } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hex } from '../../src/bytes.ts'
@@ -36,7 +36,7 @@ async function tokensOf(ledger: Ledger): Promise<string[]> {
 }
 
 describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
-  test('two processes that append in turn leave what one would, and each reads it', async () => {
+  test('two processes that append in turns leave what one would, and each reads it', async () => {
     const [alone, disk] = [memoryDisk(), memoryDisk()]
     const only = await open(alone, fileEvery)
     const [one, other] = [await open(disk, fileEvery), await open(disk, fileEvery)]
@@ -53,7 +53,7 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
     expect(await dump(memory(disk))).toEqual(await dump(memory(alone)))
   })
 
-  test('another branch is read as if there had never been one before', async () => {
+  test('another branch is read as if there had never been one before it', async () => {
     const [alone, disk] = [memoryDisk(), memoryDisk()]
     const only = await open(alone, fileEvery)
     await only.ingest(others)
@@ -71,7 +71,7 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
     await writer.refresh()
     expect(await tokensOf(writer)).toEqual(await tokensOf(only))
     expect((await writer.verify()).ok).toBe(true)
-    // Emptied, there is nothing to go on from, and it is begun anew.
+    // Once the store is empty there is nothing to go on from, and the process starts anew.
     await reader.rollback(FIRST - 1)
     expect([await writer.refresh(), writer.head]).toEqual([true, undefined])
     await writer.ingest(closes)
@@ -80,7 +80,7 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
 })
 
 describe('a look', () => {
-  /** A store that holds so many ledgers, as it is known, and what a look finds after something was done to it. */
+  /** A store of `count` ledgers, what is known of it, and a function that looks at it again. */
   async function known(count: number, { prune = 0, rollback = 0, fileEvery = 32_768 } = {}) {
     const disk = memoryDisk()
     const writer = await open(disk, fileEvery)
@@ -94,7 +94,7 @@ describe('a look', () => {
     const known = { state, head: before, unfiled: await waitingUnder(store, before), cache }
     return { disk, writer, store, state, before, cache, known, look: (at: Store = store) => lookFor(at, known) }
   }
-  /** What is not filed under a head, from the records alone. */
+  /** What is not filed under a head, worked out from the records alone. */
   const waitingUnder = (store: Store, head: Head): Promise<Unfiled> =>
     new Reader(store, new Cache(2 ** 20), head, new Unfiled()).run((read) =>
       fileAgain(read, head.filedCounts, head.counts),
@@ -102,17 +102,17 @@ describe('a look', () => {
   const shown = (unfiled: Unfiled): unknown[] =>
     Array.from(unfiled.whole.all(), ({ index, key, ordinals }) => JSON.stringify([index.tag, key.map(String), ordinals])).sort()
 
-  test('finds nothing where nothing was done', async () => {
+  test('finds nothing if nothing was done', async () => {
     for (const count of [0, 5]) expect(await (await known(count)).look()).toBeUndefined()
   })
 
   test.each([
     ['the first ledgers', 0, (writer: Ledger) => writer.ingest(closes.slice(0, 5)), true, false],
     ['more ledgers', 5, (writer: Ledger) => writer.ingest(closes.slice(5, 7)), true, true],
-    ['older ledgers given up', 9, (writer: Ledger) => writer.prune(FIRST + 5), true, false],
-    ['all ledgers but the newest given up', 9, (writer: Ledger) => writer.prune(FIRST + 8), true, false],
-    ['ledgers taken back', 9, (writer: Ledger) => writer.rollback(FIRST + 5), false, false],
-    ['everything taken back', 9, (writer: Ledger) => writer.rollback(FIRST - 1), false, false],
+    ['older ledgers pruned', 9, (writer: Ledger) => writer.prune(FIRST + 5), true, false],
+    ['all ledgers but the newest pruned', 9, (writer: Ledger) => writer.prune(FIRST + 8), true, false],
+    ['ledgers rolled back', 9, (writer: Ledger) => writer.rollback(FIRST + 5), false, false],
+    ['everything rolled back', 9, (writer: Ledger) => writer.rollback(FIRST - 1), false, false],
     [
       'as many other ledgers',
       9,
@@ -134,7 +134,7 @@ describe('a look', () => {
       false,
     ],
     [
-      'the same ledgers, taken back and appended again',
+      'the same ledgers, rolled back and appended again',
       9,
       async (writer: Ledger) => {
         await writer.rollback(FIRST + 5)
@@ -144,7 +144,7 @@ describe('a look', () => {
       false,
     ],
     [
-      'the newest ledger known given up, after more',
+      'the newest known ledger pruned after more were appended',
       5,
       async (writer: Ledger) => {
         await writer.ingest(closes.slice(5, 9))
@@ -169,7 +169,7 @@ describe('a look', () => {
     }
   })
 
-  test('reads the records that have come, not all that wait to be filed', async () => {
+  test('reads the records that have come, not all those that wait to be filed', async () => {
     const { writer, look, store } = await known(9)
     await writer.ingest(closes.slice(9, 10))
     const read: string[] = []
@@ -193,7 +193,7 @@ describe('a look', () => {
     expect(new Set(blocks).size).toBeLessThan(all / 2)
   })
 
-  test('keeps to what was read before only where that holds still', async () => {
+  test('uses cached blocks only if history has only grown', async () => {
     const { writer, look, cache } = await known(5)
     const asked = vi.spyOn(cache, 'block')
     await writer.ingest(closes.slice(5, 7))
@@ -204,13 +204,13 @@ describe('a look', () => {
     expect([kept > 0, asked.mock.calls.length]).toEqual([true, kept])
   })
 
-  test.each([0, 1])('that falls into a rollback is taken again (%i)', async (when) => {
+  test.each([0, 1])('during which history is rolled back is repeated (%i)', async (when) => {
     const { disk, writer, store, known: known8 } = await known(8)
     await writer.ingest(closes.slice(8, 12))
     let looks = 0
     const disturbed: Store = Object.assign(Object.create(store) as Store, {
       async getMany(keys: Uint8Array[]) {
-        // As soon as the state is known, or all that hangs on it, it is another one.
+        // The state changes as soon as it has been read, or just before it is read the second time.
         const isLook = keys[0]?.[0] === HEAD[0] && keys.length === 2
         if (isLook && looks === 1 && when === 1) await writer.rollback(FIRST + 9)
         const answer = await store.getMany(keys)
@@ -223,7 +223,7 @@ describe('a look', () => {
     expect(looks).toBeGreaterThan(2)
   })
 
-  test('that finds damage where the head stands says so, and where it does not, looks again', async () => {
+  test('that finds damage reports it if the head stands, and otherwise looks again', async () => {
     const { writer, store, look, before } = await known(5)
     await writer.ingest(closes.slice(5, 7))
     const head = decodeHead((await store.get(HEAD))!)
@@ -245,7 +245,7 @@ describe('a look', () => {
   })
 })
 
-test('the rows that the next blocks start with are those after the last full block; a block that lacks them is damage', async () => {
+test('the next blocks start with the rows after the last full block, and a block that lacks those is damage', async () => {
   const disk = memoryDisk()
   const writer = await open(disk)
   const store = shared(memory(disk))

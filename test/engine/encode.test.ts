@@ -1,4 +1,4 @@
-/** Records as they are written: text, side columns and index keys of one of each kind, member by member. */
+/** Records as they are written: text, side columns and index keys of one record of each kind, member by member. */
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
 import { indexes, isFiledBySides, logs } from '../../src/logs.ts'
@@ -20,7 +20,7 @@ const refused = (path: string, expected: string) =>
 const keysOf = (keys: Iterable<readonly unknown[]>): unknown[] => [...keys]
 
 describe('parts', () => {
-  test('derived members come first, and alone where there are no others', () => {
+  test('derived members come first, and alone if there are no others', () => {
     expect(compose('"a":1', {}, ['s'], place)).toEqual({ text: '"a":1', sides: ['s'], exact: false })
     expect(compose('"a":1', { b: 'x', c: [2] }, [], place)).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: [], exact: false })
     expect(compose('"a":1', { b: new Digits('1.50') }, [], place)).toEqual({ text: '"a":1,"b":1.50', sides: [], exact: true })
@@ -32,15 +32,15 @@ describe('parts', () => {
     ['2019-06-01T12:00:00+02:00', '2019-06-01T10:00:00Z'],
     ['2019-06-01T00:30:00.250-05:30', '2019-06-01T06:00:00.250Z'],
     ['2020-02-29T23:59:59+00:00', '2020-02-29T23:59:59Z'],
-  ])('the time %s is %s', (given, wanted) => expect(utc(given, 7, () => 'p')).toBe(wanted))
+  ])('the time %s is stored as %s', (given, wanted) => expect(utc(given, 7, () => 'p')).toBe(wanted))
   test.each([
     ...['2019-02-30T12:00:00Z', '2019-02-29T12:00:00Z', '2019-13-01T12:00:00Z', '2019-06-01T25:00:00Z'],
     ...['9999-12-31T23:59:59-10:00', '0000-01-01T00:00:00+10:00'],
-  ])('%s is no time', (given) => {
+  ])('%s is not a time', (given) => {
     expect(() => utc(given, 7, () => 'p')).toThrow(refused('p', 'an ISO 8601 time such as "2019-06-01T12:00:00Z"'))
   })
 
-  test('a price has n and d', () => {
+  test('a price is stored with n and d in lower case', () => {
     const price = { n: 1, d: 2, more: 3 }
     expect(priceOf(price)).toBe(price)
     expect(Object.entries(priceOf({ more: 3, N: 1, D: 2 }))).toEqual([
@@ -50,7 +50,7 @@ describe('parts', () => {
     ])
   })
 
-  test('an integer is read from its digits where the number is not exact', () => {
+  test('an integer is read from its digits if the number is not exact', () => {
     const from = (text: string) => ({ id: 0n, text })
     expect(exactInteger(12, from(''), 'amount')).toBe(12n)
     expect(exactInteger(2 ** 60, from(',"amount":1152921504606846977,"amount":1'), 'amount')).toBe(2n ** 60n + 1n)
@@ -68,7 +68,7 @@ describe('parts', () => {
   })
 })
 
-test('a refused member is named by its path, also where the ledger is not known', () => {
+test('a rejected member is named by its path, even if the ledger is not known', () => {
   const check = validator(array(object({ a: array(integer) })))
   const wrong = Array.from({ length: 13 }, (_, n) => ({ a: [1, 2, n === 12 ? -1 : 3] }))
   const refusal = (path: string, expected: string, ledger?: number) =>
@@ -98,13 +98,13 @@ describe('a ledger', () => {
   const counts = { transaction_count: 1, successful_transaction_count: 2, failed_transaction_count: 3, operation_count: 4 } as any
   const head = '"id":"ab","paging_token":"30064771072","hash":"ab","prev_hash":"cd","sequence":7,"closed_at":"2019-06-01T12:00:00Z"'
   const at = { ...place, lo: 0 }
-  test('has the counts that it does not give', () => {
+  test('gets the counts that it does not state', () => {
     expect(encodeLedger({ ...given, failed_transaction_count: 9 }, counts, at)).toEqual({
       text: `${head},"total_coins":"1","fee_pool":"0","failed_transaction_count":9,"transaction_count":1,"successful_transaction_count":2,"operation_count":4`,
       ...{ sides: [], exact: false },
     })
   })
-  test('without a prev_hash has an empty one', () => {
+  test('without a prev_hash gets an empty one', () => {
     const { prev_hash: _, ...first } = given
     expect(encodeLedger(first, {} as any, at).text).toBe(`${head.replace('"cd"', '""')},"total_coins":"1","fee_pool":"0"`)
   })
@@ -114,14 +114,14 @@ describe('a transaction', () => {
   const given = { hash: 'AB', account: 'G"A', account_sequence: '9007199254740993', participants: ['P', 'G"A'], memo: 'm' } as any
   const head = (count: number) =>
     `"id":"ab","paging_token":"${ID}","hash":"ab","ledger":7,"created_at":"${TIME}","account":"G\\"A","account_sequence":9007199254740993,"operation_count":${count}`
-  test('keeps the accounts that it affects beside', () => {
+  test('keeps the accounts that it affects in side columns', () => {
     expect(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], place)).toEqual({
       ...{ text: `${head(2)},"memo":"m"`, sides: ['G"A', '["P","Q"]', 'ab'], exact: false },
     })
     const { participants: _, ...alone } = given
     expect(encodeTransaction(alone, [], place)).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
   })
-  test('says whether it was successful where that is given', () => {
+  test('says whether it was successful only if that is given', () => {
     expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], place).text).toBe(
       `${head(9)},"memo":"m","successful":false`,
     )
@@ -139,13 +139,13 @@ describe('a transaction', () => {
 describe('an operation', () => {
   const owner = { hash: 'ab', account: 'OWNER' }
   const payment = { type: 'payment', sender: 'S', receiver: 'R', asset: { code: 'X' }, amount: '9007199254740993', amount_f: 1 } as any
-  test('of payment has its amount before any other member', () => {
+  test('of type payment has its amount before any other given member', () => {
     expect(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, place)).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","amount":9007199254740993,"type_i":1,"type":"payment","sender":"S","receiver":"R","asset":{"code":"X"},"amount_f":1`,
       ...{ sides: ['ab', TIME, 'OWNER', '["P"]', '1'], exact: false },
     })
   })
-  test('of another type keeps its amount where it stands, and its own source', () => {
+  test('of another type keeps its amount in its place, and its own source', () => {
     expect(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, place)).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","type_i":9,"type":"inflation","amount":"1.5","source_account":"O"`,
       ...{ sides: ['ab', TIME, 'O', '', '9'], exact: false },
@@ -154,7 +154,7 @@ describe('an operation', () => {
       `"id":${ID},"paging_token":"${ID}","type_i":2,"type":"path_payment","from":"F"`,
     )
   })
-  test('of a type that is not known must say its code, of one that is must not say another', () => {
+  test('of an unknown type must state its code, and one of a known type no other code', () => {
     expect(encodeOperation({ type: 'toString', type_i: 77 } as any, owner, place).sides[4]).toBe('77')
     const says = 'a type code, since "toString" is not a known operation type; it is missing'
     expect(() => encodeOperation({ type: 'toString' } as any, owner, place)).toThrow(refused('here.type_i', says))
@@ -162,7 +162,7 @@ describe('an operation', () => {
       refused('here.type_i', '9, the code of inflation'),
     )
   })
-  test('affects the accounts of its members, each once', () => {
+  test('affects the accounts that its members name, each once', () => {
     const all = { account: 'A', funder: 'B', sender: 'C', receiver: 'D', from: 'E', to: 'F', into: 'G', trustor: 'H', other: 'I' }
     expect(operationAffects({ ...all, participants: ['P', 'A'] } as any, 'T')).toEqual(['T', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'P'])
     expect(operationAffects({ source_account: 'S' } as any, 'T')).toEqual(['S'])
@@ -175,7 +175,7 @@ describe('an operation', () => {
   })
 })
 
-test('an effect', () => {
+test('an effect is written with its account and type first, and is filed under its account', () => {
   const given = { account: 'G"A', type: 'odd', type_i: 99, more: 1 }
   expect(encodeEffect(given, place)).toEqual({
     text: `"account":"G\\"A","paging_token":"${ID}-4","type":"odd","type_i":99,"more":1`,
@@ -200,7 +200,7 @@ describe('a trade', () => {
   const head = `"id":"${ID}-4","paging_token":"${ID}-4","ledger_close_time":"${TIME}"`
   const [native, usd] = [{ type: 'native' }, { type: 'credit_alphanum4', code: 'USD', issuer: 'I' }] as const
   const USD = 'credit_alphanum4:USD:I'
-  test('is written both ways round', () => {
+  test('is written facing either way', () => {
     expect(encodeTrade(given, place)).toEqual({
       text: `${head},"base_account":"A","base_offer_id":"7","base_amount":"1","base_asset_type":"native","offer_id":"8","counter_account":"B","counter_amount":"2","counter_asset_type":"credit_alphanum4","counter_asset_code":"USD","counter_asset_issuer":"I","base_is_seller":true,"baseless":1,"counterfeit":2,"price":{"n":5,"d":2}`,
       turned: `${head},"counter_account":"A","counter_offer_id":"7","counter_amount":"1","counter_asset_type":"native","offer_id":"8","base_account":"B","base_amount":"2","base_asset_type":"credit_alphanum4","base_asset_code":"USD","base_asset_issuer":"I","base_is_seller":false,"baseless":1,"counterfeit":2,"price":{"n":2,"d":5}`,
@@ -230,7 +230,7 @@ describe('a trade', () => {
     ] as const)
       expect(keysOf(tradesByPair.keys({}, { base_asset, counter_asset }))).toEqual([['a', 'b']])
   })
-  test('filters are read from text, written, and name lists', () => {
+  test('filters are read from text, written as text, and pick lists', () => {
     const query = (text: string) => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')
     const pair = 'base_asset_type=native&counter_asset_type=credit_alphanum4&counter_asset_code=USD&counter_asset_issuer=I'
     expect(query('')).toEqual({})
@@ -276,7 +276,7 @@ describe('a trade', () => {
       'a code of 1 to 12 letters or digits',
     ],
     ['base_asset_type=credit_alphanum12&base_asset_code=ABCDEFGHIJKL', 'base_asset_issuer', 'the account id of the issuer'],
-  ])('the filter %s is refused by %s', (text, field, reason) => {
+  ])('the filter %s is refused, naming %s', (text, field, reason) => {
     expect(() => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')).toThrow(
       expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } }),
     )
@@ -305,7 +305,7 @@ describe('an offer', () => {
       `${head},${rest},"last_modified":"2019-06-01T10:00:00Z"`,
     )
   })
-  test('names the part of an asset that is missing', () => {
+  test('with an incomplete asset is rejected, naming the missing part', () => {
     for (const side of ['selling', 'buying'])
       for (const [asset, member] of [
         [{ asset_type: 'x', asset_issuer: 'I' }, 'asset_code'],
@@ -323,7 +323,7 @@ describe('an offer', () => {
   })
 })
 
-test('indexes that say so read side columns alone, so that nothing of their logs is parsed to be filed again', () => {
+test('indexes that say so read only side columns, so that no record is parsed to be filed again', () => {
   const sides = { account: 'G', participants: '["P"]', id: '7', seller: 'S', base_account: 'A', counter_account: 'B' }
   const closed = new Proxy({}, { get: () => expect.unreachable('a member is read') })
   const found = indexes

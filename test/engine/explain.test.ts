@@ -1,4 +1,4 @@
-/** What a page is read from, in words, and what that costs. */
+/** What explain says a page is read from, and what that costs. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { catalogue, type LedgerClose } from '../../src/index.ts'
@@ -9,7 +9,7 @@ const { account, hash } = closes.flatMap(({ transactions = [] }) => transactions
 const native = { type: 'native' } as const
 const coin = { type: 'credit_alphanum4', code: 'USD', issuer: 'G' } as const
 
-test('a page says what it reads, how much it finds, and what that costs', async () => {
+test('explain says what a page reads, how many records it finds, and what that costs', async () => {
   const ledger = await ledgerOf(closes)
   const reads = async (query: any, values: object): Promise<readonly string[]> => (await ledger.explain(query, values)).reads
   expect([

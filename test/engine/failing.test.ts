@@ -1,4 +1,4 @@
-/** What a ledger is after its store failed it in the middle of a change, what its readers are told, and what changes of nothing leave alone. */
+/** What a ledger holds after its store failed in the middle of a change, what its readers are told, and what empty changes leave alone. */
 import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -19,7 +19,7 @@ const settle = async (): Promise<void> => {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A store that fails when it is asked to, in what it is asked for by then. */
+/** A store whose reads and writes fail from the moment that `fails` sets. */
 function frail(disk: MemoryDisk, shared = false) {
   const inner = memory(disk)
   const fails = { writes: Number.POSITIVE_INFINITY, reads: Number.POSITIVE_INFINITY, readsAfterWrites: Number.POSITIVE_INFINITY }
@@ -67,7 +67,7 @@ const codeOrIds = async (ledger: Ledger, account: string): Promise<unknown> => {
 }
 const poisoned = ['POISONED', 'POISONED', 'POISONED']
 
-test('a ledger that was stored, and could not be taken on, poisons: nothing is appended to what was known before', async () => {
+test('an append that was stored, but fails in memory, poisons the ledger', async () => {
   const disk = memoryDisk()
   const ledger = await openLedger(memory(disk))
   await ledger.ingest(closes.slice(0, 5))
@@ -83,14 +83,14 @@ test('a ledger that was stored, and could not be taken on, poisons: nothing is a
   expect([again.head?.last, (await again.verify()).faults]).toEqual([LAST, []])
 })
 
-test('a cache may be larger than any memory', async () => {
+test('a cache size may exceed any memory', async () => {
   const ledger = await openLedger(memory(), { cacheBytes: Number.MAX_SAFE_INTEGER })
   await ledger.ingest(closes)
   expect((await ledger.get(catalogue.transaction, { hash: (closes[0]!.transactions![0] as { hash: string }).hash }))?.ledger).toBe(FIRST)
   expect((await ledger.verify()).faults).toEqual([])
 })
 
-/** The same, whose writes take a while to be there, as those of a database do. */
+/** The same store, whose writes take a while, as those of a database do. */
 const late = (store: Store): Store => ({
   ...store,
   async write(batch, options) {
@@ -100,7 +100,7 @@ const late = (store: Store): Store => ({
 })
 
 describe('a rollback', () => {
-  test('that fails gives back what it took away, also to a stream that looked meanwhile', async () => {
+  test('that fails restores what it took away, also for a stream that reads meanwhile', async () => {
     const { store, fails } = frail(memoryDisk())
     const ledger = await openLedger(late(store))
     await ledger.ingest(branchOf([10, 30], 1, (sequence) => (sequence === 12 || sequence === 25 ? ['GX'] : ['GY'])))
@@ -115,7 +115,7 @@ describe('a rollback', () => {
   })
 
   test.each([0, 1, 3])(
-    'whose store fails after %i batches poisons, tells streams how far it came, and is finished by the next open',
+    'whose store fails after %i batches poisons the ledger, tells streams how far it came, and is finished by the next open',
     async (batches) => {
       const { disk, ledger, fails } = await holding({ fileEvery: 1 })
       const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
@@ -141,7 +141,7 @@ describe('a rollback', () => {
     },
   )
 
-  test('whose write fails leaves the offers that the head has; one that was carried out all the same has been', async () => {
+  test('whose write fails leaves the offers of the head, whether the write took effect or not', async () => {
     for (const [written, readable] of [
       [false, true],
       [true, true],
@@ -176,7 +176,7 @@ describe('a rollback', () => {
     }
   })
 
-  test('that cannot be read for leaves everything as it was', async () => {
+  test('whose reads fail leaves everything as it was', async () => {
     const { ledger, fails } = await holding()
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
     const pulled = stream.next()
@@ -193,7 +193,7 @@ describe('a rollback', () => {
     await ledger.close()
   })
 
-  test('after which the newest rows cannot be read appends nothing to older ones', async () => {
+  test('after which the newest rows cannot be read poisons the ledger', async () => {
     const { disk, ledger, fails } = await holding()
     fails.readsAfterWrites = 1
     await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
@@ -207,7 +207,7 @@ describe('a rollback', () => {
     await again.close()
   })
 
-  test('of nothing wakes nobody and writes nothing', async () => {
+  test('of no ledgers wakes no streams and writes nothing', async () => {
     const { ledger, fails } = await holding()
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
     void stream.next()
@@ -225,18 +225,21 @@ describe('a rollback', () => {
     await empty.close()
   })
 
-  test.each([1, 32_768])('says how many ledgers it took, all of them too (lists filed every %i records)', async (fileEvery) => {
-    const { disk, ledger } = await holding({ fileEvery })
-    expect([await ledger.rollback(LAST - 2), await ledger.rollback(FIRST - 1), ledger.head]).toEqual([2, 10, undefined])
-    expect(await memory(disk).get(INTENT)).toBeUndefined()
-    // Where nobody else has the store open, nothing is kept to tell others.
-    expect(await memory(disk).get(ERA)).toBeUndefined()
-    await ledger.close()
-  })
+  test.each([1, 32_768])(
+    'returns how many ledgers it removed, even if that is all of them (lists filed every %i records)',
+    async (fileEvery) => {
+      const { disk, ledger } = await holding({ fileEvery })
+      expect([await ledger.rollback(LAST - 2), await ledger.rollback(FIRST - 1), ledger.head]).toEqual([2, 10, undefined])
+      expect(await memory(disk).get(INTENT)).toBeUndefined()
+      // In a store that is not shared, nothing is kept to tell other processes.
+      expect(await memory(disk).get(ERA)).toBeUndefined()
+      await ledger.close()
+    },
+  )
 })
 
-describe('giving up old ledgers', () => {
-  test.each([0, 1])('poisons where the store fails after %i batches, and is finished by the next open', async (batches) => {
+describe('pruning', () => {
+  test.each([0, 1])('whose store fails after %i batches poisons the ledger, and is finished by the next open', async (batches) => {
     const { disk, ledger, fails } = await holding({ fileEvery: 1 })
     fails.writes = batches
     const code = await codeOf(() => ledger.prune(FIRST + 9))
@@ -248,7 +251,7 @@ describe('giving up old ledgers', () => {
     await again.close()
   })
 
-  test('gives back their space once, and says how many they were', async () => {
+  test('frees the space of ledgers once, and returns how many they were', async () => {
     const disk = memoryDisk()
     const compact = vi.fn()
     const ledger = await openLedger({ ...memory(disk), compact })
@@ -263,10 +266,10 @@ describe('giving up old ledgers', () => {
   })
 })
 
-describe('over a store that others write to', () => {
+describe('over a shared store', () => {
   const open = (disk: MemoryDisk): Promise<Ledger> => openLedger(frail(disk, true).store, { pollMs: 2 ** 30 })
 
-  test('who opens it after a rollback knows of it, and finds nothing to take on', async () => {
+  test('a process that opens it after a rollback finds nothing new', async () => {
     const disk = memoryDisk()
     const writer = await open(disk)
     await writer.ingest(closes)
@@ -281,7 +284,7 @@ describe('over a store that others write to', () => {
     expect([await other.refresh(), await writer.refresh()]).toEqual([false, false])
   })
 
-  test('looks that have not begun are one; one asked for later is another', async () => {
+  test('looks that have not begun are combined into one', async () => {
     const disk = memoryDisk()
     const [writer, other] = [await open(disk), await open(disk)]
     const looks = [other.refresh(), other.refresh()]
@@ -294,7 +297,7 @@ describe('over a store that others write to', () => {
     expect(await other.refresh()).toBe(true)
   })
 
-  test('a stream is told of another branch, also where it waits; one that has given nothing goes on', async () => {
+  test('a stream is told of another branch, even while it waits; one that has delivered nothing goes on', async () => {
     const disk = memoryDisk()
     const [writer, other] = [await open(disk), await open(disk)]
     await writer.ingest(closes)

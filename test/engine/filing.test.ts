@@ -1,4 +1,4 @@
-/** Filings: that they are spread over ledgers, written whole or not at all, and told by history alone. */
+/** Filings: they are spread over ledgers, written whole or not at all, and determined by history alone. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -23,13 +23,13 @@ const LAST = FIRST + closes.length - 1
 const headOf = async (disk: MemoryDisk): Promise<Head> => decodeHead((await memory(disk).get(HEAD))!)
 const total = ({ counts }: Pick<Head, 'counts'>): number => counts.reduce((sum, count) => sum + count, 0)
 
-/** Where a filing was due, and with which ledger it was written. */
+/** The ledger up to which a filing goes, and the ledger with which it was written. */
 interface Due {
   readonly bound: number
   readonly written: number
 }
 
-/** By the ledgers' records alone. */
+/** The filings that follow from the ledgers' numbers of records alone. */
 function filingsBy(records: readonly number[]): Due[] {
   const filings: Due[] = []
   let waits = 0
@@ -50,7 +50,7 @@ function filingsBy(records: readonly number[]): Due[] {
 }
 
 let filings: Due[]
-/** Of each ledger. */
+/** How many records each ledger has. */
 const records: number[] = []
 let whole: string[]
 
@@ -72,12 +72,12 @@ beforeAll(async () => {
 })
 
 describe('a filing', () => {
-  test('begins when so many records wait, and ends when a quarter as many have come since', () => {
+  test('begins when `fileEvery` records wait, and ends when a quarter as many have come since', () => {
     expect(filings.length).toBeGreaterThan(2)
     for (const { bound, written } of filings) expect(written - bound).toBeGreaterThan(1)
   })
 
-  test('reads its lists a part at a time, and writes all of them with its last ledger', async () => {
+  test('reads its lists part by part, and writes all of them with its last ledger', async () => {
     const inner = memory()
     let reads = 0
     let writes: Write[] = []
@@ -116,7 +116,7 @@ describe('a filing', () => {
     expect(await dump(inner)).toEqual(whole)
   })
 
-  test('keeps what it files apart until it is written, and nothing of it then', async () => {
+  test('keeps what it files apart until that is written, and drops it then', async () => {
     const writer = new LedgerWriter(memory(), new Cache(1e6), undefined, EVERY, { committed() {}, rolledBack() {} })
     for (const close of closes) {
       await writer.append([prepareClose(close)], false)
@@ -126,7 +126,7 @@ describe('a filing', () => {
     }
   })
 
-  test('is the same where the store is opened again with every ledger, and in any batches', async () => {
+  test('is the same if the store is reopened for every ledger, and in any batches', async () => {
     const disk = memoryDisk()
     for (const close of closes) {
       const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
@@ -141,7 +141,7 @@ describe('a filing', () => {
     }
   })
 
-  test('that history is taken back out of is begun again, and comes out the same', async () => {
+  test('that a rollback interrupts begins again, and comes out the same', async () => {
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
     const { bound, written } = filings[1]!
@@ -163,7 +163,7 @@ describe('a filing', () => {
     expect(await dump(memory(disk))).toEqual(whole)
   })
 
-  test('of which a list cannot be read loses nothing of what was prepared before, and goes on', async () => {
+  test('with a list that cannot be read loses nothing prepared before, and goes on', async () => {
     const inner = memory()
     let broken = false
     const store: Store = Object.assign(Object.create(inner) as Store, {
@@ -184,7 +184,7 @@ describe('a filing', () => {
     expect(await dump(inner)).toEqual(whole)
   })
 
-  test('that is under way, pruned away or done is not seen in what lists answer', async () => {
+  test('does not show in the answers of lists, whether it is in flight or done', async () => {
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
     const often = closes[0]!.transactions![0]!.account
@@ -214,9 +214,9 @@ describe('a filing', () => {
   })
 })
 
-test('while what is to be pruned is filed, no list lacks anything', async () => {
+test('no list lacks anything while a prune files what it will remove', async () => {
   const inner = memory()
-  /** Reads are answered at once, and writes take a while to be there, as with LevelDB. */
+  /** Reads are answered at once, and writes take a while, as with LevelDB. */
   const store: Store = {
     ...inner,
     async write(batch, options) {

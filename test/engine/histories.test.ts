@@ -1,4 +1,4 @@
-/** Two histories in one store, one after the other: what was read of the first is not taken for the second, whenever it was taken back. */
+/** Two histories in one store, one after the other: what was read of the first is never taken for the second, whenever it was rolled back. */
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
@@ -17,7 +17,7 @@ interface Shape {
   readonly offers?: readonly number[]
 }
 
-/** A ledger of transactions of A and B in turns, with an operation each that says which branch of history it is of. */
+/** A ledger of transactions of A and B in turns, each with an operation that says which branch of history it is from. */
 const close = (sequence: number, { branch = 0, previous = hash(sequence - 1), count = 6, offers = [] }: Shape = {}): LedgerClose => ({
   ledger: {
     ...{ sequence, hash: hash(sequence, branch), prev_hash: previous, closed_at: '2019-06-01T12:00:00Z', total_coins: '1', fee_pool: '0' },
@@ -46,7 +46,7 @@ const ofA = async (ledger: Ledger): Promise<string[]> => {
   return found
 }
 
-/** Over a store that answers late; `when` is called before the answer that is the `n`-th since it was set. */
+/** A ledger over a store that answers late; `act` is called before the answer that `left` counts down to. */
 async function disturbed(disk: ReturnType<typeof memoryDisk>, options: LedgerOptions) {
   const moment = { left: Number.POSITIVE_INFINITY, act: async () => {} }
   const store = slow(memory(disk), async () => {
@@ -55,8 +55,8 @@ async function disturbed(disk: ReturnType<typeof memoryDisk>, options: LedgerOpt
   return { ledger: await openLedger(store, options), moment }
 }
 
-describe('over a store that answers late, history is taken back and another appended while a page waits', () => {
-  test.each([1, 2, 3, 4])('at answer %i: the page is of one history', async (at) => {
+describe('if history is rolled back and replaced while a page waits', () => {
+  test.each([1, 2, 3, 4])('at answer %i, the page is of one history', async (at) => {
     const disk = memoryDisk()
     const { ledger, moment } = await disturbed(disk, { cacheBytes: 0, fileEvery: 1 })
     await ledger.ingest(chain(10, 14))
@@ -76,7 +76,7 @@ describe('over a store that answers late, history is taken back and another appe
     expect(page).toEqual(isDisturbed ? after : before)
   })
 
-  test('nothing that was read before is gathered on the lists of what comes after', async () => {
+  test('nothing that was read before is gathered for the lists that follow', async () => {
     for (const at of [2, 3, 4]) {
       const disk = memoryDisk()
       const options = { fileEvery: 1, cacheBytes: 32e6 }
@@ -94,7 +94,7 @@ describe('over a store that answers late, history is taken back and another appe
     }
   })
 
-  test('what a query costs is told of one history too', async () => {
+  test('explain still answers', async () => {
     const { ledger, moment } = await disturbed(memoryDisk(), { cacheBytes: 0, fileEvery: 1 })
     await ledger.ingest(chain(10, 29))
     for (let at = 1; at <= 4; at++) {
@@ -106,7 +106,7 @@ describe('over a store that answers late, history is taken back and another appe
   })
 })
 
-test('a block that was read before history was taken back is not kept again when it is finished after that', async () => {
+test('a block that was read before a rollback is not cached again when it is finished after it', async () => {
   const ledger = await openLedger(memory())
   await ledger.ingest(chain(10, 12))
   const read = () => ledger.read(catalogue.operations, {}, { order: 'desc', limit: 200 })
@@ -118,7 +118,7 @@ test('a block that was read before history was taken back is not kept again when
   expect((await ledger.page(catalogue.operations, {}, { order: 'desc', limit: 1 })).records[0]).toMatchObject({ branch: 1 })
 })
 
-test('offers are those of the head, also while history is being taken back', async () => {
+test('offers are those of the head, even during a rollback', async () => {
   let open = (): void => {}
   let held: Promise<void> | undefined
   const inner = memory()
@@ -160,7 +160,7 @@ test('lines and a digest of a range are of one history, or end with ROLLED_BACK'
   expect(await fresh.digest()).toBe(await ledger.digest())
 })
 
-describe('where processes share a store', () => {
+describe('if processes share a store', () => {
   const on = (disk: ReturnType<typeof memoryDisk>, options: LedgerOptions = {}) =>
     openLedger(shared(memory(disk)), { pollMs: 2 ** 30, ...options })
 
@@ -170,7 +170,7 @@ describe('where processes share a store', () => {
     [100, 1, 1],
     [37, 100, 0],
     [100, 37, 1],
-  ])('what was filed every %i records and is filed again every %i is listed whole, %i ledgers on', async (before, after, more) => {
+  ])('lists filed every %i records, rolled back and filed again every %i, are read whole, %i ledgers on', async (before, after, more) => {
     const disk = memoryDisk()
     await (await on(disk, { fileEvery: before })).ingest(chain(10, 29))
     const follower = await on(disk, { fileEvery: before })
@@ -182,7 +182,7 @@ describe('where processes share a store', () => {
     expect(await ofA(follower)).toEqual(await ofA(writer))
   })
 
-  test('what was taken back and appended again since the last look is listed whole', async () => {
+  test('lists that are rolled back and appended again since the last look are read whole', async () => {
     for (const at of [1, 2, 3]) {
       const disk = memoryDisk()
       const writer = await on(disk, { fileEvery: 20 })
@@ -199,7 +199,7 @@ describe('where processes share a store', () => {
     }
   })
 
-  /** Over a store to which another process appends a ledger at each answer. */
+  /** A store to which another process appends a ledger at each answer. */
   const growing = () => {
     const told = { ahead: chain(12, 71, { count: 1 }) }
     const disk = memoryDisk()
@@ -212,7 +212,7 @@ describe('where processes share a store', () => {
     return { told, store, begun }
   }
 
-  test('a store opens, and says what is not there, while another appends to it without a pause', async () => {
+  test('a store opens, and a missing record is not found, while another process appends without a pause', async () => {
     const { told, store, begun } = growing()
     await begun()
     const reader = await openLedger(store, { pollMs: 2 ** 30 })
@@ -223,7 +223,7 @@ describe('where processes share a store', () => {
     expect(await ofA(reader)).toEqual(await ofA(await openLedger(store)))
   })
 
-  /** Calls `between` after the first write of the second step. */
+  /** A store that calls `between` once, after the next write. */
   const inSteps = (disk: ReturnType<typeof memoryDisk>) => {
     const inner = shared(memory(disk))
     const told: { between?: (() => Promise<void>) | undefined } = {}
@@ -238,7 +238,7 @@ describe('where processes share a store', () => {
     return { store, told }
   }
 
-  test('who opens while another takes history back, or prunes it, reads and leaves the work to that one', async () => {
+  test('a process that opens while another rolls back or prunes reads, and leaves the work to the other', async () => {
     for (const what of ['rollback', 'prune'] as const) {
       const disk = memoryDisk()
       const { store, told } = inSteps(disk)
@@ -255,7 +255,7 @@ describe('where processes share a store', () => {
     }
   })
 
-  test('what a process that is gone had begun is finished before anything else is written', async () => {
+  test('a rollback that a process left unfinished is finished before anything else is written', async () => {
     const disk = memoryDisk()
     const { store, told } = inSteps(disk)
     const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
@@ -270,7 +270,7 @@ describe('where processes share a store', () => {
     expect((await next.verify()).ok).toBe(true)
   })
 
-  test('so it is by one that has written before, and after it failed to', async () => {
+  test('it is finished even by a process that has written before, and after failed attempts', async () => {
     const disk = memoryDisk()
     const { store, told } = inSteps(disk)
     const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
@@ -295,7 +295,7 @@ describe('where processes share a store', () => {
     expect([next.head!.last, await inner.get(INTENT)]).toEqual([12, undefined])
   })
 
-  test('who has nothing to take back leaves alone what another is taking back', async () => {
+  test('a process with nothing to roll back leaves the rollback of another alone', async () => {
     const disk = memoryDisk()
     const { store, told } = inSteps(disk)
     const writer = await openLedger(store, { fileEvery: 20, pollMs: 2 ** 30 })
@@ -309,7 +309,7 @@ describe('where processes share a store', () => {
     expect(await memory(disk).get(INTENT)).toBeDefined()
   })
 
-  test.each(['a rollback', 'pruning', 'another branch'])('%s at any answer of a store that is being opened: it opens', async (what) => {
+  test.each(['a rollback', 'pruning', 'another branch'])('%s at any answer of a store does not keep it from opening', async (what) => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
       const writer = await on(disk, { fileEvery: 20 })
@@ -328,7 +328,7 @@ describe('where processes share a store', () => {
     }
   })
 
-  test('who writes by a head that another has taken back is told of that one, not of damage, and may look and go on', async () => {
+  test('a process that writes under a head that another has rolled back gets CONFLICT, not CORRUPT, and may look and go on', async () => {
     const disk = memoryDisk()
     const options = { fileEvery: 20, cacheBytes: 0 }
     const [writer, other] = [await on(disk, options), await on(disk, options)]
@@ -341,7 +341,7 @@ describe('where processes share a store', () => {
     expect([await other.refresh(), await other.rollback(11), (await other.verify()).ok]).toEqual([true, 1, true])
   })
 
-  test('who has nothing to take back by such a head takes nothing back, and hears of no damage', async () => {
+  test('a rollback of nothing under such a head removes nothing, and reports no damage', async () => {
     const disk = memoryDisk()
     const [writer, other] = [await on(disk), await on(disk)]
     await writer.ingest(chain(10, 29))
@@ -351,7 +351,7 @@ describe('where processes share a store', () => {
     expect(await other.append(close(13))).toMatchObject({ appended: true })
   })
 
-  test('who takes history back, of which another takes back more, is told of that one', async () => {
+  test('a rollback during which another process rolls back further ends with CONFLICT', async () => {
     const disk = memoryDisk()
     const { store, told } = inSteps(disk)
     const writer = await openLedger(store, { pollMs: 2 ** 30 })
@@ -365,7 +365,7 @@ describe('where processes share a store', () => {
     expect([await writer.refresh(), writer.head?.last, (await ofA(writer)).length]).toEqual([true, 11, 6])
   })
 
-  test('now is what it was when it was asked for, though history has gone on by another way', async () => {
+  test('`now` is the newest record that this process knows of, even if history has gone on by another branch', async () => {
     const disk = memoryDisk()
     const writer = await on(disk)
     await writer.ingest(chain(10, 12, { offers: [7] }))
@@ -377,7 +377,7 @@ describe('where processes share a store', () => {
     expect([ledger, offer, reader.head?.last]).toEqual([String(12n << 32n), '7', 13])
   })
 
-  test('an empty store is opened by several at a time', async () => {
+  test('an empty store may be opened by several processes at a time', async () => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
       let answers = 0
@@ -398,7 +398,7 @@ describe('where processes share a store', () => {
     expect(await ledger.verify()).toMatchObject({ ok: true, faults: [] })
   })
 
-  test('lines are of one history, whenever another one is found', async () => {
+  test('lines are of one history, whenever another is found', async () => {
     const second = [close(10, { branch: 1, count: 1 }), close(11, { branch: 1, previous: hash(10, 1), count: 1 })]
     for (let wait = 25; wait < 65; wait++) {
       const disk = memoryDisk()
@@ -411,7 +411,7 @@ describe('where processes share a store', () => {
         async getMany(keys) {
           const answer = await inner.getMany(keys)
           if (!asked || keys.length !== 2 || keys[0]![0] !== HEAD[0]) return answer
-          // The head is said to stand, and a look finds that it does not as that is heard.
+          // The store says that the head stands, and a look finds that it no longer does before that answer arrives.
           asked = false
           await writer.rollback(9)
           await writer.ingest(second)

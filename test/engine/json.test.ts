@@ -1,4 +1,4 @@
-/** Exact JSON: whatever digits a number has, it comes back with the same ones; and all the rest as `JSON` has it. */
+/** Exact JSON: a number comes back with the same digits, whatever they are, and everything else as `JSON` has it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Digits, parseJson, stringifyJson } from '../../src/index.ts'
@@ -29,7 +29,7 @@ const stringText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 10 }).map((text) => JSON.stringify(text)),
   fc.constantFrom('"1.50"', '": 1.50,"', '"\\"0.0000001"', '"[9007199254740993]"', '"\\u00e9"'),
 )
-/** JSON text of any shape, with white space where it may be. */
+/** JSON text of any shape, with white space wherever it is allowed. */
 const jsonText = fc.letrec<{ value: string }>((tie) => {
   const space = fc.constantFrom('', '', ' ', '\n\t')
   const spaced = fc.tuple(space, tie('value'), space).map((parts) => parts.join(''))
@@ -55,13 +55,13 @@ const jsonText = fc.letrec<{ value: string }>((tie) => {
   }
 }).value
 
-/** The tokens of JSON text, white space dropped, escapes in strings undone, the members of objects as they stand. */
+/** The tokens of JSON text without white space, with escapes in strings resolved and members in their given order. */
 const tokens = (text: string): string[] =>
   Array.from(text.matchAll(/"(?:[^"\\]|\\.)*"|[^\s"[\]{},:]+|[[\]{},:]/g), ([token]) =>
     token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token,
   )
 
-/** Members named like array indexes are moved to the front by JavaScript itself. */
+/** Whether there are members named like array indexes, which JavaScript moves to the front. */
 const hasIndexNames = (text: string): boolean => /"(?:0|[1-9]\d{0,9})"\s*:/.test(text)
 
 describe('JSON text that is parsed and written again', () => {
@@ -74,7 +74,7 @@ describe('JSON text that is parsed and written again', () => {
       },
     ))
 
-  test('is refused where JSON itself refuses it, however it was spoilt', () =>
+  test('is refused if JSON.parse refuses it, however it was spoilt', () =>
     holds(
       fc.tuple(jsonText, fc.nat(), fc.nat(3), fc.constantFrom(...'[]{}:," \\0195.eE+-', '1.50', ' 1e5:')),
       3000,
@@ -94,13 +94,13 @@ describe('JSON text that is parsed and written again', () => {
       },
     ))
 
-  test('is what JSON itself makes of it, where that is exact', () =>
+  test('is what JSON.parse makes of it, if that is exact', () =>
     holds(fc.json(), 500, (text) => {
       if (hasExactNumbers(text)) return
       expect(parseJson(text)).toStrictEqual(JSON.parse(text))
     }))
 
-  test('is read with numbers that may round, and integers that may not', () =>
+  test('is read with exact integers and rounded other numbers', () =>
     holds(numberText, 500, (text) => {
       const value = parseForReading(`[${text}]`) as unknown[]
       if (/^-?\d+$/.test(text) && text !== '-0') expect(BigInt(value[0] as bigint)).toBe(BigInt(text))
@@ -121,11 +121,11 @@ test.each([
   ['{"a":"1.50","b":"0.0000001"}', { a: '1.50', b: '0.0000001' }],
   ['[1.0]', [new Digits('1.0')]],
   ['[1E2]', [new Digits('1E2')]],
-])('%s is parsed as it should be', (text, value) => {
+])('%s is parsed with every digit', (text, value) => {
   expect(parseJson(text)).toEqual(value)
 })
 
-/** Texts whose numbers look as if they needed care, and are none, or stand where no number may. */
+/** Texts in which something looks like a number that needs care, but is no number or is out of place. */
 const spoilt = [
   '[01.50]',
   '[1.2.3.4.5.6.7.8.90]',
@@ -139,7 +139,7 @@ const spoilt = [
 ]
 
 test.each(['', '{', '[1,]', '01', '[1.]', '[.5]', '{"a":1.50', '[9007199254740993', 'nul', '[1.50]]', ...spoilt])(
-  '%s is no JSON',
+  '%s is not JSON',
   (text) => {
     expect(() => parseJson(text)).toThrow(SyntaxError)
   },
@@ -161,20 +161,20 @@ describe('a number', () => {
     ['1e+21', 1e21],
     ['1e-7', 1e-7],
     ['0', 0],
-  ])('%s is read as it is written', (text, value) => {
+  ])('%s is read as written', (text, value) => {
     expect(parseJson(text)).toBe(value)
     expect(parseForReading(text)).toBe(value)
     expect(parseJson(`{"a":[${text},1.50]}`)).toEqual({ a: [value, new Digits('1.50')] })
     expect(hasExactNumbers(text)).toBe(typeof value === 'bigint')
   })
 
-  test.each(['1.50', '-0', '1e5', '0.00000001', '1E+21'])('%s keeps its digits, but for readers', (text) => {
+  test.each(['1.50', '-0', '1e5', '0.00000001', '1E+21'])('%s keeps its digits, except for readers', (text) => {
     expect(parseJson(text)).toEqual(new Digits(text))
     expect(parseForReading(text)).toBe(Number(text))
     expect(hasExactNumbers(text)).toBe(true)
   })
 
-  test('cannot be written bare by JSON, and says so', () => {
+  test('with digits to keep cannot be written by JSON.stringify, and says so', () => {
     expect(() => JSON.stringify(new Digits('1.50'))).toThrow('stringifyJson')
     expect(writeJson({ a: new Digits('1.50'), b: 5n })).toEqual({ json: '{"a":1.50,"b":5}', exact: true })
     expect(writeJson({ b: 5n })).toEqual({ json: '{"b":5}', exact: false })
@@ -182,24 +182,24 @@ describe('a number', () => {
 })
 
 describe('beside numbers that need their digits', () => {
-  test('everything else is as JSON has it', () => {
+  test('everything else is parsed as by JSON.parse', () => {
     expect(parseForReading('null')).toBeNull()
     expect(parseForReading('true')).toBe(true)
     expect(parseForReading('"1.50"')).toBe('1.50')
     expect(parseJson('[null,true,"x",{"n":null},[],1.50]')).toEqual([null, true, 'x', { n: null }, [], new Digits('1.50')])
   })
 
-  test('strings that look like what stands for a number are strings', () => {
+  test('strings that look like placeholders of numbers are strings', () => {
     expect(parseJson(String.raw`["\u0001#2",5,"\u0001",1.50]`)).toEqual(['\u0001#2', 5, '\u0001', new Digits('1.50')])
   })
 
-  test('of two members with one name the last one counts', () => {
+  test('the last of two members with the same name counts', () => {
     expect(parseJson('{"b":1.50,"b":2}')).toEqual({ b: 2 })
     expect(parseJson(String.raw`{"a":"\u0001","b":1.50,"b":2}`)).toEqual({ a: '\u0001', b: 2 })
     expect(parseJson(String.raw`{"a":"\u0001","b":2,"b":1.50}`)).toEqual({ a: '\u0001', b: new Digits('1.50') })
   })
 
-  test('members are as free as any', () => {
+  test('members can be added, changed and deleted', () => {
     const value = parseJson('{"a":1.50,"b":2.50}') as Record<string, unknown>
     value['a'] = 5
     delete value['b']

@@ -1,4 +1,4 @@
-/** The bytes under the engine: posting lists against plain arrays, blocks and seals against damage, positions and cursors by value. */
+/** The bytes under the engine: posting lists compared with arrays, blocks and seals with damage, positions and cursors by value. */
 import { totalmem } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
@@ -29,7 +29,7 @@ import { codeOf, holds } from './support.ts'
 const key = Uint8Array.of(1, 2, 3)
 const payload = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
 
-/** A posting list built by steps, its pages on a shelf, every value through its bytes. */
+/** A posting list built in steps, with its pages on a shelf; every value is encoded and decoded. */
 class Shelf {
   edge = PostingEdge.empty
   readonly pages = new Map<string, Uint8Array>()
@@ -45,7 +45,7 @@ class Shelf {
   }
 }
 
-/** Rising ordinals, now dense, now with leaps. */
+/** Rising ordinals, some dense, some with gaps. */
 const rising = (count: number, seed: number): number[] => {
   const all: number[] = []
   for (let at = 0, last = seed % 3; at < count; at++) {
@@ -55,11 +55,11 @@ const rising = (count: number, seed: number): number[] => {
   return all
 }
 
-/** Counts around the borders of pages on three levels. */
+/** Counts around the page boundaries of three levels. */
 const borders = [0, 1, FANOUT - 1, FANOUT, FANOUT + 1, 2 * FANOUT, FANOUT ** 2 - 1, FANOUT ** 2, FANOUT ** 2 + FANOUT, 3 * FANOUT ** 2 + 5]
 
 describe('posting lists', () => {
-  test.each(borders)('of %i entries rank and slice as an array does', (count) => {
+  test.each(borders)('of %i entries rank and slice like an array', (count) => {
     const all = rising(count, count)
     const shelf = new Shelf()
     for (let at = 0; at < count; at += 1000) shelf.append(all.slice(at, at + 1000))
@@ -73,7 +73,7 @@ describe('posting lists', () => {
     }
   })
 
-  test('grow the same in any steps, and read at most a page a level', () =>
+  test('grow the same in any steps, and read at most one page per level', () =>
     holds(
       fc.tuple(fc.array(fc.nat(300), { maxLength: 12 }), fc.nat(50), fc.array(fc.nat(4000), { maxLength: 10 })),
       60,
@@ -101,7 +101,7 @@ describe('posting lists', () => {
       },
     ))
 
-  test('that are cut equal their shorter selves', () =>
+  test('that are cut equal shorter lists', () =>
     holds(fc.tuple(fc.constantFrom(...borders.slice(1)), fc.double({ min: 0, max: 1, noNaN: true })), 40, ([count, share]) => {
       const all = rising(count, 1)
       const kept = Math.floor(count * share)
@@ -114,7 +114,7 @@ describe('posting lists', () => {
       expect([...long.pages.keys()].sort()).toEqual([...short.pages.keys()].sort())
     }))
 
-  test('with damaged bytes are refused, or are another list of the same count', () =>
+  test('with damaged bytes are refused, or are another list with the same count', () =>
     holds(fc.tuple(fc.nat(300), fc.nat(), fc.integer({ min: 1, max: 255 })), 300, async ([count, at, flip]) => {
       const value = payload(encodeEdge(new Shelf().edge.append(rising(count, 5), () => {})))
       value[at % value.length]! ^= flip
@@ -161,7 +161,7 @@ describe('texts', () => {
 })
 
 describe('blocks', () => {
-  test('give back what went in, and again from their own rows', () =>
+  test('give back what went in, and their rows make the same block again', () =>
     holds(fc.array(row, { minLength: 1, maxLength: 64 }), 150, (rows) => {
       const value = payload(encodeBlock(effects, rows))
       const block = Block.of(effects, value)
@@ -182,7 +182,7 @@ describe('blocks', () => {
       expect(payload(encodeBlock(effects, again))).toEqual(value)
     }))
 
-  test('cut short or read as another log are refused', () =>
+  test('are refused if they are cut, have extra bytes, or are read as another log', () =>
     holds(fc.tuple(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat()), 300, async ([rows, at]) => {
       const value = payload(encodeBlock(effects, rows))
       expect(await codeOf(() => Block.of(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
@@ -192,7 +192,7 @@ describe('blocks', () => {
 })
 
 describe('seals', () => {
-  test('tell any flipped bit, any cut, any other key', () =>
+  test('detect any flipped bit, any cut, and any other key', () =>
     holds(
       fc.tuple(fc.uint8Array({ maxLength: 60 }), fc.uint8Array({ minLength: 1, maxLength: 10 }), fc.nat(), fc.nat(7)),
       500,
@@ -209,7 +209,7 @@ describe('seals', () => {
       },
     ))
 
-  test('the portable checksum is that of the platform, whole or in parts', () =>
+  test('the portable checksum equals that of the platform, whole or in parts', () =>
     holds(fc.tuple(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ maxLength: 80 })), 200, ([a, b]) => {
       expect(portableCrc32(a)).toBe(crc32(a))
       expect(portableCrc32(b, portableCrc32(a))).toBe(crc32(Buffer.concat([a, b])))
@@ -226,7 +226,7 @@ describe('seals', () => {
 })
 
 describe('positions', () => {
-  test('are ids of 32, 20 and 12 bits, and their order is that of the ids', () =>
+  test('are the halves of ids, in the same order', () =>
     holds(fc.tuple(fc.bigInt(0n, MAX_ID), fc.bigInt(0n, MAX_ID)), 500, ([a, b]) => {
       const [x, y] = [splitId(a), splitId(b)]
       expect(idOf(x.hi, x.lo)).toBe(a)
@@ -234,7 +234,7 @@ describe('positions', () => {
       expect(x.hi < y.hi || (x.hi === y.hi && x.lo < y.lo)).toBe(a < b)
     }))
 
-  test('a transaction or an operation beyond its bits is refused', async () => {
+  test('refuse a transaction or an operation with more than 20 or 12 bits', async () => {
     expect(low(2 ** 20 - 1, 2 ** 12 - 1, 1)).toBe(2 ** 32 - 1)
     expect(await codeOf(() => low(2 ** 20, 0, 1))).toBe('ID_OUT_OF_RANGE')
     expect(await codeOf(() => low(1, 2 ** 12, 1))).toBe('ID_OUT_OF_RANGE')
@@ -253,7 +253,7 @@ describe('positions', () => {
     [' 1', undefined],
     ['١', undefined],
     ['1\n', undefined],
-  ])('%j as an id is %s', (text, value) => {
+  ])('%j read as an id is %s', (text, value) => {
     expect(parseId(text)).toBe(value)
   })
 
@@ -262,7 +262,7 @@ describe('positions', () => {
     ['5', true, { hi: 0, lo: 5, index: 0, whole: true }],
     ['4294967301-7', true, { hi: 1, lo: 5, index: 7, whole: false }],
     ['9223372036854775807-0', true, { hi: 2 ** 31 - 1, lo: 2 ** 32 - 1, index: 0, whole: false }],
-  ])('%s as a cursor (indexed: %s)', (text, indexed, cursor) => {
+  ])('%s is read as a cursor (indexed: %s)', (text, indexed, cursor) => {
     expect(parseCursor(text, indexed)).toEqual(cursor)
   })
 
@@ -273,7 +273,7 @@ describe('positions', () => {
     ['5-1-1', true],
     ['5-x', true],
     ['', true],
-  ])('%j is no cursor (indexed: %s)', async (text, indexed) => {
+  ])('%j is not a cursor (indexed: %s)', async (text, indexed) => {
     expect(await codeOf(() => parseCursor(text, indexed))).toBe('BAD_REQUEST cursor')
   })
 })
@@ -300,7 +300,7 @@ test('the cache gives back the newest value put, or nothing, and stays near its 
     },
   ))
 
-test('a cache of which no size is asked for is an eighth of the memory there is, within bounds', () => {
+test('the default size of a cache is an eighth of the memory, within bounds', () => {
   const MB = 2 ** 20
   const may = (confined: number): number => {
     const asked = vi.spyOn(process, 'constrainedMemory').mockReturnValue(confined)

@@ -14,7 +14,7 @@ const first = richClose(5, hashOf(4))
 const second = richClose(6, first.ledger.hash)
 const third = richClose(7, second.ledger.hash)
 
-/** A store whose writes fail when told to, before or after they took effect. */
+/** A store whose writes fail when it is told to, before or after they take effect. */
 function breakable(store: Store): Store & { fail: 'no' | 'before' | 'after' } {
   const broken = Object.assign(Object.create(store) as Store, {
     fail: 'no' as 'no' | 'before' | 'after',
@@ -28,7 +28,7 @@ function breakable(store: Store): Store & { fail: 'no' | 'before' | 'after' } {
 }
 
 describe('a closed ledger', () => {
-  test('refuses every call with CLOSED, and says that it is closed', async () => {
+  test('rejects every call with CLOSED, and says that it is closed', async () => {
     const ledger = await ledgerOf([first])
     expect(ledger.closed).toBe(false)
     await Promise.all([ledger.close(), ledger.close()])
@@ -50,7 +50,7 @@ describe('a closed ledger', () => {
   test.each([
     ['at once', memory],
     ['late', () => slow(memory())],
-  ])('carries out what was asked before closing, over a store that answers %s', async (_, open) => {
+  ])('carries out what was asked before it was closed, over a store that answers %s', async (_, open) => {
     const ledger = await openLedger(open())
     await ledger.append(first)
     const asked = [ledger.append(second), ledger.append(third), ledger.append(first)]
@@ -60,7 +60,7 @@ describe('a closed ledger', () => {
 })
 
 describe('a ledger opened again', () => {
-  test('goes on where it stopped, and answers the same', async () => {
+  test('goes on where it stopped, and gives the same answers', async () => {
     const disk = memoryDisk()
     const before = await openLedger(memory(disk))
     await before.ingest([first, second])
@@ -75,7 +75,7 @@ describe('a ledger opened again', () => {
     expect(await after.append(third)).toMatchObject({ appended: true })
   })
 
-  test('before anything was appended, is empty still', async () => {
+  test('before anything was appended is still empty', async () => {
     const disk = memoryDisk()
     await (await openLedger(memory(disk))).close()
     const ledger = await openLedger(memory(disk))
@@ -110,7 +110,7 @@ describe('a store that this release cannot read', () => {
     expect(await openWith(FORMAT, encodeFormat('1=ledger'))).toMatchObject({ code: 'STORE_CATALOGUE', fields: { found: '1=ledger' } })
   })
 
-  test('has a newer format, sealed in a way that is not known yet', async () => {
+  test('has a newer format, with an unknown seal', async () => {
     const value = encodeFormat('x').slice()
     value[value.length - 5] = 9
     expect(await openWith(FORMAT, value)).toMatchObject({ code: 'STORE_FORMAT', fields: { found: 9, expected: 2 } })
@@ -125,14 +125,14 @@ describe('a store that this release cannot read', () => {
     expect(await openWith(HEAD, value)).toMatchObject({ code: 'CORRUPT', fields: { key: '00' } })
   })
 
-  test('is no store of ledgers at all', async () => {
+  test('is not a store of ledgers', async () => {
     expect(await openWith(FORMAT, Uint8Array.of(1, 2, 3))).toBeInstanceOf(FolioError)
   })
 })
 
 describe('a write that failed', () => {
   test.each(['before', 'after'] as const)(
-    '%s it took effect: reads go on, writes are refused until the ledger is opened again',
+    '%s it took effect: reads go on, writes are rejected until the ledger is reopened',
     async (when) => {
       const disk = memoryDisk()
       const store = breakable(memory(disk))
@@ -156,7 +156,7 @@ describe('a write that failed', () => {
   )
 })
 
-test('a second writer that comes late is told of the conflict, and nothing of its ledger is stored', async () => {
+test('a second writer that comes late gets CONFLICT, and nothing of its ledger is stored', async () => {
   const disk = memoryDisk()
   const [one, other] = [await openLedger(memory(disk)), await openLedger(memory(disk))]
   await one.append(first)

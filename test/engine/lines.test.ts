@@ -1,4 +1,4 @@
-/** Lines of JSON: the stored texts of any list, in batches that join, whatever became of the blocks in memory. */
+/** Lines of JSON: the stored texts of any list, in chunks that join, whatever became of the blocks in memory. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
@@ -18,7 +18,7 @@ const rows: [name: string, query: List<any>, values: object][] = [
   ['effects', catalogue.effects, {}],
   ['effects of an account', catalogue.effectsOfAccount, { account }],
   ['trades of a pair', catalogue.trades, { base, counter }],
-  ['trades of the pair turned', catalogue.trades, { base: counter, counter: base }],
+  ['trades of the reversed pair', catalogue.trades, { base: counter, counter: base }],
 ]
 
 async function linesOf(query: List<any>, values: object, options: PageOptions): Promise<Lines[]> {
@@ -27,7 +27,7 @@ async function linesOf(query: List<any>, values: object, options: PageOptions): 
   return all
 }
 
-/** The same, record by record. */
+/** The same lines, record by record. */
 async function textOf(query: List<any>, values: object, order: 'asc' | 'desc'): Promise<string> {
   let text = ''
   for (let cursor = '', ended = ''; ended !== 'end'; ) {
@@ -38,10 +38,10 @@ async function textOf(query: List<any>, values: object, order: 'asc' | 'desc'): 
   return text
 }
 
-test.for(rows)('%s', async ([, query, values]) => {
+test.for(rows)('lines of %s join to their stored texts', async ([, query, values]) => {
   const core = createCore(ledger, { baseUrl: 'http://ledger.example' })
   for (const finished of [false, true]) {
-    // Whoever is asked for all of them often enough has blocks with links in them.
+    // After enough requests for all of them, the blocks in memory are finished with links.
     for (let turn = 0; finished && turn < 8; turn++)
       for (const path of ['transactions', 'operations', 'effects', 'trades'])
         expect(await core({ method: 'GET', target: `/${path}?limit=200&order=desc`, header: () => undefined })).toMatchObject({
@@ -64,7 +64,7 @@ test.for(rows)('%s', async ([, query, values]) => {
   }
 })
 
-test('share memory where that was asked for, and have their own else', async () => {
+test('chunks of lines share memory with `reuse`, and otherwise have their own', async () => {
   const wanted = await linesOf(catalogue.operations, {}, { limit: 50 })
   const [own, shared]: [Lines[], Lines[]] = [[], []]
   for (const [kept, reuse] of [
@@ -82,7 +82,7 @@ test('share memory where that was asked for, and have their own else', async () 
   expect(buffersOf(shared)).toBeLessThan(own.length / 2)
 })
 
-test('go on behind a cursor, are none behind the end, and refuse what a page refuses', async () => {
+test('lines go on after a cursor, end with the list, and are refused as a page is', async () => {
   const [first, ...others] = await linesOf(catalogue.operations, {}, { limit: 20 })
   expect(await linesOf(catalogue.operations, {}, { limit: 20, cursor: first!.next })).toEqual(others)
   expect(await linesOf(catalogue.operations, {}, { cursor: others.at(-1)!.next })).toEqual([])

@@ -1,4 +1,4 @@
-/** What an engineer gets wrong first: what is no store, options out of bounds, calls from JavaScript, the database of another application. */
+/** What an engineer gets wrong first: values that are not stores, options out of bounds, untyped calls, databases of other applications. */
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
@@ -8,13 +8,13 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, openLedger, repairStore, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from './support.ts'
 
-test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is no store', async (what) => {
+test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is not a store', async (what) => {
   const error = await errorOf(() => openLedger(what as never))
   expect(error.code).toBe('STORE_MISUSE')
   expect(error.message).toContain('level(directory)')
 })
 
-test.each([[undefined], [null], [7], [{}]])('%o is no place for a LevelDB', async (location) => {
+test.each([[undefined], [null], [7], [{}]])('%o is not a location for a LevelDB', async (location) => {
   const error = await errorOf(() => openLedger(level(location as never)))
   expect([error.code, error.fields['expected']]).toEqual(['STORE_MISUSE', 'the path of a directory, or an abstract-level database'])
 })
@@ -30,14 +30,14 @@ test.each([
   ['fileEvery', { fileEvery: Number.NaN }],
   ['pollMs', { pollMs: -5 }],
   ['pollMs', { pollMs: 2 ** 31 }],
-])('an option out of bounds is named: %s', async (field, options) => {
+])('an option out of bounds is refused by name: %s', async (field, options) => {
   let closed = 0
   const store: Store = { ...memory(), close: () => void closed++ }
   expect(await codeOf(() => openLedger(store, options))).toBe(`BAD_REQUEST ${field}`)
   expect(closed).toBe(1)
 })
 
-describe('a call that no compiler has looked at', () => {
+describe('an untyped call:', () => {
   const sequence = 7
   const ledger = openLedger(memory()).then(async (made) => {
     await made.append(richClose(sequence, ''))
@@ -47,19 +47,19 @@ describe('a call that no compiler has looked at', () => {
   const lists = ['read', 'page', 'explain', 'pages', 'records', 'ndjson', 'stream', 'streamPages', 'tail', 'subscribe']
   const ones = ['readOne', 'get']
   const listens = (method: string): boolean => lists.indexOf(method) >= lists.indexOf('stream')
-  /** Calls, and pulls once where that is how an answer is had. */
+  /** Calls a method, and pulls once if it returns an iterator. */
   const ask = async (method: string, ...args: unknown[]): Promise<any> => {
     const answer = await (await ledger)[method](...args)
     return typeof answer?.next === 'function' ? (await answer.next()).value : answer
   }
   const refused = (method: string, ...args: unknown[]): Promise<string> => codeOf(() => ask(method, ...args))
 
-  test.each([...lists, 'now', ...ones])('%s without a query, or with one of another kind', async (method) => {
+  test.each([...lists, 'now', ...ones])('%s refuses a missing query, or one of the wrong kind', async (method) => {
     for (const query of [undefined, null, 'transactions', {}, '/transactions', ones.includes(method) ? transactions : catalogue.ledger])
       expect(await refused(method, query, { ledger: sequence })).toBe('BAD_REQUEST query')
   })
 
-  test.each(lists)('%s with values and options that are none', async (method) => {
+  test.each(lists)('%s refuses values and options that are not objects', async (method) => {
     for (const none of [null, 7, 'now']) {
       expect(await refused(method, transactions, none)).toBe('BAD_REQUEST values')
       expect(await refused(method, transactions, {}, none)).toBe('BAD_REQUEST options')
@@ -67,7 +67,7 @@ describe('a call that no compiler has looked at', () => {
     for (const values of [undefined, {}]) expect(await refused(method, transactionsOfAccount, values)).toBe('BAD_REQUEST account')
   })
 
-  test.each(lists)('%s with values that its row does not take, or options in their place', async (method) => {
+  test.each(lists)('%s refuses values that its query does not take, or options in their place', async (method) => {
     const error = await errorOf(() => ask(method, trades, { base_asset_type: 'native' }))
     expect(error.fields).toEqual({
       field: 'base_asset_type',
@@ -79,12 +79,12 @@ describe('a call that no compiler has looked at', () => {
     expect(await refused(method, catalogue.tradesOfAccount, { account: 'GA', bases: {} })).toBe('BAD_REQUEST bases')
   })
 
-  test.each(lists.filter((method) => !listens(method)))('%s with an option that no page takes', async (method) => {
+  test.each(lists.filter((method) => !listens(method)))('%s refuses an option that a page does not take', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limt: 5 }))
     expect(error.fields).toEqual({ field: 'limt', reason: 'not an option of a page; the options are cursor, order, limit' })
   })
 
-  test.each(lists.filter(listens))('%s with an option that no stream takes', async (method) => {
+  test.each(lists.filter(listens))('%s refuses an option that a stream does not take', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limit: 5 }))
     expect(error.fields).toEqual({ field: 'limit', reason: 'not an option of a stream; the options are cursor, signal' })
   })
@@ -95,36 +95,36 @@ describe('a call that no compiler has looked at', () => {
     ['verify', [{ maxFault: 5 }], 'maxFault', 'verify; the options are onProgress, onFault, maxFaults, signal'],
     ['lines', [{ form: 5 }], 'form', 'a range; the options are from, to'],
     ['digest', [{ form: 5 }], 'form', 'a range; the options are from, to'],
-    // One of lines, which are made of pages.
+    // An option of lines, which are made of pages.
     ['page', [transactions, {}, { reuse: true }], 'reuse', 'a page; the options are cursor, order, limit'],
-  ] as const)('%s with an option that it does not take', async (method, args, field, names) => {
+  ] as const)('%s refuses an option that it does not take', async (method, args, field, names) => {
     const error = await errorOf(() => ask(method, ...args))
     expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason: `not an option of ${names}` }])
   })
 
-  test.each(lists.filter((method) => method !== 'subscribe'))('%s takes what is undefined as not given', async (method) => {
+  test.each(lists.filter((method) => method !== 'subscribe'))('%s ignores values and options that are undefined', async (method) => {
     expect(await ask(method, trades, { base: undefined, base_asset_type: undefined }, { cursor: undefined, limt: undefined })).toBeDefined()
   })
 
-  test.each(ones)('%s with values that its row does not take', async (method) => {
+  test.each(ones)('%s refuses values that its query does not take', async (method) => {
     expect(await refused(method, catalogue.ledger, { ledger: sequence, sequence })).toBe('BAD_REQUEST sequence')
   })
 
-  test.each(ones)('%s with values that are none', async (method) => {
+  test.each(ones)('%s refuses values that are missing or not an object', async (method) => {
     for (const none of [null, 7]) expect(await refused(method, catalogue.ledger, none)).toBe('BAD_REQUEST values')
     for (const values of [undefined, {}]) expect(await refused(method, catalogue.ledger, values)).toBe('BAD_REQUEST ledger')
   })
 
-  test.each(lists.filter((method) => method !== 'subscribe'))('%s of what needs no values, without any', async (method) => {
+  test.each(lists.filter((method) => method !== 'subscribe'))('%s takes no values if its query needs none', async (method) => {
     for (const query of [transactions, trades]) expect(await ask(method, query)).toBeDefined()
   })
 
-  test.each(lists.filter(listens))('%s of a list that never grows, or until a signal that is none', async (method) => {
+  test.each(lists.filter(listens))('%s refuses a list that never grows, and a signal that is not one', async (method) => {
     expect(await refused(method, transactionsOfLedger, { ledger: sequence })).toBe('BAD_REQUEST query')
     for (const signal of [null, 7, {}]) expect(await refused(method, transactions, {}, { signal })).toBe('BAD_REQUEST signal')
   })
 
-  test('ranges, closes and options of writes that are none', async () => {
+  test('other methods refuse ranges, closes and options of the wrong type', async () => {
     for (const method of ['lines', 'closes', 'digest']) expect(await refused(method, null)).toBe('BAD_REQUEST range')
     for (const closes of [undefined, null, 7, './ledgers.ndjson', richClose(8, '')])
       expect(await refused('ingest', closes)).toBe('BAD_REQUEST closes')
@@ -134,7 +134,7 @@ describe('a call that no compiler has looked at', () => {
   })
 })
 
-test('a store opens and is repaired with the options there are, and no others', async () => {
+test('opening and repairing a store refuse unknown options', async () => {
   const fields = async (call: () => unknown) => (await errorOf(call)).fields
   expect(await fields(() => openLedger(memory(), { cachebytes: 5 } as object))).toEqual({
     field: 'cachebytes',
@@ -146,12 +146,12 @@ test('a store opens and is repaired with the options there are, and no others', 
   })
 })
 
-test('a batch of no ledgers is refused before anything is read of the source', async () => {
+test('a batch size of 0 or NaN is refused even if the source is empty', async () => {
   const ledger = await openLedger(memory())
   for (const batch of [0, Number.NaN]) expect(await codeOf(() => ledger.ingest([], { batch }))).toBe('BAD_REQUEST batch')
 })
 
-test('the database of another application is left as it is', async () => {
+test('the database of another application is refused and left as it is', async () => {
   const db = new MemoryLevel<string, string>()
   await db.batch(['a', 'b'].map((name) => ({ type: 'put', key: `user:${name}`, value: name })))
   const before = await db.iterator().all()
@@ -160,7 +160,7 @@ test('the database of another application is left as it is', async () => {
   expect(await db.iterator().all()).toEqual(before)
 })
 
-/** The methods of a store, which live on its prototype. */
+/** The methods of a store, which are on its prototype. */
 const bound = (store: Store): Pick<Store, 'get' | 'getMany' | 'scan' | 'write'> => ({
   get: (key) => store.get(key),
   getMany: (keys) => store.getMany(keys),
@@ -168,7 +168,7 @@ const bound = (store: Store): Pick<Store, 'get' | 'getMany' | 'scan' | 'write'> 
   write: (batch, options) => store.write(batch, options),
 })
 
-test('databases of any key and value types are taken', () => {
+test('`level` accepts databases with any key and value types', () => {
   const takes = (_: Parameters<typeof level>[0]): boolean => true
   expect(takes(new MemoryLevel()) && takes(new MemoryLevel<string, object>({ valueEncoding: 'json' }))).toBe(true)
   const classic = (location: string): Promise<Store> => level(new ClassicLevel(location))

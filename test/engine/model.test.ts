@@ -1,6 +1,6 @@
 /**
  * The engine against the reference model: on random networks, in any order of appends, reopenings and rollbacks, every query with every
- * cursor, order and limit gives the same records, links and refusals.
+ * cursor, order and limit gives the same records, links and errors.
  */
 import { describe, test } from 'vitest'
 import { story, tell } from './stories.ts'

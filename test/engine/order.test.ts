@@ -1,11 +1,11 @@
-/** The order of ledgers: what follows, what is known already, what belongs to another chain; one at a time and in batches. */
+/** The order of ledgers: what follows, what is already known, what belongs to another chain; one at a time and in batches. */
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import type { AppendResult, LedgerClose } from '../../src/index.ts'
 import { errorOf, ledgerOf } from './support.ts'
 
-/** Ledgers 10 to 10 + count - 1, a chain. */
+/** A chain of `count` ledgers from ledger 10 on. */
 function chain(count: number): LedgerClose[] {
   const closes = [richClose(10, hashOf(10, -1))]
   while (closes.length < count) closes.push(richClose(10 + closes.length, closes.at(-1)!.ledger.hash))
@@ -16,7 +16,7 @@ const otherHash = (close: LedgerClose): LedgerClose => ({ ...close, ledger: { ..
 const result = (sequence: number, appended: boolean): AppendResult => ({ sequence, hash: hashOf(sequence, 99), appended })
 
 describe('one ledger after another', () => {
-  test('the first may have any number, and any ledger before it', async () => {
+  test('the first may have any sequence number, and any ledger before it', async () => {
     const ledger = await ledgerOf([])
     expect(ledger.head).toBeUndefined()
     expect(await ledger.append(closes[3]!)).toEqual(result(13, true))
@@ -29,13 +29,13 @@ describe('one ledger after another', () => {
     expect(ledger.head).toMatchObject({ oldest: 1, last: 1 })
   })
 
-  test('a gap is refused, and says which ledger is expected', async () => {
+  test('a gap is rejected, and says which ledger is expected', async () => {
     const ledger = await ledgerOf(closes.slice(0, 2))
     expect(await errorOf(() => ledger.append(closes[3]!))).toMatchObject({ code: 'LEDGER_GAP', fields: { sequence: 13, expected: 12 } })
     expect(ledger.head?.last).toBe(11)
   })
 
-  test('a ledger of another chain is refused by its prev_hash', async () => {
+  test('a ledger of another chain is rejected because of its prev_hash', async () => {
     const ledger = await ledgerOf(closes.slice(0, 2))
     const stray = richClose(12, 'cd'.repeat(32))
     const error = await errorOf(() => ledger.append(stray))
@@ -55,13 +55,13 @@ describe('one ledger after another', () => {
     expect(await ledger.append(shout(closes[0]!))).toEqual(result(10, false))
   })
 
-  test('the newest ledger again, and any older one, is a no-op', async () => {
+  test('appending the newest ledger again, or any older one, is a no-op', async () => {
     const ledger = await ledgerOf(closes)
     for (const close of closes) expect(await ledger.append(close)).toEqual(result(close.ledger.sequence, false))
     expect(ledger.head?.last).toBe(15)
   })
 
-  test('another ledger of a known sequence is a fork, newest or not', async () => {
+  test('another ledger with a known sequence number is a fork, newest or not', async () => {
     const ledger = await ledgerOf(closes)
     for (const close of closes) {
       const error = await errorOf(() => ledger.append(otherHash(close)))
@@ -70,7 +70,7 @@ describe('one ledger after another', () => {
     }
   })
 
-  test('a ledger below the oldest one held is refused', async () => {
+  test('a ledger below the oldest one held is rejected', async () => {
     const ledger = await ledgerOf(closes.slice(2))
     expect(await errorOf(() => ledger.append(closes[1]!))).toMatchObject({
       code: 'LEDGER_GAP',
@@ -90,7 +90,7 @@ describe('ledgers in batches', () => {
     expect(await ledger.ingest(closes, { batch })).toEqual({ appended: 2, known: 4, last: 15 })
   })
 
-  test.each([1, 2, 3, 4, 100])('of %i: a ledger that the same batch holds already is a no-op', async (batch) => {
+  test.each([1, 2, 3, 4, 100])('of %i: a ledger that its batch already has is a no-op', async (batch) => {
     const ledger = await ledgerOf(closes.slice(0, 2))
     const again = [1, 2, 3, 2, 0, 3, 4].map((at) => closes[at]!)
     const seen: boolean[] = []
@@ -99,14 +99,14 @@ describe('ledgers in batches', () => {
     expect(seen).toEqual([false, true, true, false, false, false, true])
   })
 
-  test.each([1, 2, 3, 4, 100])('of %i: another ledger of a sequence in the same batch is a fork', async (batch) => {
+  test.each([1, 2, 3, 4, 100])('of %i: another ledger with a sequence number of its batch is a fork', async (batch) => {
     const ledger = await ledgerOf(closes.slice(0, 2))
     const error = await errorOf(() => ledger.ingest([closes[2]!, closes[3]!, otherHash(closes[2]!)], { batch }))
     expect(error).toMatchObject({ code: 'LEDGER_FORK', fields: { sequence: 12 } })
     expect(ledger.head?.last).toBe(13)
   })
 
-  test.each([1, 3, 100])('of %i: where the source breaks, what came before is kept', async (batch) => {
+  test.each([1, 3, 100])('of %i: if the source fails, what came before is kept', async (batch) => {
     async function* source(): AsyncGenerator<LedgerClose> {
       yield* closes.slice(0, 4)
       throw new Error('the source broke')
@@ -116,7 +116,7 @@ describe('ledgers in batches', () => {
     expect(ledger.head?.last).toBe(13)
   })
 
-  test('a transaction that an earlier ledger of the batch holds is a duplicate', async () => {
+  test('a transaction of an earlier ledger of the batch is a duplicate', async () => {
     const stolen = { ...closes[2]!, transactions: closes[0]!.transactions! }
     const ledger = await ledgerOf([])
     const error = await errorOf(() => ledger.ingest([closes[0]!, closes[1]!, stolen], { batch: 10 }))
@@ -125,7 +125,7 @@ describe('ledgers in batches', () => {
   })
 })
 
-test('appends asked for at once are carried out in the order of asking', async () => {
+test('concurrent appends are carried out in the order of their calls', async () => {
   const ledger = await ledgerOf([])
   const results = await Promise.all([0, 1, 0, 2, 1].map((at) => ledger.append(closes[at]!)))
   expect(results.map(({ sequence, appended }) => [sequence, appended])).toEqual([

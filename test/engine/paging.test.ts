@@ -1,4 +1,4 @@
-/** Paging: pages join without gap or overlap, any token resumes, and a page that was seen stays what it was. */
+/** Paging: pages join without gaps or overlaps, any token resumes, and a full page stays what it was. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { network } from '../../adapters/testing/arbitraries.ts'
@@ -30,7 +30,7 @@ async function walk(ledger: Ledger, query: List<any>, values: object, order: Ord
   }
 }
 
-/** A list that is there, drawn with a network. */
+/** Lists that exist, drawn with their network. */
 const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength: 3 })).map(([closes, ...draws]) => {
   const model = naiveLedger(closes)
   const lists = draws.flat().flatMap((drawn) => {
@@ -42,7 +42,7 @@ const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength
 })
 
 describe('every listing', () => {
-  test('is the same by pages of 1, 7, 10 and 200, in both orders', () =>
+  test('is the same in pages of 1, 7, 10 and 200, in both orders', () =>
     holds(listing, 25, async ({ closes, lists }) => {
       const ledger = await ledgerOf(closes)
       for (const { query, values } of lists) {
@@ -71,7 +71,7 @@ describe('every listing', () => {
     }))
 })
 
-test('a page that was full, ascending, stays what it was while newer ledgers are appended', () =>
+test('a final ascending page stays what it was while newer ledgers are appended', () =>
   holds(fc.tuple(network, fc.array(draw, { minLength: 20, maxLength: 30 })), 25, async ([closes, draws]) => {
     const ledger = await ledgerOf(closes.slice(0, 1))
     const model = naiveLedger(closes.slice(0, 1))
@@ -92,7 +92,7 @@ test('a page that was full, ascending, stays what it was while newer ledgers are
     for (const look of seen) await look()
   }))
 
-test('records and pages unroll a listing to its end', async () => {
+test('`records` and `pages` walk a listing to its end', async () => {
   const [closes] = fc.sample(
     network.filter((some) => some.length > 3),
     { numRuns: 1, seed: 7 },
@@ -106,7 +106,7 @@ test('records and pages unroll a listing to its end', async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(whole.length)
 })
 
-describe('parameters are checked in the order cursor, limit, order, filters, before anything is looked up', async () => {
+describe('parameters are checked in order, before anything is looked up:', async () => {
   const ledger = await ledgerOf([])
   const bad = { base: { type: 'gold' } as never }
   const options = { cursor: 'x', limit: 0, order: 'up' as never }

@@ -1,4 +1,4 @@
-/** Parameters: what text is read, what values are taken, and what is said of the others. */
+/** Parameters: what text is read, what values are accepted, and how others are refused. */
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_LIMIT, MAX_LIMIT, params, parseLimit, parseOrder, pathNames } from '../../src/index.ts'
 
@@ -6,7 +6,7 @@ const refused = (field: string, reason: string) => expect.objectContaining({ cod
 const MAX = 2n ** 63n - 1n
 const hash = 'aB'.repeat(32)
 
-/** Of each parameter: texts and what they are read as, values and what they are taken for, and both that are refused. */
+/** For each parameter: texts and what they are read as, values and what they are accepted as, and texts and values that are refused. */
 const rows = {
   account: {
     reads: [
@@ -67,14 +67,14 @@ const rows = {
 describe.each(Object.entries(params))('%s', (name, param: any) => {
   const { reads, takes, texts, values, reason, valueReason = reason } = rows[name as keyof typeof rows]
   test.each(reads)('the text %j is read as %s', (text, value) => expect(param.parse(text, 'field')).toBe(value))
-  test.each(takes)('the value %s is taken for %s', (given, value) => expect(param.check(given, 'field')).toBe(value))
+  test.each(takes)('the value %s is accepted as %s', (given, value) => expect(param.check(given, 'field')).toBe(value))
   test.each(texts)('the text %j is refused', (text) => expect(() => param.parse(text, 'here')).toThrow(refused('here', reason)))
   test.each(values.map((value) => [value]))('the value %s is refused', (value) =>
     expect(() => param.check(value, 'there')).toThrow(refused('there', valueReason)),
   )
 })
 
-test('what the OpenAPI document says of them', () => {
+test('parameters have OpenAPI schemas', () => {
   expect(Object.fromEntries(Object.entries(params).map(([name, { schema }]) => [name, schema]))).toEqual({
     account: { type: 'string', description: 'Account ID' },
     hash: { type: 'string', description: 'Transaction hash, hexadecimal', pattern: '^[0-9a-fA-F]{64}$' },
@@ -84,14 +84,14 @@ test('what the OpenAPI document says of them', () => {
   })
 })
 
-test('names are read off a path, in order, and are the same list each time', () => {
+test('the names in a path are read in order, as the same list each time', () => {
   expect(pathNames('/ledgers')).toEqual([])
   expect(pathNames('/accounts/{account}/x/{offer}')).toEqual(['account', 'offer'])
   expect(pathNames('/accounts/{account}/x/{offer}')).toBe(pathNames('/accounts/{account}/x/{offer}'))
 })
 
 describe('limit', () => {
-  test('empty is the default, others are 1 to 200', () => {
+  test('is 10 if empty, otherwise 1 to 200', () => {
     expect([DEFAULT_LIMIT, MAX_LIMIT]).toEqual([10, 200])
     expect(['', '1', '7', '200', '000000007'].map(parseLimit)).toEqual([10, 1, 7, 200, 7])
   })
@@ -101,7 +101,7 @@ describe('limit', () => {
 })
 
 describe('order', () => {
-  test('empty is ascending', () => expect(['', 'asc', 'desc'].map(parseOrder)).toEqual(['asc', 'asc', 'desc']))
+  test('is ascending if empty', () => expect(['', 'asc', 'desc'].map(parseOrder)).toEqual(['asc', 'asc', 'desc']))
   test.each(['ASC', 'up', 'descending'])('%j is refused', (text) => {
     expect(() => parseOrder(text)).toThrow(refused('order', 'asc or desc'))
   })

@@ -1,4 +1,4 @@
-/** Positions and paging tokens, against bigints: every digit, at every edge. */
+/** Positions and paging tokens, compared with bigints: every digit, at every edge. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -24,7 +24,7 @@ test('the bounds are those of SEP-35', () => {
   expect([MAX_LEDGER, MAX_TRANSACTION, MAX_OPERATION, MAX_INDEX, MAX_ID]).toEqual([2147483647, 1048575, 4095, 4294967295, 2n ** 63n - 1n])
 })
 
-test('an id is its two halves, in text as in bits', () => {
+test('an id is its two halves, both in text and in bits', () => {
   fc.assert(
     fc.property(anyId, (id) => {
       const { hi, lo } = splitId(id)
@@ -63,7 +63,7 @@ describe('an id in text', () => {
     ),
     fc.string({ unit: fc.constantFrom('0', '9', '-', '/', ':', ' '), maxLength: 21 }),
   )
-  test('is decimal digits, 40 at most, up to 2^63 - 1', () => {
+  test('is at most 40 decimal digits, up to 2^63 - 1', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const id = /^[0-9]{1,40}$/.test(text) ? BigInt(text) : undefined
@@ -76,7 +76,7 @@ describe('an id in text', () => {
   })
 })
 
-test('transaction and operation make the low half, and are refused where they do not fit', () => {
+test('transaction and operation make the low half, and are refused if they do not fit', () => {
   expect(low(0, 0, 1)).toBe(0)
   expect(low(3, 5, 1)).toBe(3 * 4096 + 5)
   expect(low(MAX_TRANSACTION, MAX_OPERATION, 1)).toBe(2 ** 32 - 1)
@@ -90,7 +90,7 @@ test('transaction and operation make the low half, and are refused where they do
 })
 
 describe('a cursor', () => {
-  test('of a plain list is a number, of an indexed one a number, or two', () => {
+  test('of a plain list is one number, of an indexed list one or two', () => {
     expect(parseCursor('4294967298', false)).toEqual({ hi: 1, lo: 2, index: 0, whole: false })
     expect(parseCursor('4294967298', true)).toEqual({ hi: 1, lo: 2, index: 0, whole: true })
     expect(parseCursor('4294967298-7', true)).toEqual({ hi: 1, lo: 2, index: 7, whole: false })
@@ -105,7 +105,7 @@ describe('a cursor', () => {
       '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now',
       ['', '-', '1-', '-1', '1-2-3', 'x-1', '1-x', `1-${MAX_ID + 1n}`, `${MAX_ID + 1n}-1`],
     ],
-  ] as const)('that is none is refused with what it must be (indexed: %s)', (indexed, reason, texts) => {
+  ] as const)('that is malformed is refused with what it must be (indexed: %s)', (indexed, reason, texts) => {
     for (const text of texts)
       expect(() => parseCursor(text, indexed), text).toThrow(
         expect.objectContaining({ code: 'BAD_REQUEST', fields: { field: 'cursor', reason } }),

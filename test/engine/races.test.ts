@@ -1,4 +1,4 @@
-/** Reads that wait for their values while ledgers are appended and taken back, over stores that answer late. */
+/** Reads that wait for their values while ledgers are appended and rolled back, over stores that answer late. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -26,7 +26,7 @@ const story = fc.record({
   back: fc.constantFrom(0, 0, 1, 3),
 })
 
-test('whatever waits while history moves, no read sees damage, and what is read later is whole', () =>
+test('no read that waits while history changes sees damage, and later reads are right', () =>
   holds(story, 40, async ({ shapes, draws, delays, cacheBytes, fileEvery, back }) => {
     const disk = memoryDisk()
     let answers = 0
@@ -75,7 +75,7 @@ test('whatever waits while history moves, no read sees damage, and what is read 
     for (const drawn of draws) await agree(again, model, requestOf(model, drawn))
   }))
 
-/** A store that lets `between` happen after the first `get` of a key that begins with `prefix`. */
+/** A store that runs `between` after the first `get` of a key that begins with `prefix`. */
 function interrupted(store: Store, prefix: number, between: () => Promise<unknown>): Store {
   let done = false
   const late = slow(store)
@@ -91,7 +91,7 @@ function interrupted(store: Store, prefix: number, between: () => Promise<unknow
   }
 }
 
-describe('an offer is asked for, and between its seller and its state', () => {
+describe('if between reading the seller and the state of an offer', () => {
   const first = richClose(10, hashOf(9))
   const offer = first.offers!.changed![0]!
   const nextWith = (offers: NonNullable<LedgerClose['offers']>): LedgerClose => ({ ...richClose(11, first.ledger.hash), offers })
@@ -104,21 +104,21 @@ describe('an offer is asked for, and between its seller and its state', () => {
     return ledger.get(catalogue.offer, { offer: 7n })
   }
 
-  test('it is removed: nothing is found', async () => {
+  test('it is removed, nothing is found', async () => {
     expect(await offerWhile((ledger) => ledger.append(nextWith({ removed: [7n] })))).toBeUndefined()
   })
 
-  test('it goes to another seller: it is found there', async () => {
+  test('it goes to another seller, it is found there', async () => {
     const found = await offerWhile((ledger) => ledger.append(nextWith({ changed: [{ ...offer, seller: 'GZED' }] })))
     expect(found).toMatchObject({ id: 7n, seller: 'GZED' })
   })
 
-  test('its ledger is taken back: nothing is found', async () => {
+  test('its ledger is rolled back, nothing is found', async () => {
     expect(await offerWhile((ledger) => ledger.rollback(9))).toBeUndefined()
   })
 })
 
-test('a read that waited over a commit leaves no older list in the cache, for readers or for the writer to build on', async () => {
+test('a read that waited during a commit leaves no outdated list in the cache, for readers or for the writer', async () => {
   const closes = [richClose(10, hashOf(9))]
   while (closes.length < 30) closes.push(richClose(10 + closes.length, closes.at(-1)!.ledger.hash))
   const disk = memoryDisk()
@@ -141,7 +141,7 @@ test('a read that waited over a commit leaves no older list in the cache, for re
   const waiting = ledger.page(catalogue.operationsOfAccount, { account: 'GBOB' }, { limit: 1 })
   await turns(3)
   await ledger.append(closes[28]!)
-  // What the commit put into the cache is displaced by other reads.
+  // Other reads push out what the commit put into the cache.
   for (const query of [catalogue.effects, catalogue.transactions, catalogue.trades]) await ledger.page(query as never, {}, { limit: 200 })
   release()
   await waiting
@@ -153,7 +153,7 @@ test('a read that waited over a commit leaves no older list in the cache, for re
   await agree(await openLedger(memory(disk)), model, request)
 })
 
-test('a read of the lists that fails while they are filed loses no filing: the ledger is refused, and may be tried again', async () => {
+test('if reading lists fails during a filing, the ledger is rejected, and can be appended later with nothing lost', async () => {
   const disk = memoryDisk()
   const store = memory(disk)
   let failing = 0

@@ -1,4 +1,4 @@
-/** The reader: what a read asks of a store, what it keeps, what it refuses; and what a page is told wrong. */
+/** The reader: what a read asks of a store, what it caches, what it refuses; and how a page refuses wrong options. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -32,7 +32,7 @@ const LAST = FIRST + closes.length - 1
 
 let entries: readonly Entry[]
 let head: Head
-/** A store of the closes of its own, all of it filed. */
+/** A new store with all closes, everything filed. */
 async function holding(): Promise<Store> {
   const store = memory()
   await store.write(entries, { durable: false })
@@ -49,7 +49,7 @@ beforeEach(async () => {
 })
 
 describe('a read', () => {
-  test('counts what it asks for, and asks for nothing twice', async () => {
+  test('counts what it reads, and reads nothing twice', async () => {
     const store = await holding()
     const cache = new Cache(1e9)
     const first = readerOf(store, cache)
@@ -83,7 +83,7 @@ describe('a read', () => {
     expect([second.offer(8n), second.base(7n), second.pruned()]).toEqual([undefined, undefined, {}])
     expect(second.book('GALICE', 0n, 100n, 10, false).map((one) => one.id(0))).toEqual([7n])
     expect([second.book('GALICE', 8n, 8n, 10, false), second.stats.scans]).toEqual([[], 1])
-    // What was read weighs in the cache, and so does what is hung on it.
+    // What was read has weight in the cache, and so has what is attached to it.
     const small = new Cache(4 * (bytes + 400))
     const third = readerOf(store, small)
     third.block(operations, 2)
@@ -98,7 +98,7 @@ describe('a read', () => {
     expect(small.has(2 * 64 + operations.tag)).toBe(false)
   })
 
-  test('of records takes each block once, and of a late store all in one call', async () => {
+  test('of records reads each block once, and from a late store all of them in one call', async () => {
     const ordinals = [0, 1, 17, 18, 40, 3]
     const early = readerOf(await holding())
     const wanted = early.places(operations, ordinals).map(({ block, at }) => block.token(at))
@@ -120,7 +120,7 @@ describe('a read', () => {
     expect([scans, none.stats.scans]).toEqual([[1, 0], 2])
   })
 
-  test('refuses what is missing, or holds less than the head says, by its key', async () => {
+  test('reports a value that is missing or holds less than the head says, with its key', async () => {
     const damage = (reason: string, key: Uint8Array) =>
       expect.objectContaining({ code: 'CORRUPT', fields: { key: Buffer.from(key).toString('hex'), reason } })
     const without = async (key: Uint8Array, value?: Uint8Array): Promise<Reader> => {
@@ -147,7 +147,7 @@ describe('a read', () => {
     expect(await codeOf(() => readerOf(short).book('GALICE', 0n, 9n, 5, false))).toBe('STORE_FAILED')
   })
 
-  test('that began before a commit leaves the cache alone', async () => {
+  test('that began before a commit caches nothing', async () => {
     const cache = new Cache(1e9)
     const reader = readerOf(await holding(), cache)
     cache.edition++
@@ -158,7 +158,7 @@ describe('a read', () => {
     expect(cache.has(64 + operations.tag)).toBe(true)
   })
 
-  test('of a store that others write to keeps what it read once that is known to stand', async () => {
+  test('of a shared store caches what it read once that is known to stand', async () => {
     const inner = await holding()
     const cache = new Cache(1e9)
     const id = 64 + operations.tag
@@ -172,7 +172,7 @@ describe('a read', () => {
     cache.edition++
     unsure.confirm()
     expect(cache.has(2 * 64 + operations.tag)).toBe(false)
-    // A list read under an older head may lack what was filed since; a block is whole or it is read again.
+    // A list read under an older head may lack what was filed since; a block has all records, or it is read again.
     const edge = readerOf(shared(inner), cache)
     edge.edge(operationsByAccount, ['GALICE'])
     edge.confirm()
@@ -187,7 +187,7 @@ describe('a read', () => {
 })
 
 describe('ordinals', () => {
-  test('of a log and of a list are the first or the last of a span', async () => {
+  test('of a log or a list are taken from either end of a span', async () => {
     const reader = readerOf(await holding())
     const list = new Posting(reader, operationsByAccount, ['GALICE'])
     const every = list.take({ from: 0, to: 1e9 }, 1e9, false).ordinals
@@ -208,7 +208,7 @@ describe('ordinals', () => {
     expect(reader.stats.gets).toBeLessThanOrEqual(4)
   })
 
-  test('of ledgers and positions are found, by few blocks', async () => {
+  test('of ledgers and positions are found in few blocks', async () => {
     const store = await holding()
     const reader = readerOf(store)
     expect([FIRST - 1, FIRST, LAST, LAST + 1].map((sequence) => spanOfLedger(reader, ledgers, sequence))).toEqual([
@@ -246,14 +246,14 @@ describe('a page', () => {
     [{ limit: '5' }, 'limit', 'a whole number from 1 to 200'],
     [{ order: 'up' }, 'order', 'asc or desc'],
     [{ cursor: 5 }, 'cursor', 'a paging token, as text'],
-  ])('asked for by %j is refused', async (options, field, reason) => {
+  ])('asked for with %j is refused', async (options, field, reason) => {
     const reader = readerOf(await holding())
     expect((await errorOf(() => readPage(reader, catalogue.operations, {}, options as never))).fields).toEqual({ field, reason })
     expect(readPage(reader, catalogue.ledgers, {}, { limit: 1 }).records.length).toBe(1)
     expect(readPage(reader, catalogue.operations, {}, { limit: 200 }).records.length).toBe(200)
   })
 
-  test('is final where it is full, rises, and ends before the newest ledger', async () => {
+  test('is final if it is full, ascending, and ends before the newest ledger', async () => {
     const reader = readerOf(await holding())
     const final = (query: any, values: object, options: object): boolean => readPage(reader, query, values, options).final
     expect([
@@ -266,7 +266,7 @@ describe('a page', () => {
     ]).toEqual([true, false, false, false, true, false])
   })
 
-  test('of what does not exist says what that is', async () => {
+  test('of something that does not exist says what that is', async () => {
     const ledger = await ledgerOf(closes)
     const fieldsOf = async (query: any, values: object) => (await errorOf(() => ledger.page(query, values as never))).fields
     expect(await fieldsOf(catalogue.operationsOfAccount, { account: 'nobody' })).toEqual({ what: 'account', value: 'nobody' })
@@ -288,7 +288,7 @@ describe('a page', () => {
     expect(await none.page(catalogue.operations, {}, { cursor: 'now' })).toMatchObject({ records: [], next: '0', prev: '0' })
   })
 
-  test('of the newest and of the largest offer id reaches them', async () => {
+  test('of offers reaches the newest and the largest id', async () => {
     const top = 2n ** 63n - 1n
     const close = richClose(5, '')
     const [offer] = close.offers!.changed!
@@ -304,7 +304,7 @@ describe('a page', () => {
 })
 
 describe('a hash entry', () => {
-  test('that names a transaction above the head, or below the oldest ledger, finds none', async () => {
+  test('that names a transaction above the head finds none', async () => {
     const store = await holding()
     const hash = 'e'.repeat(64)
     for (const [ordinal, found] of [
@@ -319,8 +319,8 @@ describe('a hash entry', () => {
   })
 })
 
-describe('of a pruned ledger', () => {
-  test('accounts, offers and the book stay known; records and hashes are gone', async () => {
+describe('after a prune', () => {
+  test('accounts, offers and the book are still known; records and hashes are gone', async () => {
     const first = richClose(5, hashOf(4, 99))
     const early = {
       ...first,
@@ -362,7 +362,7 @@ describe('what is not filed', () => {
   }
   const shown = (unfiled: Unfiled) => Array.from(unfiled.all(), ({ key, ordinals }) => [key[0], ordinals])
 
-  test('is joined with what was filed later, and both are left as they were', () => {
+  test('is joined with later entries, and neither part changes', () => {
     const [earlier, later] = [of(['G', 5], ['F', 6]), of(['G', 7], ['H', 8], ['G', 9])]
     const both = earlier.with(later)
     const joined = [
@@ -387,7 +387,7 @@ describe('what is not filed', () => {
     expect(shown(earlier)).toEqual(joined)
   })
 
-  test('is of two generations while the older one is filed', () => {
+  test('has two generations while the older one is filed', () => {
     const counts = [0, 0, 0, 7, 0, 0, 0, 0]
     const before = of(['G', 5], ['F', 6], ['G', 7], ['H', 8])
     const both = before.split(counts)
@@ -434,7 +434,7 @@ describe('what is not filed', () => {
     expect(shown(before)[0]).toEqual(['G', [5, 7]])
   })
 
-  test('is given within a span, from either end, by index and key', () => {
+  test('is read within a span, from either end, by index and key', () => {
     const unfiled = of(['G', 5], ['H', 6], ['G', 7])
     const within = (
       from: number,

@@ -1,4 +1,4 @@
-/** Golden examples by hand: what goes in, and the exact typed record and stored text that come out. */
+/** Golden examples by hand: what goes in, and the exact typed records and stored texts that come out. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { catalogue, Digits, type Ledger, type LedgerClose, parseJson } from '../../src/index.ts'
 import { ledgerOf } from './support.ts'
@@ -37,7 +37,7 @@ const textOf = async (read: ReturnType<typeof ledger.readOne> | { block: any; at
 }
 
 describe('records as they come out', () => {
-  test('a ledger: hashes in lower case, UTC with its fraction, counts derived, open members kept', async () => {
+  test('a ledger: hashes in lower case, time in UTC with its fraction, counts derived, open members kept', async () => {
     expect(await ledger.get(catalogue.ledger, { ledger: 2097152 })).toStrictEqual({
       id: 'ab12',
       paging_token: '9007199254740992',
@@ -60,7 +60,7 @@ describe('records as they come out', () => {
     expect(await textOf(ledger.readOne(catalogue.ledger, { ledger: 2097152 }))).toContain('"note":1.50')
   })
 
-  test('a transaction: a 64-bit sequence exact, participants not shown', async () => {
+  test('a transaction: an exact 64-bit sequence, participants not shown', async () => {
     const record = {
       id: 'aa'.repeat(32),
       paging_token: '9007199254745088',
@@ -84,7 +84,7 @@ describe('records as they come out', () => {
     expect((await ledger.page(catalogue.transactions, {})).records).toStrictEqual([record])
   })
 
-  test('a failed transaction: found by its hash alone, and says so; its accounts exist', async () => {
+  test('a failed transaction: found only by its hash, marked as failed; its accounts exist', async () => {
     expect(await ledger.get(catalogue.transaction, { hash: 'bb'.repeat(32) })).toStrictEqual({
       id: 'bb'.repeat(32),
       paging_token: '9007199254749184',
@@ -108,7 +108,7 @@ describe('records as they come out', () => {
     expect((await ledger.page(catalogue.operationsOfTransaction, { hash: 'bb'.repeat(32) })).records).toEqual([])
   })
 
-  test('a payment: amount a bigint, the digits of amount_f kept in the stored text', async () => {
+  test('a payment: amount as a bigint, digits of amount_f kept in the stored text', async () => {
     expect(await ledger.get(catalogue.operation, { operation: operation(1) })).toStrictEqual({
       id: 9007199254745089n,
       paging_token: '9007199254745089',
@@ -126,7 +126,7 @@ describe('records as they come out', () => {
     expect(text).toContain('"amount_f":1.50,"tiny":0.0000001')
   })
 
-  test('a create_account of another source, and an operation of a type of its own', async () => {
+  test('a create_account with its own source, and an operation of an unknown type', async () => {
     expect(await ledger.get(catalogue.operation, { operation: operation(2) })).toStrictEqual({
       id: operation(2),
       paging_token: '9007199254745090',
@@ -147,7 +147,7 @@ describe('records as they come out', () => {
     })
   })
 
-  test('effects: counted from 1, or as they count themselves', async () => {
+  test('effects: counted from 1, or by their own index', async () => {
     const { records } = await ledger.page(catalogue.effectsOfOperation, { operation: operation(2) })
     expect(records).toStrictEqual([
       { account: 'GN', paging_token: '9007199254745090-1', type: 'account_created', type_i: 0, starting_balance: '20.0000000' },
@@ -185,12 +185,12 @@ describe('records as they come out', () => {
     fee: 0.3,
   }
 
-  test('a trade: offer ids as text, price as n and d', async () => {
+  test('a trade: offer ids as text, price with n and d', async () => {
     for (const offer of [5n, 9223372036854775807n])
       expect((await ledger.page(catalogue.tradesOfOffer, { offer })).records).toStrictEqual([trade])
   })
 
-  test('the same trade, asked for from the other side: turned, its digits kept', async () => {
+  test('the same trade, asked for from the other side: turned, with its digits', async () => {
     const longer = { type: 'credit_alphanum12', code: 'LONGER', issuer: 'GI' } as const
     expect((await ledger.page(catalogue.trades, { base: { type: 'native' }, counter: longer })).records).toStrictEqual([trade])
     const page = await ledger.read(catalogue.trades, { base: longer, counter: { type: 'native' } })
@@ -218,7 +218,7 @@ describe('records as they come out', () => {
     expect(await textOf(page.records[0]!)).toContain('"fee":0.30')
   })
 
-  test('an offer: its id past 2^53 exact, last_modified derived', async () => {
+  test('an offer: an exact id past 2^53, last_modified derived', async () => {
     const record = {
       id: 9007199254740993n,
       paging_token: '9007199254740993',
@@ -236,7 +236,7 @@ describe('records as they come out', () => {
   })
 })
 
-describe('whom a record affects', () => {
+describe('the accounts that a record affects', () => {
   const tokens = async (
     query: 'transactionsOfAccount' | 'operationsOfAccount' | 'paymentsOfAccount' | 'effectsOfAccount',
     account: string,
@@ -259,17 +259,17 @@ describe('whom a record affects', () => {
     expect(await tokens('paymentsOfAccount', account)).toEqual(payments.map((n) => String(operation(n))))
   })
 
-  test.each(['GK', 'GI', 'GZ', 'GV'])('a member that is no party names %s: no such account exists', async (account) => {
+  test.each(['GK', 'GI', 'GZ', 'GV'])('%s, named only by a member that is not a party, is no account', async (account) => {
     expect(await ledger.get(catalogue.account, { account })).toBeUndefined()
   })
 
-  test('an offer that was only removed exists still, and has no trades', async () => {
+  test('an offer that was only removed still has a list of trades, an empty one', async () => {
     expect((await ledger.page(catalogue.tradesOfOffer, { offer: 3n })).records).toEqual([])
     expect(await ledger.get(catalogue.offer, { offer: 3n })).toBeUndefined()
   })
 })
 
-test('integers may come as numbers, bigints or text, prices in either spelling: all the same record', async () => {
+test('integers given as bigints or as text make the same record', async () => {
   const transaction = close.transactions![0]!
   const payment = transaction.operations![0]!
   const forms = [9223372036854775807n, '9223372036854775807'] as const
@@ -286,7 +286,7 @@ test('integers may come as numbers, bigints or text, prices in either spelling: 
   expect(texts[0]).toEqual(texts[1])
 })
 
-test('a member named __proto__ is a member like any other', async () => {
+test('a member named __proto__ is stored like any other', async () => {
   const odd = parseJson(
     line.replace('"base_pool":"p1"', '"__proto__":{"x":1.50}').replace('"memo":"hi', '"__proto__":{"y":2},"memo":"hi'),
   ) as LedgerClose

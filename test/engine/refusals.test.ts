@@ -1,4 +1,4 @@
-/** Closes that are refused: each with its code, the path of the member at fault and what was expected there; and nothing is changed by them. */
+/** Closes that are rejected, with their codes, the paths of the members at fault, and what was expected there; they change nothing. */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -17,7 +17,7 @@ async function dump(store: Store): Promise<string> {
   return entries.map((entry) => entry.map((bytes) => Buffer.from(bytes).toString('base64')).join('=')).join('\n')
 }
 
-describe('a close with one wrong member is refused, named by its path, and changes nothing', () => {
+describe('a close with one wrong member is rejected with its path, and changes nothing:', () => {
   test.each(flaws(FIRST + 1).map((flaw) => [label(flaw), flaw] as const))('%s', async (_, { path, value, code, fields }) => {
     const store = memory()
     const ledger = await openLedger(store)
@@ -32,7 +32,7 @@ describe('a close with one wrong member is refused, named by its path, and chang
   })
 })
 
-test('a price that is spelled both ways is taken as n and d, which must be whole numbers then', async () => {
+test('a price with both n, d and N, D is read from n and d, which must be whole numbers', async () => {
   const appended = async (price: object) => {
     const ledger = await ledgerOf([])
     await ledger.append(spoiled(first, 'transactions[0].operations[2].trades[0].price', price) as LedgerClose)
@@ -43,7 +43,7 @@ test('a price that is spelled both ways is taken as n and d, which must be whole
   expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[2].trades[0].price.n' } })
 })
 
-describe('an open member that JSON cannot hold is refused, named by its record', () => {
+describe('an open member that JSON cannot hold is rejected with the path of its record:', () => {
   const itself: Record<string, unknown> = {}
   itself['again'] = itself
   let deep: object = {}
@@ -61,7 +61,7 @@ describe('an open member that JSON cannot hold is refused, named by its record',
     'offers.changed[0]',
   ]
   test.each([
-    ['in itself', itself],
+    ['circular', itself],
     ['deep', deep],
     ['throwing', throws],
   ])('%s', async (_, memo) => {
@@ -79,12 +79,12 @@ describe('an open member that JSON cannot hold is refused, named by its record',
   })
 })
 
-describe('a close whose members are each fine, but not together', () => {
+describe('a close whose members do not fit together is rejected:', () => {
   const [one, failed] = next.transactions!
   const refusal = async (transactions: object[]) =>
     errorOf(async () => (await ledgerOf([first])).append({ ...next, transactions } as LedgerClose))
 
-  test('two of its transactions have the same hash, in whatever case', async () => {
+  test('two transactions have the same hash, in any case', async () => {
     const error = await refusal([one!, failed!, { ...failed, hash: one!.hash.toUpperCase() }])
     expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path: 'transactions[2].hash' } })
   })
@@ -99,7 +99,7 @@ describe('a close whose members are each fine, but not together', () => {
     }
   })
 
-  test('a transaction has more operations than ids have bits for', async () => {
+  test('a transaction has more operations than ids have room for', async () => {
     const error = await refusal([{ ...one, operations: Array(4096).fill({ type: 'inflation' }) }])
     expect(error).toMatchObject({ code: 'ID_OUT_OF_RANGE', fields: { ledger: FIRST + 1, transaction: 1, operation: 4096 } })
     const ledger = await ledgerOf([first])
@@ -125,7 +125,7 @@ describe('a close whose members are each fine, but not together', () => {
   })
 })
 
-test('identities that equal the derived ones are accepted, in each form they may have', async () => {
+test('identities that equal the derived ones are accepted in each form', async () => {
   const close = structuredClone(next) as any
   close.ledger.id = close.ledger.hash.toUpperCase()
   close.ledger.paging_token = String(BigInt(FIRST + 1) << 32n)

@@ -1,4 +1,4 @@
-/** History that was taken back and went on another way: nothing of the old way is found, whatever was asked, cached or open before. */
+/** History that was rolled back and went on another way: nothing of the old branch is found, whatever was asked for or cached before. */
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -9,7 +9,7 @@ import type { Members } from '../../adapters/testing/naive-records.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { agree, codeOf, ledgerOf } from './support.ts'
 
-/** A chain from ledger 10 on; `salt` makes it another one: other hashes, another account, another offer. */
+/** A chain from ledger 10, or after `previous`; with `salt` it has other hashes, another account and another offer. */
 function chain(count: number, salt = 0, previous?: LedgerClose): LedgerClose[] {
   const closes: LedgerClose[] = []
   for (let last = previous; closes.length < count; last = closes.at(-1)) {
@@ -26,7 +26,7 @@ function chain(count: number, salt = 0, previous?: LedgerClose): LedgerClose[] {
   return closes
 }
 
-/** Every query with every value that any of the chains would know. */
+/** Asks every query with every value that any of the chains has. */
 async function agreeOnAll(ledger: Ledger, held: readonly LedgerClose[], ever: readonly LedgerClose[]): Promise<void> {
   const [model, all] = [naiveLedger(held), naiveLedger()]
   for (const close of ever) all.append(close)
@@ -46,7 +46,7 @@ describe.each([1, 30, 1e6])('with lists filed every %i records', (fileEvery) => 
   const old = chain(8)
   const other = chain(5, 1, old[3])
 
-  test('another chain takes the place of what was taken back', async () => {
+  test('another chain takes the place of what was rolled back', async () => {
     const ledger = await ledgerOf(old, { fileEvery })
     await agreeOnAll(ledger, old, [...old, ...other])
     expect(await ledger.rollback(13)).toBe(4)
@@ -56,14 +56,14 @@ describe.each([1, 30, 1e6])('with lists filed every %i records', (fileEvery) => 
     await agreeOnAll(ledger, [...old.slice(0, 4), ...other], [...old, ...other])
   })
 
-  test('the same ledgers may come again: their transactions are no duplicates', async () => {
+  test('the same ledgers may be appended again: their transactions are no duplicates', async () => {
     const ledger = await ledgerOf(old, { fileEvery })
     await ledger.rollback(11)
     expect(await ledger.ingest(old)).toEqual({ appended: 6, known: 2, last: 17 })
     await agreeOnAll(ledger, old, old)
   })
 
-  test('everything may be taken back, and history begin elsewhere', async () => {
+  test('everything may be rolled back, and history may begin elsewhere', async () => {
     const ledger = await ledgerOf(old, { fileEvery })
     expect(await ledger.rollback(0)).toBe(8)
     expect(ledger.head).toBeUndefined()
@@ -73,7 +73,7 @@ describe.each([1, 30, 1e6])('with lists filed every %i records', (fileEvery) => 
     await agreeOnAll(ledger, other, [...old, ...other])
   })
 
-  test('nothing is removed where nothing lies above', async () => {
+  test('nothing is removed if there is no newer ledger', async () => {
     const ledger = await ledgerOf(old, { fileEvery })
     for (const sequence of [17, 18, 2 ** 31 - 1]) expect(await ledger.rollback(sequence)).toBe(0)
     expect(ledger.head?.last).toBe(17)
@@ -109,7 +109,7 @@ describe.each([1, 30, 1e6])('with lists filed every %i records', (fileEvery) => 
   })
 })
 
-test.each([-1, 1.5, 2 ** 31, Number.NaN, '11'])('%s is no ledger to go back to', async (sequence) => {
+test.each([-1, 1.5, 2 ** 31, Number.NaN, '11'])('%s is refused as a ledger to roll back to', async (sequence) => {
   const ledger = await ledgerOf(chain(2))
   expect(await codeOf(() => ledger.rollback(sequence as number))).toBe('BAD_REQUEST sequence')
 })

@@ -1,4 +1,4 @@
-/** What comes out has the members that its type declares, each of the declared type: a shape a record type, held to the type by the compiler. */
+/** Records have the members that their types declare, with the declared types: the compiler checks one shape per record type. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { network } from '../../adapters/testing/arbitraries.ts'
@@ -29,7 +29,7 @@ type KindOf<T> = T extends string
       : T extends boolean
         ? 'boolean'
         : Shape<T>
-/** The type of each member as `typeof` says it; in an array of one where it may be absent. */
+/** The type of each member as `typeof` gives it, in an array of one if it may be absent. */
 type Shape<R> = {
   readonly [K in keyof Named<R>]-?: object extends Pick<Named<R>, K>
     ? readonly [KindOf<NonNullable<R[K & keyof R]>>]
@@ -114,7 +114,7 @@ const offer: Shape<Offer> = {
 }
 const account: Shape<Account> = { id: 'string' }
 
-/** What differs from a shape. */
+/** How a value differs from a shape. */
 function differences(shape: object, value: unknown, path: string): string[] {
   if (typeof value !== 'object' || value === null) return [`${path} is ${value}`]
   return Object.entries(shape).flatMap(([name, kind]) => {
@@ -132,7 +132,7 @@ const shapeOf = (kind: string, type: unknown): object => {
   return { ledger, transaction, operation, effect, trade, offer, account }[kind]!
 }
 
-/** Asks for everything there is, in every way that gives typed records; what differs, and the shapes that were met. */
+/** Reads everything, in every way that gives typed records; returns what differs, and the shapes that were met. */
 async function walk(closes: readonly LedgerClose[]): Promise<{ wrong: string[]; met: Set<object> }> {
   const held = await ledgerOf(closes)
   const wrong: string[] = []
@@ -160,18 +160,18 @@ async function walk(closes: readonly LedgerClose[]): Promise<{ wrong: string[]; 
   return { wrong, met }
 }
 
-test('of a lifelike network', async () => {
+test('records of a lifelike network have their declared shapes, and every shape occurs', async () => {
   const { wrong, met } = await walk([...generate({ ledgers: 40, seed: 7 })])
   expect(wrong).toEqual([])
   expect(met).toEqual(new Set([ledger, transaction, operation, payment, createAccount, effect, trade, offer, account]))
 })
 
-test('of any network', () =>
+test('records of any network have their declared shapes', () =>
   holds(network, 60, async (closes) => {
     expect((await walk(closes)).wrong).toEqual([])
   }))
 
-test('a shape that is not that of its type does not compile, and a record of another shape is seen', () => {
+test('a shape that differs from its type does not compile, and a record of another shape is found out', () => {
   // @ts-expect-error: a number in the type
   const wrong: Shape<CreateAccount> = { ...createAccount, starting_balance: 'bigint' }
   expect(differences(wrong, { id: 7n, paging_token: '7', type: 'x', type_i: 0, account: 'G', starting_balance: 1 }, 'it')).toEqual([

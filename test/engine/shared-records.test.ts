@@ -1,4 +1,4 @@
-/** Typed records as their readers hold them: frozen, and one and the same once they are read over and over; and the walks that hand them out. */
+/** Typed records as readers get them: frozen, and shared once they are read over and over; and the walks that hand them out. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -15,7 +15,7 @@ const deeplyFrozen = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(deeplyFrozen))
 const logs = [catalogue.ledgers, catalogue.transactions, catalogue.operations, catalogue.effects, catalogue.trades] as List<any>[]
 
-test('records are frozen through and through, however often they were read, and always equal', async () => {
+test('records are deeply frozen and equal, however often they are read', async () => {
   const ledger = await open()
   for (const query of logs) {
     const first = (await ledger.page(query, {}, { limit: 200 })).records
@@ -29,7 +29,7 @@ test('records are frozen through and through, however often they were read, and 
   }
 })
 
-test('what is read over and over is decoded once, and what is read now and then is not kept', async () => {
+test('records that are read over and over are decoded once, and others are not kept', async () => {
   const ledger = await open()
   const read = async () => (await ledger.page(catalogue.effects, {}, { limit: 32 })).records
   const rare = [await read(), await read()]
@@ -55,7 +55,7 @@ test('both faces of a trade are kept apart', async () => {
   }
 })
 
-test('pulls of a walk that overlap are answered in order, and after the end there is nothing', async () => {
+test('overlapping pulls of a walk are answered in order, and nothing comes after the end', async () => {
   const ledger = await open()
   const wanted: number[] = []
   for await (const { records } of ledger.pages(catalogue.ledgers, {}, { limit: 7 })) wanted.push(...records.map(({ sequence }) => sequence))
@@ -67,7 +67,7 @@ test('pulls of a walk that overlap are answered in order, and after the end ther
   expect(await walk.next()).toEqual({ done: true, value: undefined })
 })
 
-test('a walk that is left reads no further, and one that is refused says why and ends', async () => {
+test('a walk that is left ends, and one that is refused says why and ends', async () => {
   const ledger = await open()
   const seen: number[] = []
   const walk = ledger.records(catalogue.ledgers, {}, { limit: 3 })

@@ -1,4 +1,4 @@
-/** The engine against the reference model where every two neighbours of a list are gathered the first time that they are asked for. */
+/** The engine against the reference model if any two neighbours of a list are gathered the first time they are asked for. */
 import { afterEach, beforeEach, describe, test, vi } from 'vitest'
 import { Cache } from '../../src/layout/cache.ts'
 import { story, tell } from './stories.ts'

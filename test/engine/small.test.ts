@@ -1,4 +1,4 @@
-/** One small network, every query, in every state that a store can be in: answers of the engine in a second, where the model test takes a minute. */
+/** One small network, every query, in every state of a store: checked against the model in a second, where the model test takes a minute. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -22,7 +22,7 @@ const closes = [
 ] as readonly LedgerClose[]
 const LAST = FIRST + closes.length - 1
 
-/** Values of a path: of the oldest, of the newest, of some between, and some that are not there. */
+/** Values for a path: from the oldest and newest records, some between, and some that do not exist. */
 function pathsOf(model: NaiveLedger): Record<string, readonly unknown[]> {
   const of = (kind: string) => model.entries.filter((entry) => entry.kind === kind)
   const some = <T>(all: readonly T[]): T[] =>
@@ -43,7 +43,7 @@ function pathsOf(model: NaiveLedger): Record<string, readonly unknown[]> {
   }
 }
 
-/** Everything worth asking of one query: each value by each cursor, order and limit. */
+/** Asks everything worth asking of one query: each value with each cursor, order and limit. */
 async function askAll(ledger: Ledger, model: NaiveLedger, query: (typeof queryNames)[number]): Promise<number> {
   const row = catalogue[query]
   const name = /\{(\w+)\}/.exec(row.path)?.[1]
@@ -73,7 +73,7 @@ async function askAll(ledger: Ledger, model: NaiveLedger, query: (typeof queryNa
   return asked
 }
 
-/** Trades by their pair, either way around, and by an offer. */
+/** Asks for trades by their pair, either way round, and by an offer. */
 async function askFiltered(ask: (values: object, options: PageOptions) => Promise<void>, model: NaiveLedger, path: object): Promise<void> {
   const trades = model.entries.filter(({ kind }) => kind === 'trade').map(({ record }) => record)
   const asset = (trade: any, side: string) => ({
@@ -91,7 +91,7 @@ async function askFiltered(ask: (values: object, options: PageOptions) => Promis
 interface State {
   readonly store: () => Store
   readonly options: LedgerOptions
-  /** Brings the ledger from nothing to where all closes are in it. */
+  /** Fills the empty ledger with all closes. */
   grow(ledger: Ledger, open: () => Promise<Ledger>): Promise<Ledger>
 }
 
@@ -101,11 +101,14 @@ const atOnce = async (ledger: Ledger): Promise<Ledger> => {
 }
 
 const states: readonly (readonly [string, () => State])[] = [
-  ['all of it in memory', () => ({ store: memory, options: {}, grow: atOnce })],
-  ['a store that answers late, and no cache', () => ({ store: () => slow(memory()), options: { cacheBytes: 0 }, grow: atOnce })],
-  ['lists that are filed every few records', () => ({ store: memory, options: { fileEvery: 40 }, grow: atOnce })],
+  ['a ledger in memory', () => ({ store: memory, options: {}, grow: atOnce })],
   [
-    'ledgers taken back and appended again',
+    'a ledger over a store that answers late, without a cache',
+    () => ({ store: () => slow(memory()), options: { cacheBytes: 0 }, grow: atOnce }),
+  ],
+  ['a ledger whose lists are filed every few records', () => ({ store: memory, options: { fileEvery: 40 }, grow: atOnce })],
+  [
+    'a ledger that was rolled back, reopened and appended to again',
     () => {
       const disk = memoryDisk()
       return {
@@ -124,7 +127,7 @@ const states: readonly (readonly [string, () => State])[] = [
     },
   ],
   [
-    'a store that was opened again',
+    'a ledger that was reopened',
     () => {
       const disk = memoryDisk()
       return {

@@ -1,4 +1,4 @@
-/** A store is a function of its history: however it was grown, taken back, pruned or opened again, it holds the same bytes, and an audit finds nothing. */
+/** A store is a function of its history: grown, rolled back, pruned or reopened in any way, it holds the same bytes, and an audit finds nothing. */
 import { describe, expect, test } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
@@ -44,7 +44,7 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
     expect(await whole(disk)).toEqual(wanted)
   })
 
-  test.each([LAST, LAST - 5, FIRST, 0])('taken back to ledger %i it is as it was then, and grows again', async (target) => {
+  test.each([LAST, LAST - 5, FIRST, 0])('rolled back to ledger %i it is as it was then, and grows again', async (target) => {
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), options)
     await ledger.ingest(closes, { batch: 5 })
@@ -58,7 +58,7 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
     expect(await whole(disk)).toEqual(await grown(closes, options))
   })
 
-  test('pruned at once or by steps it is the same, and goes on', async () => {
+  test('pruned at once or in steps it is the same except for its lists, and goes on', async () => {
     const disks = [memoryDisk(), memoryDisk()]
     const [once, steps] = (await Promise.all(disks.map((disk) => openLedger(memory(disk), options)))) as [Ledger, Ledger]
     await once.ingest(closes)
@@ -76,12 +76,12 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
       await ledger.close()
     }
     const [a, b] = [await whole(disks[0]!), await whole(disks[1]!)]
-    // Lists are filed at other ledgers; all the rest is the same.
+    // Lists are filed at other ledgers; everything else is the same.
     const rest = (lines: string[]) => lines.filter((line) => !/^(?:00|1001|20)/.test(line))
     expect(rest(a)).toEqual(rest(b))
   })
 
-  test('its ledgers come out as they went in, with one digest', async () => {
+  test('its ledgers come out as they went in, with the same digest', async () => {
     const ledger = await openLedger(memory(), options)
     await ledger.ingest(closes)
     const again = await openLedger(memory(), { fileEvery: 7 })

@@ -1,4 +1,4 @@
-/** Stories that an engine and the reference model are told: any order of appends, reopenings and rollbacks, with questions between. */
+/** Stories for an engine and the reference model: appends, reopenings and rollbacks in any order, with queries between. */
 import fc from 'fast-check'
 import { closeOf, firstLedger, type Shape, shape } from '../../adapters/testing/arbitraries.ts'
 import { type Draw, draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
@@ -18,7 +18,7 @@ const append = fc.record({
   batch: fc.constantFrom(1, 2, 5),
 })
 const ask = fc.record({ do: fc.constant('ask' as const), draws: fc.array(draw, { minLength: 20, maxLength: 40 }) })
-/** Records that wait in memory before they are filed: one, a few, many, and for ever. */
+/** How many records wait in memory before they are filed: one, a few, many, all. */
 const fileEvery = fc.constantFrom(1, 12, 150, 32_768)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: append },
@@ -31,8 +31,8 @@ export const story = fc
   .map(([first, fileEvery, begin, steps, end]) => ({ first, fileEvery, steps: [begin, ...steps, end] as Step[] }))
 
 /**
- * Tells the story to an engine and to the model, which must agree all the way.
- * @param times how often each question is asked
+ * Plays a story on an engine and on the model, which must agree throughout.
+ * @param times how often each query is asked
  */
 export async function tell(
   bench: Bench,

@@ -1,4 +1,4 @@
-/** What the engine's tests share: answers of the engine and of the model in one form, and stores to try them on. */
+/** What the engine's tests share: answers of the engine and of the model in one form, and stores to run on. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export async function holds<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, chec
   await fc.assert(property, { numRuns: Number(FC_RUNS ?? numRuns), ...(FC_SEED !== undefined && { seed: Number(FC_SEED) }) })
 }
 
-/** The code of what a call threw, with the parameter at fault. */
+/** The code of the error that a call threw, with the parameter at fault. */
 export async function codeOf(call: () => unknown): Promise<string> {
   try {
     await call()
@@ -45,7 +45,7 @@ export async function errorOf(call: () => unknown): Promise<FolioError> {
 
 const fixed = new Set(Object.values(documented).flat())
 
-/** A record as text that differs where types, values, or the order of open members do; documented members may come in any order. */
+/** A record as text that shows types, values and the order of open members; documented members may come in any order. */
 export const written = (record: Members | undefined, ordered = true): string => {
   if (record === undefined) return 'nothing'
   const names = Object.keys(record)
@@ -69,10 +69,10 @@ const pageOf = ({ records, ...rest }: { records: readonly Members[] }, ordered: 
   records: records.map((record) => written(record, ordered)),
 })
 
-/** Asks the engine and the model the same, and expects the same. */
+/** Asks the engine and the model the same, and expects the same answer. */
 export async function agree(ledger: Ledger, model: NaiveLedger, { query, values, options }: Request): Promise<void> {
   const row = catalogue[query]
-  // The order in which a turned trade has its open members is nobody's promise.
+  // The order of the open members of a turned trade is not promised.
   const ordered = values['base'] === undefined
   let actual: unknown
   try {
@@ -98,7 +98,7 @@ export async function agree(ledger: Ledger, model: NaiveLedger, { query, values,
   }
 }
 
-/** A kind of store to run on: `open` again and again gives the same store. */
+/** A kind of store to run on: every `open` gives the same store again. */
 export interface Bench {
   readonly name: string
   readonly options: LedgerOptions
@@ -131,7 +131,7 @@ export const levelBench = (options: LedgerOptions = {}): Bench => ({
   },
 })
 
-/** The asset of a side of a trade, as filters have it. */
+/** The asset of a side of a trade, in the form that filters take. */
 export const assetOf = (trade: { readonly [member: string]: unknown }, side: 'base' | 'counter'): Record<string, unknown> =>
   trade[`${side}_asset_type`] === 'native'
     ? { type: 'native' }

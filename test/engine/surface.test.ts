@@ -1,4 +1,4 @@
-/** The public surface, for the record: names, rows, codes, and bytes that stores out there hold. A change here is a change for others. */
+/** The public surface, for the record: names, rows, codes, and bytes in existing stores. A change here is a change for users. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hex } from '../../src/bytes.ts'
@@ -38,18 +38,18 @@ const names = Array.from(source.matchAll(/\{([^}]*)\}/g), ([, list]) => list!.sp
   .filter(Boolean)
 const types = names.filter((name) => !values.includes(name)).sort()
 
-describe('names that others import', () => {
-  test('values', () =>
+describe('the names exported', () => {
+  test('as values are these', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
       `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT Region SLACK after badRequest catalogue checkCloses checkNames checkScan closeSchema compare copy errorTable isCreateAccount isEmptyRange isPayment isPromise networkOf newestLedger openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson verifyStore writeId writeNumber"`,
     ))
-  test('types', () =>
+  test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
       `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordOf RepairOptions RepairReport Resource ScanOptions Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
     ))
 })
 
-test('rows of the catalogue: path, index, when not found, streamed', () => {
+test('the rows of the catalogue have these paths, indexes, answers if nothing is found, and streams', () => {
   const rows = Object.entries(folio.catalogue).map(([name, row]) =>
     row.kind === 'one'
       ? `${name}: one ${row.of.name} ${row.path} by ${row.by}`
@@ -98,7 +98,7 @@ test('rows of the catalogue: path, index, when not found, streamed', () => {
   `)
 })
 
-test('error codes and their statuses', () => {
+test('error codes have these statuses', () => {
   const rows = Object.entries(folio.errorTable).map(([code, { status }]) => `${code} ${status}`)
   expect(rows).toMatchInlineSnapshot(`
     [
@@ -131,7 +131,7 @@ test('error codes and their statuses', () => {
   `)
 })
 
-test('which errors are worth another try', () => {
+test('these errors are worth another try', () => {
   const codes = Object.keys(folio.errorTable) as folio.ErrorCode[]
   expect(codes.filter((code) => new folio.FolioError(code).retry)).toEqual([
     'CLOSED',
@@ -142,13 +142,13 @@ test('which errors are worth another try', () => {
   ])
 })
 
-test('an error says what is at fault, and what to do', () => {
+test('an error says its sentence and fields, and whether to retry', () => {
   const error = new folio.FolioError('LEDGER_GAP', { sequence: 9, expected: 7, none: undefined })
   expect(`${error}`).toBe(`FolioError: ${folio.errorTable.LEDGER_GAP.sentence} (sequence: 9, expected: 7)`)
   expect(error).toMatchObject({ status: 409, retry: false })
 })
 
-test('the fingerprint of a store: logs with block sizes and columns, indexes with tags', () => {
+test('the fingerprint of a store lists logs with block sizes and columns, and indexes with tags', () => {
   expect(fingerprint(logs, indexes).split('; ')).toMatchInlineSnapshot(`
     [
       "1=ledger/3(ends top_offer filed)",

@@ -1,6 +1,6 @@
 /**
- * Two processes that write to one store in turns, each of which looks now and then what the other has done: who writes by a head that stands does
- * what was asked, who does not changes nothing and is told of the other one, never of damage; and whoever opens the store finds it as it was left.
+ * Two processes that write to one store in turns, each looking now and then at what the other has done. One that writes under a head that stands
+ * succeeds. One that does not changes nothing, and is told of the other, never of damage. Whoever opens the store finds it as it was left.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { dump, shared } from '../dump.ts'
 import { codeOf, holds } from './support.ts'
 
 const FIRST = 10
-/** What a writer is told whose head does not stand any more; the last four by what it knows of history. */
+/** The codes for a writer whose head no longer stands; all but CONFLICT depend on the history that it knows. */
 const told = ['CONFLICT', 'LEDGER_GAP', 'LEDGER_FORK', 'PREV_HASH_MISMATCH', 'BAD_REQUEST before', 'GONE_BEFORE_HISTORY']
 
 interface Step {
@@ -31,7 +31,7 @@ const life = fc.record({
   late: fc.boolean(),
 })
 
-test('what two processes write in turns is one history, and whole', async () => {
+test('what two processes write in turns is one whole history', async () => {
   let refused = 0
   await holds(life, 100, async ({ steps, fileEvery, late }) => {
     const disk = memoryDisk()
@@ -78,7 +78,7 @@ test('what two processes write in turns is one history, and whole', async () => 
       } else {
         const [before, was] = [await dump(memory(disk)), { held, oldest }]
         const code = await codeOf(write(ledger, one))
-        // Nothing to do by what it knows is nothing done.
+        // A process that, by what it knows, has nothing to do changes nothing.
         const isUnchanged = (await dump(memory(disk))).join() === before.join()
         if (isUnchanged) ({ held, oldest } = was)
         if (code === 'no error') continue

@@ -1,6 +1,6 @@
 /**
  * The walk: lifelike networks, generated and real, every query of the catalogue for every value worth asking, to its end, in both orders,
- * by pages of several sizes, as the reference model has it.
+ * in pages of several sizes, compared with the reference model.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
@@ -14,14 +14,14 @@ import { agree, assetOf, codeOf, ledgerOf, written } from './support.ts'
 
 const REAL = new URL('../../../shared/data/testnet-320.ndjson.gz', import.meta.url)
 
-/** So many of the values, spread over all of them. */
+/** Up to `count` of the values, spread over all of them. */
 const spread = <T>(values: Iterable<T>, count: number): T[] => {
   const all = [...new Set(values)]
   const stride = Math.max(1, all.length / count)
   return Array.from({ length: Math.min(count, all.length) }, (_, at) => all[Math.floor(at * stride)]!)
 }
 
-/** Values for the path of each query: a spread of those held, and one that is not. */
+/** Values for the path of each query: a spread of those that exist, and at least one that does not. */
 function samples(model: NaiveLedger, count: number): Record<string, unknown[]> {
   const of = (kind: string) => model.entries.filter((entry) => entry.kind === kind)
   const traded = of('trade').flatMap(({ offers }) => offers)
@@ -59,7 +59,7 @@ function samples(model: NaiveLedger, count: number): Record<string, unknown[]> {
   }
 }
 
-/** No filter, and the pairs that were traded most, one of them by its offers too. */
+/** No filter, some pairs, and some offers. */
 function filters(model: NaiveLedger): Members[] {
   const trades = model.entries.filter(({ kind }) => kind === 'trade')
   const pairs = spread(
@@ -126,17 +126,17 @@ async function walkAll(closes: LedgerClose[], count: number, fileEvery: number):
   return walked
 }
 
-test('a generated network', async () => {
+test('a generated network is listed as by the model', async () => {
   const closes = [...generate({ ledgers: 50, seed: 'walk', accounts: 40, transactionsPerLedger: 12 })] as unknown as LedgerClose[]
   expect(await walkAll(closes, 10, 700)).toBeGreaterThan(200)
 })
 
-test('a generated network from ledger 1, offers past 2^53, everything in memory', async () => {
+test('so is one from ledger 1, with offers past 2^53, and nothing filed', async () => {
   const options = { ledgers: 25, seed: 'walk 2', accounts: 16, firstLedger: 1, firstOffer: 2n ** 53n, tradeShare: 0.5 }
   expect(await walkAll([...generate(options)] as unknown as LedgerClose[], 6, 1e9)).toBeGreaterThan(150)
 })
 
-test.skipIf(!existsSync(REAL))(`real ledgers${existsSync(REAL) ? '' : ' (skipped: the file with them is not here)'}`, async () => {
+test.skipIf(!existsSync(REAL))(`so are real ledgers${existsSync(REAL) ? '' : ' (skipped: the file with them is not here)'}`, async () => {
   const lines = gunzipSync(readFileSync(REAL)).toString().trim().split('\n')
   const closes = lines.map((line) => parseJson(line) as LedgerClose)
   expect(await walkAll(closes, 30, 500)).toBeGreaterThan(700)

@@ -1,4 +1,4 @@
-/** What a writer notes beside its store, what it takes on from other processes, and what a read is told while history moves. */
+/** What a writer notes beside its store, what it learns from other processes, and what a read is told while history changes. */
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -11,7 +11,7 @@ import { everything, shared } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
-/** Another history from ledger 7 on. */
+/** Another branch of history, from ledger 7 on. */
 const others = [7, 8, 9].map((sequence): LedgerClose => {
   const close = richClose(sequence, sequence === 7 ? hashOf(6, 99) : hashOf(sequence - 1, 98))
   return {
@@ -22,7 +22,7 @@ const others = [7, 8, 9].map((sequence): LedgerClose => {
 })
 const headOf = (last: number) => ({ ...emptyHead, first: 5, oldest: 5, last, hash: hashOf(last, 99) })
 
-/** A place for a note, that fails when told to, and counts what is written. */
+/** A place for a note, which fails when it is told to, and counts writes. */
 function paper(bytes?: Uint8Array) {
   const it = {
     bytes,
@@ -44,7 +44,7 @@ const noted = (on: { bytes: Uint8Array | undefined }) => on.bytes && decodeMark(
 describe('how far history reached', () => {
   const held = async (ledger: number) => hashOf(ledger, 99)
 
-  test('is noted when it is asked for, once, however often it moved', async () => {
+  test('is noted once when it is flushed, however often it changed', async () => {
     const on = paper()
     const mark = new Mark(on as unknown as Store)
     await mark.flush()
@@ -67,7 +67,7 @@ describe('how far history reached', () => {
     expect(noted(on)).toEqual({ last: 9, hash: hashOf(9, 99) })
   })
 
-  test('is held against what is there', async () => {
+  test('is compared with what the store holds', async () => {
     const check = (bytes: Uint8Array | undefined, last: number, oldest = 5) =>
       errorOf(() => new Mark(paper(bytes) as unknown as Store).check({ ...headOf(last), oldest }, held))
     const passes = async (bytes: Uint8Array | undefined, last: number, oldest = 5) =>
@@ -77,7 +77,7 @@ describe('how far history reached', () => {
     expect([await passes(mark, 7), await passes(mark, 9), await passes(undefined, 1)]).toEqual(['no error', 'no error', 'no error'])
     const other = encodeMark({ last: 7, hash: 'ff' })
     expect(await check(other, 9)).toMatchObject({ code: 'STORE_WENT_BACK', fields: { ledger: 7, noted: 'ff', held: hashOf(7, 99) } })
-    // Of a ledger that was pruned, or of which no hash was noted, nothing more can be told.
+    // If the ledger was pruned, or no hash was noted, there is nothing more to compare.
     expect([await passes(other, 9, 8), await passes(encodeMark({ last: 7 }), 9), await passes(new Uint8Array(9), 9)]).toEqual([
       'no error',
       'no error',
@@ -87,7 +87,7 @@ describe('how far history reached', () => {
     expect(await codeOf(() => new Mark(memory()).check(headOf(5), held))).toBe('no error')
   })
 
-  test('is lowered before history is taken back, and only then', async () => {
+  test('is lowered only before history is rolled back below it', async () => {
     const on = paper(encodeMark({ last: 7, hash: hashOf(7, 99) }))
     const mark = new Mark(on as unknown as Store)
     for (const last of [9, 7]) await mark.lower(last)
@@ -101,7 +101,7 @@ describe('how far history reached', () => {
     await new Mark(memory()).lower(5)
   })
 
-  test('is noted by a ledger when it is closed, where it was durable', async () => {
+  test('is noted as far as it is durable when a ledger is closed', async () => {
     const disk = memoryDisk()
     const on = paper()
     const open = () => openLedger(Object.assign(Object.create(memory(disk)) as Store, { note: on.note }))
@@ -122,7 +122,7 @@ describe('how far history reached', () => {
   })
 })
 
-test('a ledger that is held, and appended again so that it is durable, is on stable storage when that is said', async () => {
+test('appending a known ledger again durably syncs the store once', async () => {
   const synced: boolean[] = []
   const inner = memory()
   const store: Store = {
@@ -149,7 +149,7 @@ test('a ledger that is held, and appended again so that it is durable, is on sta
 describe.each([
   ['at once', (store: Store) => store],
   ['late', (store: Store) => slow(store)],
-])('of a store that processes share, and that answers %s', (_, wrap) => {
+])('over a shared store that answers %s', (_, wrap) => {
   const world = async (count: number, fileEvery = 7) => {
     const disk = memoryDisk()
     const open = (): Promise<Ledger> => openLedger(shared(wrap(memory(disk))), { fileEvery, pollMs: 1e6 })
@@ -160,7 +160,7 @@ describe.each([
   const tokens = async (ledger: Ledger, account: string): Promise<string[]> =>
     (await ledger.page(catalogue.operationsOfAccount, { account }, { limit: 200 })).records.map(({ paging_token }) => paging_token)
 
-  test('what another process appends is seen after a look, and appended to', async () => {
+  test('what another process appends is seen after a look, and can be appended to', async () => {
     const { one, other } = await world(2)
     expect(await other.refresh()).toBe(false)
     const before = await tokens(other, 'GALICE')
@@ -176,7 +176,7 @@ describe.each([
     for (const ledger of [one, other]) await ledger.close()
   })
 
-  test('a history that another process took back, and wrote otherwise, is told from the one before', async () => {
+  test('a branch that another process wrote after a rollback is told from the one before', async () => {
     const { one, other } = await world(5)
     const seen = [await tokens(other, 'GALICE'), (await other.page(catalogue.transactions, {}, { limit: 200 })).records.length]
     expect([(seen[0] as string[]).length > 0, seen[1]]).toEqual([true, 5])
@@ -186,7 +186,7 @@ describe.each([
     expect(await one.rollback(6)).toBe(3)
     await one.ingest(others)
     expect(one.head?.last).toBe(9)
-    // A read finds out by itself.
+    // A read finds this out by itself.
     expect(await tokens(other, 'GOTHER')).toEqual(await tokens(one, 'GOTHER'))
     expect(await tokens(other, 'GALICE')).toEqual(await tokens(one, 'GALICE'))
     expect(other.head).toEqual(one.head)
@@ -196,7 +196,7 @@ describe.each([
     for (const ledger of [one, other]) await ledger.close()
   })
 
-  test('a history that was taken back and grew to the same head is told apart all the same', async () => {
+  test('a history that was rolled back and grew to the same head again is noticed', async () => {
     const { one, other } = await world(4)
     await tokens(other, 'GALICE')
     await one.rollback(6)
@@ -210,7 +210,7 @@ describe.each([
     for (const ledger of [one, other]) await ledger.close()
   })
 
-  test('a note from before another process took history back says nothing, and one from after that does', async () => {
+  test('a note from before a rollback by another process is ignored, and one from after it counts', async () => {
     const [disk, on] = [memoryDisk(), paper()]
     const store = (inner: Store): Store => Object.assign(Object.create(shared(wrap(inner))) as Store, { note: on.note })
     const open = (): Promise<Ledger> => openLedger(store(memory(disk)), { pollMs: 1e6 })
@@ -223,7 +223,7 @@ describe.each([
     await other.append(others[0]!)
     await other.close()
     expect(noted(on)).toEqual({ last: 7, hash: hashOf(7, 98), era: 1 })
-    // It has not seen that, and notes what it wrote.
+    // This process has not seen the rollback, and notes what it wrote itself.
     await one.close()
     expect(noted(on)).toEqual({ last: 8, hash: hashOf(8, 99), era: 0 })
     const again = await open()
@@ -236,7 +236,7 @@ describe.each([
     await (await open()).close()
   })
 
-  test('ledgers that another process gave up are gone', async () => {
+  test('ledgers that another process pruned are gone', async () => {
     const { one, other } = await world(6, 1000)
     await tokens(other, 'GALICE')
     await one.prune(8)
