@@ -1,6 +1,6 @@
 /**
- * Streams of a history that is taken back and goes on as another one, pulled at different speeds: whoever is not told so has been given all that
- * there is, and nothing that is gone.
+ * Streams of a history that is rolled back and goes on as another branch, pulled at different speeds: a stream that is not told of a rollback
+ * has delivered everything there is, and nothing that is gone.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const list = catalogue.operationsOfAccount
 const values = { account: 'GX' }
 const tokenOf = (record: object): string => `${(record as any).paging_token} ${(record as any).mark}`
 
-/** A stream that is asked for its next record when it is let go, as often as that is said. */
+/** A stream that is pulled as often as `letGo` allows. */
 function follower(ledger: Ledger) {
   const stream = ledger.stream(list, values)
   const given: string[] = []
@@ -51,7 +51,7 @@ const all = async (ledger: Ledger): Promise<string[]> => {
   return found
 }
 
-test('one that stands before what was taken back is given the branch that took its place, though others went on meanwhile', async () => {
+test('a stream before what was rolled back delivers the branch that took its place, even if others went on meanwhile', async () => {
   const ledger = await openLedger(memory(), { cacheBytes: 0 })
   const first = branchOf([10, 20], 1, (sequence) => (sequence === 10 ? ['GX'] : ['GY']))
   await ledger.ingest(first.slice(0, 10))
@@ -59,7 +59,7 @@ test('one that stands before what was taken back is given the branch that took i
   slowly.letGo(1)
   quickly.letGo(99)
   await turns(5)
-  // The quick one goes on to the end of ledger 20 of the first branch.
+  // The quick follower goes on to the end of ledger 20 of the first branch.
   await ledger.append(first[10]!)
   await turns(5)
   await ledger.rollback(15)
@@ -84,13 +84,13 @@ test('one that stands before what was taken back is given the branch that took i
 })
 
 const FIRST = 10
-/** What happens to a history and to those who follow it, a step after the other. */
+/** What happens to a history and its followers, step by step. */
 type Happening =
-  /** So many ledgers follow, each as a step of its own. */
+  /** That many ledgers follow, each as a step of its own. */
   | { readonly append: number }
-  /** So many are taken back, and as many, or so many more of another branch take their place. */
+  /** That many ledgers are rolled back, and as many, plus `more`, of another branch take their place. */
   | { readonly back: number; readonly more: number }
-  /** Each of these followers may take so many records. */
+  /** Each of these followers may take that many records. */
   | { readonly let: readonly number[]; readonly take: number }
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
@@ -106,7 +106,7 @@ async function faultsOf(happenings: readonly Happening[], sparse: number): Promi
   let branch = 0
   const append = async (): Promise<void> => {
     const sequence = FIRST + held.length
-    // Who is named in a ledger depends on its branch.
+    // Which account a ledger names depends on its branch.
     const names = sequence === FIRST || (Math.imul(sequence * 31 + branch, 0x9e3779b1) >>> 16) % sparse === 0
     const previous = held.at(-1)?.ledger.hash as string | undefined
     const [close] = branchOf([sequence, sequence], branch, () => [names ? 'GX' : 'GY'], previous)
@@ -123,7 +123,7 @@ async function faultsOf(happenings: readonly Happening[], sparse: number): Promi
   const lowest: number[] = []
   for (let n = 0; n < 4; n++) await append()
   const followers = Array.from({ length: 3 }, () => follower(ledger))
-  // They have all been given the same page then.
+  // After this, all have been given the same page.
   for (const { letGo } of followers) letGo(1)
   await turns(1)
   for (const what of happenings) {
@@ -145,7 +145,7 @@ async function faultsOf(happenings: readonly Happening[], sparse: number): Promi
     const ended = code()
     if (ended === undefined && given.join() !== wanted.join()) faults.push(`${n} was given ${given}, and there is ${wanted}`)
     if (ended !== undefined && ended !== 'ROLLED_BACK') faults.push(`${n} ended with ${ended}`)
-    // No earlier than what it was given reaches.
+    // Only a rollback below what it was given may end it.
     const reached = Math.max(0, ...given.map(ledgerOf))
     if (ended === 'ROLLED_BACK' && !lowest.some((last) => last < reached))
       faults.push(`${n} was told of a rollback that it has not reached`)
@@ -154,7 +154,7 @@ async function faultsOf(happenings: readonly Happening[], sparse: number): Promi
   return faults
 }
 
-test('of any branches, pulled in any order', async () => {
+test('streams of any branches, pulled in any order, deliver everything or end with ROLLED_BACK', async () => {
   const plan = fc.array(happening, { minLength: 3, maxLength: 6 })
   await holds(fc.tuple(plan, fc.integer({ min: 2, max: 6 })), 1000, async ([happenings, sparse]) => {
     expect(await faultsOf(happenings, sparse)).toEqual([])

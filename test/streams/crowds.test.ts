@@ -1,4 +1,4 @@
-/** Tails and their crowds over a list that the test holds: what is read, who is given what, who is told of a rollback or an error, and when. */
+/** Tails and their crowds over a list that the test controls: what is read, which tail is given what, and when it learns of rollbacks and errors. */
 import { describe, expect, test, vi } from 'vitest'
 import { catalogue, FolioError, type RawPage } from '../../src/index.ts'
 import { idText } from '../../src/position.ts'
@@ -11,7 +11,7 @@ const settle = async (): Promise<void> => {
 }
 const at = (ledger: number, n = 1): string => idText(ledger, n * 4096)
 
-/** A list of records that are their tokens, under a bell. What is `late` is answered when it is let go, as of when it was asked. */
+/** A list of records, with a bell. If it is `late`, reads are answered by `answer()`, with what there was when they were made. */
 function stage({ late = false, pageOf = 3, query = catalogue.operations as any, last = 9, made = (_: string): number => 0 } = {}) {
   const bell = new Bell()
   const head = { last }
@@ -50,7 +50,7 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
     settled: () => settling,
   })
   const list = (values: object = {}) => followed(query, values as never)
-  /** A tail, and all that it was given. */
+  /** A tail, and everything it was given. */
   const tail = (start: string | Promise<string> = '', signal?: AbortSignal, of = list()) => {
     const one = new Tail(crowds, of, start, signal)
     const given: unknown[] = []
@@ -99,7 +99,7 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   }
 }
 
-describe('what is there is given, whatever was rung before,', () => {
+describe('records that are there are given, however often the bell rang:', () => {
   test.each([0, 1, 2, 3])('after %i rings', async (rings) => {
     const { bell, tail, append } = stage()
     await append(10, at(10), at(10, 2), at(10, 3), at(10, 4))
@@ -111,12 +111,12 @@ describe('what is there is given, whatever was rung before,', () => {
     expect(given).toEqual([[at(10), at(10, 2), at(10, 3)]])
     pull()
     await settle()
-    // A full page says nothing about what comes after it.
+    // A full page does not tell what comes after it.
     expect(given).toEqual([[at(10), at(10, 2), at(10, 3)], [at(10, 4)]])
   })
 })
 
-test('who has been given a page to the end of the list sleeps without another read', async () => {
+test('a tail that was given a page to the end of the list sleeps without another read', async () => {
   const { bell, reads, limits, tail, append } = stage()
   await append(10, at(10))
   const { one, given, pull } = tail()
@@ -130,7 +130,7 @@ test('who has been given a page to the end of the list sleeps without another re
   expect([given[1], reads, limits]).toEqual([[at(11)], ['', at(10)], [200, 200]])
 })
 
-test('many who come to one place wait for one read, which is not made again for one more', async () => {
+test('tails that come to the same place wait for one read, which is not repeated for another tail', async () => {
   const { bell, reads, tail } = stage()
   const tails = [tail(), tail(), tail()]
   for (const { pull } of tails) pull()
@@ -138,7 +138,7 @@ test('many who come to one place wait for one read, which is not made again for 
   expect([reads.length, bell.waiting]).toEqual([1, 3])
 })
 
-test('who comes back to a place where others wait by now waits with them, and they with who comes after', async () => {
+test('a tail that comes back to a place where others now wait joins them, and so does one that comes later', async () => {
   const { bell, reads, tail, append } = stage({ query: catalogue.offersOfAccount })
   await append(10, '110')
   const one = tail()
@@ -158,7 +158,7 @@ test('who comes back to a place where others wait by now waits with them, and th
   expect(new Set([one.pages[1], other.pages[0], third.pages[0]]).size).toBe(1)
 })
 
-test('who comes back first is found by who comes after', async () => {
+test('a tail that comes back first is joined by those that come later', async () => {
   const { reads, tail, append } = stage()
   await append(10, at(10))
   const one = tail()
@@ -172,7 +172,7 @@ test('who comes back first is found by who comes after', async () => {
   expect([one.pages[1] === other.pages[0], reads.length]).toEqual([true, 2])
 })
 
-test('who was slow goes on from its own place, not from that of those it once stood with', async () => {
+test('a slow tail goes on from its own place, not from that of its former crowd', async () => {
   const { tail, append } = stage()
   await append(10, at(10))
   const [quick, behind] = [tail(), tail()]
@@ -190,7 +190,7 @@ test('who was slow goes on from its own place, not from that of those it once st
   expect(behind.given).toEqual([[at(10)], [at(11), at(12)]])
 })
 
-test('lists with other values are other lists, also where the values are too large for a number', async () => {
+test('lists with other values are other lists, even if the values are too large for a number', async () => {
   const { list, reads, tail, append } = stage()
   const [five, six] = [list({ id: 2n ** 60n }), list({ id: 2n ** 60n + 1n })]
   expect([five.key === list({ id: 2n ** 60n }).key, five.key === six.key]).toEqual([true, false])
@@ -203,7 +203,7 @@ test('lists with other values are other lists, also where the values are too lar
   expect(tails.map(({ given }) => given)).toEqual([[[at(10)]], [[at(10)]]])
 })
 
-test('where nothing comes, those from different places end up at one, and whoever comes there waits with them', async () => {
+test('if nothing comes, tails from different places end up in one, and those that come there join them', async () => {
   const { bell, reads, tail, append } = stage({ last: 5 })
   const tails = [tail(at(1)), tail(at(2)), tail(at(5)), tail('')]
   for (const { pull } of tails) pull()
@@ -223,7 +223,7 @@ test('where nothing comes, those from different places end up at one, and whoeve
   expect([reads.length - before, new Set(all.map(({ pages }) => pages[0])).size]).toEqual([1, 1])
 })
 
-test('offers have no place in a ledger: where none come, those who wait stay after the newest they know', async () => {
+test('offers have no place in a ledger: if none come, tails stay after the newest offer that they know', async () => {
   const { tail, append } = stage({ query: catalogue.offersOfAccount })
   const [one, other] = [tail(), tail('110')]
   one.pull()
@@ -233,7 +233,7 @@ test('offers have no place in a ledger: where none come, those who wait stay aft
   expect([one.given, other.given]).toEqual([[['109', '111']], [['111']]])
 })
 
-test('who pulls and leaves in one turn costs no read, and who comes in its place one', async () => {
+test('a tail that pulls and stops in one turn costs no read, and the next in its place costs one', async () => {
   for (const late of [false, true]) {
     const { reads, tail, append, answer } = stage({ late })
     await append(10, at(10))
@@ -257,7 +257,7 @@ test('who pulls and leaves in one turn costs no read, and who comes in its place
   }
 })
 
-test('who is stopped by another that is given something is told that alone, and those behind are given it', async () => {
+test('a tail that another stops while it is given something only ends, and those after it are given it', async () => {
   for (const what of ['page', 'fail', 'again'] as const) {
     const { bell, crowds, list, tail, append, ...on } = stage()
     const one = new Tail(crowds, list(), '', undefined)
@@ -276,7 +276,7 @@ test('who is stopped by another that is given something is told that alone, and 
   }
 })
 
-test('a place in a ledger that is still to come is not given up for an earlier one', async () => {
+test('a place in a future ledger is not given up for an earlier one', async () => {
   const { tail, append } = stage({ last: 5 })
   const ahead = tail(at(7, 2))
   ahead.pull()
@@ -285,7 +285,7 @@ test('a place in a ledger that is still to come is not given up for an earlier o
   expect(ahead.given).toEqual([[at(7, 3)]])
 })
 
-test('who has left is given nothing, and who stays is', async () => {
+test('a tail that has stopped is given nothing, while others are', async () => {
   const { bell, reads, tail, append } = stage()
   const [one, other] = [tail(), tail()]
   one.pull()
@@ -301,15 +301,15 @@ test('who has left is given nothing, and who stays is', async () => {
   const before = reads.length
   await append(11, at(11))
   expect([bell.waiting, reads.length, other.given]).toEqual([0, before, [[at(10)], 'end']])
-  // Stopped once more, and pulled, it says so and asks for nothing.
+  // Stopped and pulled again, it only ends again, and reads nothing.
   other.one.stop()
   other.pull()
   await settle()
   expect([other.given.at(-1), other.given.length, other.one.ended, reads.length]).toEqual(['end', 3, true, before])
 })
 
-describe('while a page is on its way', () => {
-  test('whoever comes to its place waits for it', async () => {
+describe('while a page is in flight', () => {
+  test('a tail that comes to its place waits for it', async () => {
     const { reads, tail, append, answer } = stage({ late: true })
     await append(10, at(10))
     const [one, other] = [tail(), tail()]
@@ -334,7 +334,7 @@ describe('while a page is on its way', () => {
     expect([one.given, reads.length, bell.waiting]).toEqual([[[at(10)]], 2, 0])
   })
 
-  test('who leaves is given nothing of it, and who comes after all have left is', async () => {
+  test('a tail that stops is given nothing of it, and one that comes after all have stopped is', async () => {
     const { tail, append, answer } = stage({ late: true })
     await append(10, at(10))
     const [one, other] = [tail(), tail()]
@@ -356,7 +356,7 @@ describe('while a page is on its way', () => {
     ])
   })
 
-  test('history that is taken back makes it worthless: it is read again', async () => {
+  test('a rollback makes it outdated: it is read again', async () => {
     const { tail, append, rollback, answer } = stage({ late: true })
     await append(10, at(10))
     await append(11, at(11))
@@ -370,7 +370,7 @@ describe('while a page is on its way', () => {
     expect(one.given).toEqual([[at(10)]])
   })
 
-  test('a list that is closed ends who waits for it', async () => {
+  test('closing the list ends the tails that wait for it', async () => {
     const { bell, tail, append, answer } = stage({ late: true })
     await append(10, at(10))
     const one = tail()
@@ -386,7 +386,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
   const gone = new FolioError('STORE_FAILED', { reason: 'gone' })
   const said = ['STORE_FAILED', { reason: 'gone' }]
 
-  test('is told to all who wait, when what was being written is done, and they are over', async () => {
+  test('reaches all tails that wait, once writes in flight are done, and ends them', async () => {
     const { bell, tail, settles, answer, ...on } = stage({ late })
     let end = (): void => {}
     settles(new Promise((resolve) => (end = resolve)))
@@ -397,7 +397,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
     await settle()
     await answer()
     expect([one.given, other.given]).toEqual([[], []])
-    // Nobody reads meanwhile.
+    // Nothing is read meanwhile.
     bell.ring()
     const third = tail()
     third.pull()
@@ -407,7 +407,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
     await settle()
     expect([one.given, other.given, third.given]).toEqual([[said], [said], [said]])
     expect([one.one.ended, bell.waiting]).toEqual([true, 0])
-    // The next who comes reads anew.
+    // The next tail reads anew.
     on.break(undefined)
     const next = tail()
     next.pull()
@@ -418,7 +418,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
     expect(next.given).toEqual([[at(10)]])
   })
 
-  test('is of those who wait: who stands there too, and comes later, is given what is there by then', async () => {
+  test('reaches only tails that wait: one at the same place that pulls later is given what is there by then', async () => {
     const { tail, answer, append, ...on } = stage({ late })
     await append(10, at(10))
     const [one, other] = [tail(), tail()]
@@ -439,7 +439,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
     expect(other.given).toEqual([[at(10)], [at(11)]])
   })
 
-  test('in what is being taken back is not told', async () => {
+  test('is dropped if the history it comes from is being rolled back', async () => {
     const { tail, settles, answer, append, rollback, ...on } = stage({ late })
     await append(10, at(10))
     await append(11, at(11))
@@ -458,7 +458,7 @@ describe.each([false, true])('an error (late: %s)', (late) => {
     expect(one.given).toEqual([[at(10)]])
   })
 
-  test('in what is being closed is not told', async () => {
+  test('is dropped if the list is being closed', async () => {
     const { bell, tail, settles, answer, ...on } = stage({ late })
     let end = (): void => {}
     settles(new Promise((resolve) => (end = resolve)))
@@ -478,8 +478,8 @@ describe('a rollback', () => {
   const refused = (last: number, reached: number) => ['ROLLED_BACK', { last, reached }]
 
   test.each([
-    ['of the newest record given', 10, [[at(10), at(11)], refused(10, 11)]],
-    ['of what came after it', 11, [[at(10), at(11)], [at(12, 7)]]],
+    ['of the newest record given ends a stream', 10, [[at(10), at(11)], refused(10, 11)]],
+    ['of what came after that does not', 11, [[at(10), at(11)], [at(12, 7)]]],
   ])('%s', async (_, to, given) => {
     const { tail, append, rollback } = stage()
     await append(10, at(10))
@@ -496,11 +496,11 @@ describe('a rollback', () => {
   })
 
   test.each([
-    ['below the cursor that a stream began with', at(8), 7, [refused(7, 8)]],
-    ['to the ledger of that cursor', at(8), 8, [[at(10)]]],
-    ['below a cursor in what is still to come, of which nothing but what was there counts', at(20), 8, [refused(8, 9)]],
-    ['to the newest there was when it began', at(20), 9, []],
-    ['to the first ledger of all, of a stream from the start', '', 0, [[at(10)]]],
+    ['below the cursor of a stream ends it', at(8), 7, [refused(7, 8)]],
+    ['to the ledger of that cursor does not', at(8), 8, [[at(10)]]],
+    ['below the head ends a stream with a cursor in the future', at(20), 8, [refused(8, 9)]],
+    ['to the newest ledger there was when that stream began does not', at(20), 9, []],
+    ['of everything does not end a stream from the start', '', 0, [[at(10)]]],
   ])('%s', async (_, start, to, given) => {
     const { tail, append, rollback } = stage()
     const one = tail(start)
@@ -512,7 +512,7 @@ describe('a rollback', () => {
     expect(one.given).toEqual(given)
   })
 
-  test('is followed by one read where many waited at one place, and the end of it all by none', async () => {
+  test('is followed by one read if many waited at one place, and closing by none', async () => {
     const { bell, reads, tail, rollback } = stage()
     const tails = [tail(at(7)), tail(at(7)), tail(at(7))]
     for (const { pull } of tails) pull()
@@ -527,7 +527,7 @@ describe('a rollback', () => {
     expect(tails.map(({ given }) => given)).toEqual([['end'], ['end'], ['end']])
   })
 
-  test('of what was there before a stream began is nothing to it', async () => {
+  test('from before a stream began does not affect it', async () => {
     const { tail, append, rollback } = stage()
     await append(12, at(12))
     rollback(9)
@@ -536,7 +536,7 @@ describe('a rollback', () => {
     await settle()
     await append(10, at(10))
     expect(one.given).toEqual([[at(10)]])
-    // Survived once, it is not held against it later.
+    // A rollback that the stream has survived does not end it later.
     rollback(10)
     one.pull()
     await settle()
@@ -547,7 +547,7 @@ describe('a rollback', () => {
     expect(one.given).toEqual([[at(10)], [at(11)]])
   })
 
-  test('of offers goes by when they were made, which their ids do not say', async () => {
+  test('ends streams of offers by the ledger of each offer, which its id does not tell', async () => {
     const offers = { query: catalogue.offersOfAccount, made: (token: string) => (token === '111' ? 12 : 10) }
     for (const [to, given] of [
       [11, [['110', '111', '112'], refused(11, 12)]],
@@ -566,7 +566,7 @@ describe('a rollback', () => {
     }
   })
 
-  test('of any kind ends a stream of offers from a cursor, of which it cannot be known when it was made', async () => {
+  test('of any kind ends a stream of offers from a cursor, since the ledger of that offer is unknown', async () => {
     const { tail, rollback } = stage({ query: catalogue.offersOfAccount })
     const one = tail('5')
     one.pull()
@@ -578,7 +578,7 @@ describe('a rollback', () => {
 })
 
 describe('a cursor that has to be looked up', () => {
-  test('is waited for, by who pulls before it is there', async () => {
+  test('is waited for by a pull that comes before it', async () => {
     const { reads, tail, append } = stage()
     await append(10, at(10), at(10, 2))
     let found = (_: string): void => {}
@@ -591,7 +591,7 @@ describe('a cursor that has to be looked up', () => {
     expect([one.given, reads]).toEqual([[[at(10, 2)]], [at(10)]])
   })
 
-  test('is not followed by a read that nobody asked for', async () => {
+  test('causes no read unless the tail is pulled', async () => {
     const { reads, bell, tail, append } = stage()
     const one = tail(Promise.resolve(at(9)))
     await settle()
@@ -602,7 +602,7 @@ describe('a cursor that has to be looked up', () => {
     expect(one.given).toEqual([[at(10)]])
   })
 
-  test.each([false, true])('that cannot be found is an error, to who pulls later or before: %s', async (before) => {
+  test.each([false, true])('that cannot be found is an error for the first pull (made before that: %s)', async (before) => {
     const { tail } = stage()
     const one = tail(Promise.reject(new Error('gone')))
     if (before) one.pull()
@@ -614,7 +614,7 @@ describe('a cursor that has to be looked up', () => {
     expect(one.given).toEqual([new Error('gone'), 'end'])
   })
 
-  test('that cannot be found while history is taken back is answered with that', async () => {
+  test('that cannot be found during a rollback ends with ROLLED_BACK', async () => {
     const { tail, settles, rollback } = stage()
     let end = (): void => {}
     settles(new Promise((resolve) => (end = resolve)))
@@ -628,7 +628,7 @@ describe('a cursor that has to be looked up', () => {
     expect(one.given).toEqual([['ROLLED_BACK', { last: 8, reached: 9 }]])
   })
 
-  test('is waited for no longer by who has stopped', async () => {
+  test('is no longer waited for by a tail that has stopped', async () => {
     const { reads, bell, tail } = stage()
     let found = (_: string): void => {}
     const one = tail(new Promise<string>((resolve) => (found = resolve)))
@@ -640,7 +640,7 @@ describe('a cursor that has to be looked up', () => {
   })
 })
 
-test('a signal ends a tail once, is let go of when the tail is over, and one given late ends it before anything is read', async () => {
+test('a signal ends its tails once, has no listener once they have ended, and ends a new tail at once if it was aborted', async () => {
   const { reads, tail } = stage()
   const controller = new AbortController()
   const [added, removed] = [vi.spyOn(controller.signal, 'addEventListener'), vi.spyOn(controller.signal, 'removeEventListener')]

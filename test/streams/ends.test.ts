@@ -1,4 +1,4 @@
-/** Streams in process: how they begin where a page ended, are pulled, end, and let go of everything; and that many who wait cost one read. */
+/** Streams in process: how they continue pages, are pulled, end, and release everything; and that many waiting streams cost one read. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -14,10 +14,10 @@ beforeEach(async () => {
 })
 afterEach(() => ledger.close())
 
-/** Lets everything happen that is not waiting for anything. */
+/** Lets everything happen that is not waiting for something. */
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('a page, and a stream from its last token, give every record once', async () => {
+test('a page and a stream from its last token give every record once', async () => {
   const page = await ledger.page(catalogue.effects, {}, { limit: 50 })
   const tokens = page.records.map(({ paging_token }) => paging_token)
   const stream = ledger.stream(catalogue.effects, {}, { cursor: page.next })
@@ -29,11 +29,11 @@ test('a page, and a stream from its last token, give every record once', async (
   await stream.return()
 })
 
-describe('a stream ends, and leaves nobody waiting,', () => {
+describe('a stream ends, and none is left waiting,', () => {
   const caughtUp = (signal?: AbortSignal): Stream<unknown> =>
     ledger.stream(catalogue.ledgers, {}, { cursor: 'now', ...(signal && { signal }) })
 
-  test('by return, also while it waits', async () => {
+  test('by return, even while it waits', async () => {
     const stream = caughtUp()
     const waiting = stream.next()
     await settle()
@@ -68,7 +68,7 @@ describe('a stream ends, and leaves nobody waiting,', () => {
     for await (const _ of ledger.streamPages(catalogue.ledgers, {})) break
   })
 
-  test('when the ledger is closed; and a closed one opens none', async () => {
+  test('when the ledger is closed, and a closed ledger opens none', async () => {
     const waiting = caughtUp().next()
     const behind = ledger.streamPages(catalogue.ledgers, {})
     await behind.next()
@@ -82,7 +82,7 @@ describe('a stream ends, and leaves nobody waiting,', () => {
   afterEach(() => expect(ledger.waitingStreams).toBe(0))
 })
 
-test('pulls that overlap are answered in order', async () => {
+test('overlapping pulls are answered in order', async () => {
   const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
   const pulls = [stream.next(), stream.next(), stream.next()]
   await ledger.ingest(closes.slice(10, 12))
@@ -92,7 +92,7 @@ test('pulls that overlap are answered in order', async () => {
   await stream.return()
 })
 
-test('an error of the store reaches the reader, typed, and is the end', async () => {
+test('an error of the store reaches the reader as a FolioError, and ends the stream', async () => {
   let broken = false
   const store = memory()
   const failing: Store = {
@@ -113,7 +113,7 @@ test('an error of the store reaches the reader, typed, and is the end', async ()
   await opened.close()
 })
 
-test('nothing is read that was not asked for', async () => {
+test('nothing is read that was not pulled', async () => {
   const read = vi.spyOn(ledger, 'read')
   const stream = ledger.streamPages(catalogue.effects, {})
   await ledger.append(closes[10]!)
@@ -126,7 +126,7 @@ test('nothing is read that was not asked for', async () => {
   await stream.return()
 })
 
-test('many who wait at one place are woken by one read, and given one page', async () => {
+test('many streams that wait at one place cost one read, and are given one page', async () => {
   const streams = Array.from({ length: 500 }, () => ledger.tail(catalogue.operations, {}, { cursor: 'now' }))
   const waiting = streams.map((stream) => stream.next())
   await settle()
@@ -139,7 +139,7 @@ test('many who wait at one place are woken by one read, and given one page', asy
   for (const stream of streams) await stream.return()
 })
 
-test('those who came at different times to a list in which nothing happens wait together', async () => {
+test('streams that came at different times to a list in which nothing happens wait together', async () => {
   const account = closes[0]!.transactions[0]!.account
   const quiet = { base: { type: 'credit_alphanum4', code: 'NONE', issuer: 'G' }, counter: { type: 'native' } } as const
   const streams: Stream<unknown>[] = []

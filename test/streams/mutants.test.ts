@@ -1,4 +1,4 @@
-/** A test of the tests: faults planted in what a stream is made of, each of which the law of the schedules must see. */
+/** A test of the tests: faults planted in the parts of streams, each of which the schedules must detect. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
@@ -38,7 +38,7 @@ const mutants: Record<string, (parts: Parts) => void> = {
     const after = bell.after.bind(bell)
     bell.after = (ticket, sleeper) => after(ticket < 0 ? ticket : bell.ticket(), sleeper)
   },
-  'a ring while reading is lost: the bell wakes and does not count': ({ bell }) => {
+  'a ring during a read is lost: the bell wakes sleepers and does not count': ({ bell }) => {
     const parts = bell as unknown as { sleepers: Set<Sleeper> }
     bell.ring = () => {
       const woken = parts.sleepers
@@ -48,11 +48,11 @@ const mutants: Record<string, (parts: Parts) => void> = {
       })
     }
   },
-  'the cursor is that of the newest record before the page is delivered': (parts) => {
+  'the cursor moves to the newest record before the page is delivered': (parts) => {
     const { read } = parts
     const ahead = async (asked: any[], page: RawPage): Promise<RawPage> => {
       const cursor = asked[2].cursor ?? ''
-      // While the page is on its way, the cursor has moved to where the listing ends by then.
+      // While the page is in flight, the cursor moves to where the listing ends by then.
       for (let turn = 0; turn < 3; turn++) await Promise.resolve()
       const { next } = await read.call(parts, asked[0], asked[1], { limit: 1, order: 'desc' })
       const { records } = await read.call(parts, asked[0], asked[1], { cursor: next, limit: 1, order: 'asc' })
@@ -61,17 +61,17 @@ const mutants: Record<string, (parts: Parts) => void> = {
     }
     parts.read = async (...asked) => ahead(asked, await read.apply(parts, asked))
   },
-  'who was slow goes on where the crowd has got to': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'stage', () => 0)),
-  'a crowd keeps its place when history is taken back': ({ bell, crowds }) =>
+  'a slow tail goes on from the place of its crowd': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'stage', () => 0)),
+  'a crowd keeps its place when history is rolled back': ({ bell, crowds }) =>
     inCrowds(crowds, (crowd) => pin(crowd, 'rollbacks', () => bell.rollbackCount)),
-  'who comes to a crowd is not waited for': ({ crowds }) =>
+  'a tail that comes to a crowd is not added to it': ({ crowds }) =>
     inCrowds(crowds, (crowd) => {
       const join = crowd.join.bind(crowd)
       crowd.join = (tail) => {
         if (crowd.size === 0) join(tail)
       }
     }),
-  'where two crowds meet, one is forgotten': ({ crowds }) => {
+  'one of two crowds that meet is forgotten': ({ crowds }) => {
     const enter = crowds.enter.bind(crowds)
     crowds.enter = (crowd) => {
       const there = enter(crowd)
@@ -79,14 +79,14 @@ const mutants: Record<string, (parts: Parts) => void> = {
       return there
     }
   },
-  'who stops is left in the crowd': ({ crowds }) =>
+  'a tail that stops is left in its crowd': ({ crowds }) =>
     inCrowds(crowds, (crowd) => {
       crowd.leave = () => {}
     }),
   'the check for a rollback is left out': ({ bell }) => {
     bell.lowestSince = () => undefined
   },
-  'a rollback is told as one of the last ledger but one': ({ bell }) => {
+  'a rollback is reported as ending one ledger later': ({ bell }) => {
     const rolledBack = bell.rolledBack.bind(bell)
     bell.rolledBack = (last) => rolledBack(last + 1)
   },
@@ -125,7 +125,7 @@ const mutants: Record<string, (parts: Parts) => void> = {
   },
 }
 
-/** The first plan whose play shows a fault, of `numRuns`. */
+/** The faults of the first of `numRuns` plans that shows any. */
 async function caught(
   plant: ((parts: Parts) => void) | undefined,
   plans: fc.Arbitrary<Plan>,
@@ -149,9 +149,9 @@ test('the code as it is passes', async () => {
 }, 300_000)
 
 test.each(Object.keys(mutants))(
-  '%s: the law sees it',
+  'the schedules detect that %s',
   async (name) => {
-    // Full pages are rare in plans at large: that mutant is given them.
+    // Full pages are rare in random plans, so this mutant gets plans with full pages.
     const plans = name.startsWith('a full page') ? plan.map((one): Plan => ({ ...one, large: true })) : plan
     expect(await caught(mutants[name], plans, 2000)).toBeDefined()
   },

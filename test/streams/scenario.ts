@@ -1,5 +1,5 @@
 /**
- * A ledger with a writer and several subscribers, every step of them let go by fast-check's scheduler, and what each subscriber saw of it.
+ * A ledger with a writer and several subscribers, each step of which fast-check's scheduler releases, and what each subscriber saw.
  * The closes form a tree: what follows a ledger depends on its hash and on a salt, so that branches differ in every record.
  */
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ const FIRST = 100
 const native = { type: 'native' } as const
 const usd = { type: 'credit_alphanum4', code: 'USD', issuer: 'GISSUER' } as const
 
-/** What is subscribed to. The account `late` is not there from the start. */
+/** The lists that subscribers follow. The account `late` does not exist from the start. */
 export const subjects = {
   ledgers: { query: 'ledgers', values: {} },
   transactions: { query: 'transactions', values: {} },
@@ -89,7 +89,7 @@ function closeAfter(head: string, salt: number, large = false): LedgerClose {
             : []),
           ...(sequence % 2 ? [transaction('b', [operation], 9)] : []),
         ],
-    // Two new ones, an older one changed, and one gone.
+    // Two new offers, a changed older one, and a removed one.
     offers: {
       changed: [offer(sequence * 10), offer(sequence * 10 + 1), ...(sequence > FIRST + 3 ? [offer((sequence - 2) * 10)] : [])],
       removed: sequence > FIRST + 4 ? [(sequence - 4) * 10 + 1] : [],
@@ -149,7 +149,7 @@ export interface Subscriber {
   readonly stop: 'never' | 'abort' | 'return' | 'break'
   /** Scheduled steps, or for `break` records, until it stops. */
   readonly stopAfter: number
-  /** Asked for as the writer's step begins, and not after it. */
+  /** Whether it subscribes during a step of the writer, not before it. */
   readonly eager: boolean
 }
 export interface Step {
@@ -197,15 +197,15 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 export interface Stage {
   /** The store of the ledger; `later` is a wait that the scheduler ends. */
   readonly store: (later: () => Promise<void>) => Store | Promise<Store>
-  /** Another store over the same disk, whose ledger the subscribers follow instead, and which is told of nothing: it has to look. */
+  /** Another store over the same disk, whose ledger the subscribers follow instead; it is told of nothing, and has to look. */
   readonly reader?: (later: () => Promise<void>) => Store
   /** Plants a fault. */
   readonly sabotage?: ((ledger: Ledger) => void) | undefined
-  /** Time that answers of the store may take by themselves. */
+  /** How many milliseconds answers of the store may take by themselves. */
   readonly patience?: number
 }
 
-/** Plays a plan. Returns what is wrong. */
+/** Plays a plan, and returns what is wrong. */
 export async function play(s: fc.Scheduler, { steps, subscribers, large, close, fileEvery }: Plan, stage: Stage): Promise<string[]> {
   let late = false
   const step = (label: string): Promise<void> => s.schedule(Promise.resolve(), label)
@@ -235,7 +235,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       )
     : ledger
   stage.sabotage?.(followed)
-  /** Heads that the followed ledger may have had so far: one that looks is behind. */
+  /** How many heads the followed ledger may have had so far: one that has to look is behind. */
   const known = (): number => (followed === ledger ? heads.length : heads.indexOf(followed.head!.hash) + 1)
   late = true
 
@@ -297,7 +297,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       } catch (error) {
         watched.endedAt = heads.length
         if (!(error instanceof FolioError)) throw error
-        // An account that history has not (any more), of which nothing was shown, is not found.
+        // An account that history does not have (any more), and of which nothing was shown, is not found.
         const absent = heads.slice(Math.max(0, watched.pulledAt - 1)).some((hash) => listOf(one.subject, hash).length === 0)
         watched.end = error.code === 'NOT_FOUND' && seen.length === 0 && absent ? 'stopped' : error
       }
@@ -320,7 +320,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
         const to = Math.max(FIRST, ledger.head!.last - count)
         if (to >= ledger.head!.last) continue
         rollbacks.push(to)
-        // History goes back in steps, each of which readers see.
+        // History is rolled back in steps, and readers see each of them.
         const steps = chain(heads.at(-1)!).map(({ ledger: { hash } }) => hash)
         const back = steps.slice(steps.indexOf(hashAt(heads.at(-1)!, to)!), -1).reverse()
         const done = ledger.rollback(to)
@@ -342,16 +342,16 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     while (followed !== ledger && !followed.closed) {
       const last = written
       await step('look')
-      // Somebody may write while it looks: the next look sees.
+      // If something is written during a look, the next look sees it.
       await followed.refresh().catch((error) => !['CORRUPT', 'CLOSED'].includes(error.code) && faults.push(`a look failed: ${error}`))
       if (last && followed.head!.hash === ledger.head!.hash) break
     }
   })()
-  // How far another process went back is not known: then the oldest ledger stands for it.
+  // How far another process rolled back is not known, so the oldest ledger stands for it.
   const told = followed === ledger ? rollbacks : [...rollbacks, FIRST - 1]
   const telling: Telling = { heads, rollbacks: told, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
 
-  /** Lets everything happen that can: true when all that is left is to wait. */
+  /** Lets everything happen that can happen, until all that is left is to wait. */
   const settle = async (isOver: () => boolean, patience = stage.patience ?? 0): Promise<void> => {
     const until = Date.now() + patience
     for (let idle = 0; idle < 6 || (!isOver() && Date.now() < until); ) {

@@ -21,22 +21,26 @@ const obeys = (stage: () => Stage, numRuns: number): Promise<void> =>
     }),
     {
       numRuns: Number(FC_RUNS ?? numRuns),
-      // Fewer on a slow machine, which is never a failure. Whoever names a number gets all of them.
+      // A slow machine tries fewer; that is not a failure. FC_RUNS asks for an exact number.
       ...(FC_RUNS === undefined && { interruptAfterTimeLimit: 25_000 }),
       ...(FC_SEED !== undefined && { seed: Number(FC_SEED) }),
     },
   )
 
 test(
-  'on memory, every subscriber sees exactly the records after its cursor, in order, once',
+  'over memory, every subscriber sees exactly the records after its cursor, in order, once',
   () => obeys(() => ({ store: () => memory() }), 1000),
   300_000,
 )
 
-test('on a store whose every answer is scheduled', () => obeys(() => ({ store: (later) => slow(memory(), later) }), 1000), 300_000)
+test(
+  'so it does over a store whose every answer is scheduled',
+  () => obeys(() => ({ store: (later) => slow(memory(), later) }), 1000),
+  300_000,
+)
 
 test(
-  'on a store that another process writes to, where only looking at the head tells',
+  'so it does over a store that another process writes to, which only a look at the head reveals',
   () =>
     obeys(() => {
       const disk = memoryDisk()
@@ -46,7 +50,7 @@ test(
 )
 
 test(
-  'on such a store whose every answer is scheduled',
+  'so it does over such a store whose every answer is scheduled',
   () =>
     obeys(() => {
       const disk = memoryDisk()
@@ -55,7 +59,7 @@ test(
   300_000,
 )
 
-test('on LevelDB', async () => {
+test('so it does over LevelDB', async () => {
   const root = mkdtempSync(join(tmpdir(), 'folio-streams-'))
   let runs = 0
   try {

@@ -1,4 +1,4 @@
-/** The bell, and streams over a few ledgers: where each begins, what it is given, with whom it waits, and how it ends. */
+/** The bell, and streams over a few ledgers: where each begins, what it delivers, which ones wait together, and how it ends. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -11,7 +11,7 @@ const closes = [
   ...generate({ ledgers: 12, seed: 8, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30, tradeShare: 0.3 }),
 ] as readonly LedgerClose[]
 const done = { done: true, value: undefined }
-/** Lets everything happen that waits for nothing outside. */
+/** Lets everything happen that does not wait for something outside. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 60; turn++) await Promise.resolve()
   await new Promise((resolve) => setImmediate(resolve))
@@ -20,7 +20,7 @@ const settle = async (): Promise<void> => {
 describe('a bell', () => {
   const sleeper = (size = 1) => ({ size, wake: vi.fn() })
 
-  test('wakes who sleeps at the next ring, once, in a turn of its own', async () => {
+  test('wakes sleepers at the next ring, once, in a turn of its own', async () => {
     const bell = new Bell()
     const [a, b] = [sleeper(2), sleeper(3)]
     bell.ring()
@@ -38,7 +38,7 @@ describe('a bell', () => {
     expect([a.wake.mock.calls.length, b.wake.mock.calls.length]).toEqual([1, 0])
   })
 
-  test('wakes soon who comes with a ticket from before a ring, and whoever comes to a silent one', async () => {
+  test('soon wakes a sleeper with a ticket from before a ring, and any once it is silent', async () => {
     const bell = new Bell()
     const [late, last, asleep] = [sleeper(), sleeper(), sleeper()]
     const ticket = bell.ticket()
@@ -57,7 +57,7 @@ describe('a bell', () => {
     expect([bell.waiting, last.wake.mock.calls.length]).toEqual([0, 1])
   })
 
-  test('knows how far back history went since any of its rollbacks', async () => {
+  test('knows how far history was rolled back since any of its rollbacks', async () => {
     const bell = new Bell()
     const one = sleeper()
     bell.after(bell.ticket(), one)
@@ -87,7 +87,7 @@ describe.each([
   }
   const sequenceOf = ({ value }: { value?: unknown }): number | undefined => (value as { sequence: number } | undefined)?.sequence
 
-  test('a stream delivers what is there, then what comes, each once', async () => {
+  test('a stream delivers what is there and then what comes, each record once', async () => {
     const ledger = await holding(4)
     for (const query of [catalogue.ledgers, catalogue.operations, catalogue.effects] as const) {
       const stream = ledger.stream(query as typeof catalogue.operations, {})
@@ -126,7 +126,7 @@ describe.each([
     for (const stream of streams) await stream.return()
   })
 
-  test('a stream after a cursor, also one that names what is still to come, gives what lies after it', async () => {
+  test('a stream after a cursor, even one in the future, delivers what comes after it', async () => {
     const ledger = await holding(4)
     const token = (sequence: number) => String(BigInt(sequence) << 32n)
     const after = ledger.stream(catalogue.ledgers, {}, { cursor: token(FIRST + 1) })
@@ -140,7 +140,7 @@ describe.each([
     await ahead.return()
   })
 
-  test('all who have caught up wait as one, and are given one page by one read', async () => {
+  test('streams that have caught up wait together, and are given one page by one read', async () => {
     const ledger = await holding(4)
     const tails = [
       ledger.tail(catalogue.ledgers, {}),
@@ -155,20 +155,20 @@ describe.each([
     await ledger.append(closes[4]!)
     const pages = (await Promise.all(waiting)).map(({ value }) => value as RawPage)
     expect([new Set(pages).size, read.mock.calls.length, pages[0]!.records.length]).toEqual([1, 1, 1])
-    // Those who ask again stand together still; who does not is not waited for.
+    // Those that pull again are still together; the one that does not is not waited for.
     const again = [tails[0]!.next(), tails[1]!.next()]
     await settle()
     expect(ledger.waitingStreams).toBe(2)
     await ledger.append(closes[5]!)
     expect(new Set((await Promise.all(again)).map(({ value }) => value)).size).toBe(1)
-    // The third comes from where it was left, and finds what it has missed.
+    // The third goes on from its place, and gets what it has missed.
     expect(((await tails[2]!.next()).value as RawPage).records.length).toBe(1)
     expect(read.mock.calls.length).toBeLessThanOrEqual(4)
     for (const tail of tails) await tail.return()
     expect(ledger.waitingStreams).toBe(0)
   })
 
-  test('pulls that overlap are answered in order', async () => {
+  test('overlapping pulls are answered in order', async () => {
     const ledger = await holding(2)
     const stream = ledger.stream(catalogue.ledgers, {})
     const pulls = [1, 2, 3, 4].map(() => stream.next())
@@ -210,7 +210,7 @@ describe.each([
     expect(await behind.next()).toEqual(done)
   })
 
-  test('taken back below what it gave, a stream ends with an error; above, it goes on', async () => {
+  test('a rollback below what a stream has delivered ends it with an error; one above does not', async () => {
     const ledger = await holding(6)
     const [passed, behind, waiting] = [
       ledger.stream(catalogue.ledgers, {}, { cursor: 'now' }),
@@ -238,7 +238,7 @@ describe.each([
     expect(ledger.waitingStreams).toBe(0)
   })
 
-  test('who waits above a rollback goes on waiting, and is given what comes', async () => {
+  test('a stream that waits where a rollback ends goes on waiting, and delivers what comes', async () => {
     const ledger = await holding(6)
     const account = 'nobody'
     const quiet = ledger.stream(catalogue.effectsOfAccount, { account }, { cursor: String(BigInt(FIRST) << 32n) })
@@ -259,7 +259,7 @@ describe.each([
     await early.return()
   })
 
-  test('an error of the store is the end, typed', async () => {
+  test('an error of the store ends a stream as a FolioError', async () => {
     let broken = false
     const inner = store()
     const failing: Store = Object.assign(Object.create(inner) as Store, {

@@ -1,4 +1,4 @@
-/** Streams over real sockets that break: connections cut at any byte, the service restarted; nothing is lost or repeated. */
+/** Streams over real sockets that break: connections are cut at any byte and the service is restarted, but nothing is lost or repeated. */
 import { get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { directory, lines, type Running, start } from '../cli/support.ts'
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Passes bytes on to a server that comes and goes, and cuts connections after as many bytes of the answer as it is told. */
+/** A proxy to a server that comes and goes, which cuts connections after given numbers of bytes of the answer. */
 class Breaker {
   target = 0
-  /** Bytes until the next cut, one number a connection; none: it stays. */
+  /** After how many bytes to cut each next connection; the others are not cut. */
   readonly cuts: number[] = []
   broken = 0
   readonly server: Server
@@ -50,7 +50,7 @@ class Breaker {
   }
 }
 
-/** The smallest client there can be: an event counts when its blank line has come, and the last id is sent when asking again. */
+/** The smallest possible client: an event counts once its blank line has come, and the last id is sent with each new request. */
 class RawClient {
   readonly seen: string[] = []
   readonly faults: string[] = []
@@ -67,7 +67,7 @@ class RawClient {
       try {
         await this.once(url)
       } catch {
-        // Cut, or nobody there: again.
+        // The connection was cut, or there is no server: try again.
       }
       await wait(20)
     }
@@ -105,7 +105,7 @@ class RawClient {
   }
 }
 
-test('clients of a service that is fed, cut off and restarted see every record once, in order', async () => {
+test('clients of a service that is fed, disconnected and restarted see every record once, in order', async () => {
   const closes = lines(40, 'sockets')
   const data = join(directory(), 'data')
   const breaker = new Breaker()
@@ -141,7 +141,7 @@ test('clients of a service that is fed, cut off and restarted see every record o
   const account = JSON.parse(closes.slice(0, 5).find((line) => JSON.parse(line).transactions?.length > 0)!).transactions[0].account
   const paths = ['/effects', '/operations', '/ledgers', '/transactions', `/accounts/${account}/operations`]
   const before = Object.fromEntries(await Promise.all(paths.map(async (path) => [path, (await all(path)).at(-1)!])))
-  // Within the head of the answer, within the hello, within a record, between records.
+  // Within the head of the answer, the hello or a record, or between records.
   breaker.cuts.push(...fc.sample(fc.oneof(fc.integer({ min: 1, max: 700 }), fc.integer({ min: 1, max: 40_000 })), 40))
   const raw = paths.flatMap((path) => ['', '?cursor=now'].map((ask) => ({ path, ask, client: new RawClient(`${url}${path}${ask}`) })))
   const sources = ['/effects', '/transactions'].map((path) => {
@@ -156,7 +156,7 @@ test('clients of a service that is fed, cut off and restarted see every record o
     const began = Date.now()
     running!.stop()
     expect((await running!.done).code).toBe(0)
-    // Open streams do not hold it up.
+    // Open streams do not delay the stop.
     expect(Date.now() - began).toBeLessThan(3000)
     await serve()
     await feed(3)
@@ -166,7 +166,7 @@ test('clients of a service that is fed, cut off and restarted see every record o
     const wrong: string[] = []
     for (const { path, ask, client } of raw) {
       const tokens = await all(path)
-      // A client of `now` that was cut before its first hello begins at a later now: what it saw must be the end of the listing.
+      // A client of `now` that was cut before its first hello begins at a later now, so what it saw must be the end of the listing.
       const wanted = ask === '' ? tokens : tokens.slice(tokens.indexOf(client.seen[0] ?? ''))
       if (client.seen.join() !== wanted.join() || (ask && !(client.seen.length > 0 && client.seen[0]! > before[path])))
         wrong.push(`${path}${ask}: ${client.seen.length} of ${wanted.length}`)

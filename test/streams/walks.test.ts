@@ -1,4 +1,4 @@
-/** Walks and streams over pages that come when the test says so: who is answered when, in which order, and what is read after one was left. */
+/** Walks and streams over pages that come when the test says so: when and in which order pulls are answered, and what is read after one was left. */
 import { expect, test } from 'vitest'
 import type { RawPage } from '../../src/index.ts'
 import { TailStream } from '../../src/stream/stream.ts'
@@ -8,7 +8,7 @@ import { Walk } from '../../src/stream/walk.ts'
 const done = { done: true, value: undefined }
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** A walk over `pages`, each of which comes when it is let go; and how many were asked for. */
+/** A walk over `pages`, each of which comes when it is released, and the pages that were asked for. */
 function held(...pages: readonly (readonly string[] | Error)[]) {
   const asked: (() => void)[] = []
   let tidied = 0
@@ -42,7 +42,7 @@ const inOneTurn = async <T>(pulled: Promise<T>): Promise<T | undefined> => {
   return given
 }
 
-test('records at hand are given in one turn, those of the next page when it comes', async () => {
+test('records at hand are given in one turn, and those of the next page when it comes', async () => {
   const { walk, come, asked } = held(['a', 'b', 'c'], [], ['d', 'e'])
   const first = walk.next()
   expect(await inOneTurn(first)).toBeUndefined()
@@ -53,7 +53,7 @@ test('records at hand are given in one turn, those of the next page when it come
   expect(asked).toHaveLength(1)
   const next = walk.next()
   expect(await inOneTurn(next)).toBeUndefined()
-  // A page of nothing is passed over.
+  // An empty page is skipped.
   await come(1)
   await come(2)
   expect(await next).toEqual({ done: false, value: 'd' })
@@ -62,7 +62,7 @@ test('records at hand are given in one turn, those of the next page when it come
   expect(await walk.next()).toEqual(done)
 })
 
-test('who asks while others wait is answered after them', async () => {
+test('a pull while others wait is answered after them', async () => {
   const { walk, come } = held(['a', 'b', 'c', 'd'])
   let third: Promise<{ value?: unknown }> | undefined
   const first = walk.next()
@@ -75,7 +75,7 @@ test('who asks while others wait is answered after them', async () => {
   expect(await inOneTurn(walk.next())).toEqual({ done: false, value: 'd' })
 })
 
-test('a walk that is left while a page is on its way gives nothing of it, and nothing of the one before', async () => {
+test('a walk that is left while a page is in flight gives nothing of it, nor of the page before', async () => {
   const { walk, come, tidied } = held(['a', 'b'], ['c'], ['d'])
   const first = walk.next()
   await come(0)
@@ -96,7 +96,7 @@ test('a walk that is left while a page is on its way gives nothing of it, and no
   expect([await other.walk.next(), other.asked.length, other.tidied()]).toEqual([done, 1, 1])
 })
 
-test('a page that cannot be read is said once, and those who wait behind are told that it is over', async () => {
+test('a page that cannot be read fails one pull, and ends the walk for the pulls after it', async () => {
   const { walk, come } = held(['a'], new Error('gone'))
   const first = walk.next()
   await come(0)
@@ -108,7 +108,7 @@ test('a page that cannot be read is said once, and those who wait behind are tol
   expect([await waiting[1], await walk.next()]).toEqual([done, done])
 })
 
-test('a walk that goes out of its block reads no further', async () => {
+test('a walk that goes out of scope reads no further', async () => {
   const { walk, come, asked, tidied } = held(['a', 'b'], ['c'])
   {
     await using within = walk
@@ -120,7 +120,7 @@ test('a walk that goes out of its block reads no further', async () => {
   expect([await walk.next(), asked.length, tidied()]).toEqual([done, 1, 1])
 })
 
-/** A stream of the items of its pages, where the test hands over the pages; an item that is nothing cannot be shown. */
+/** A stream of the items of pages that the test hands over; an empty item cannot be shown. */
 function stream() {
   const pulls: Taker[] = []
   const tail = {
@@ -139,7 +139,7 @@ function stream() {
   return { stream, pulls, tail, page: (...page: string[]) => pulls.at(-1)!.page(page as unknown as RawPage) }
 }
 
-test('a stream asks its tail for one page at a time, however many wait, and for none while it has records', async () => {
+test('a stream asks its tail for one page at a time, however many pulls wait, and for none while it has records', async () => {
   const { stream: records, pulls, page } = stream()
   const given = [records.next(), records.next(), records.next()]
   expect(pulls).toHaveLength(1)
@@ -153,7 +153,7 @@ test('a stream asks its tail for one page at a time, however many wait, and for 
   expect(await records.next()).toEqual(done)
 })
 
-test('a record that cannot be shown is said to who asked for it, and is the end', async () => {
+test('a record that cannot be shown fails its pull, and ends the stream', async () => {
   const { stream: records, page, tail } = stream()
   const given = [records.next(), records.next(), records.next()]
   for (const one of given) one.catch(() => {})
@@ -163,7 +163,7 @@ test('a record that cannot be shown is said to who asked for it, and is the end'
   expect([await given[2], await records.next(), tail.ended]).toEqual([done, done, true])
 })
 
-test('a stream that fails where nobody asks has nobody to say it to', async () => {
+test('a stream that fails while no pull waits throws nothing', async () => {
   const { stream: records, tail } = stream()
   tail.stop()
   expect(() => records.fail(new Error('gone'))).not.toThrow()
