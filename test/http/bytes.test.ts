@@ -1,4 +1,4 @@
-/** Bodies in memory that is used again: whatever was not released stays as it was written. */
+/** Bodies in memory that is reused: whatever was not released stays as it was written. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Body, concat, Sink } from '../../adapters/http/bytes.ts'
@@ -12,7 +12,7 @@ const bodyOf = (sink: Sink, text: string): Body => {
 const textOf = ({ parts }: Body): string => Buffer.from(concat(parts)).toString('latin1')
 
 describe('a sink', () => {
-  test('writes bodies one behind the other, and again from the beginning once they were sent', () => {
+  test('writes bodies one after another, and starts over once they have been sent', () => {
     const sink = new Sink()
     const [first, second] = [bodyOf(sink, 'first'), bodyOf(sink, 'second')]
     expect([first, second].map(textOf)).toEqual(['first', 'second'])
@@ -27,7 +27,7 @@ describe('a sink', () => {
     expect(textOf(fourth)).toBe('fourth')
   })
 
-  test('copies what is smaller than it was told, and passes on the rest as it is', () => {
+  test('copies what is smaller than its threshold, and passes on the rest as it is', () => {
     const stored = Buffer.from('abcdefghijklmnopqrstuvwxyz'.repeat(100))
     for (const [passed, parts] of [
       [1024, 3],
@@ -45,7 +45,7 @@ describe('a sink', () => {
     }
   })
 
-  test('writes what was passed in its place, however many pieces of any length come between what else is written', () => {
+  test('puts each passed piece in its place, however many pieces of any length come between other writes', () => {
     const stored = Uint8Array.from({ length: 9000 }, (_, at) => 32 + (at % 90))
     const region = new Region(stored.subarray(100))
     const piece = fc.oneof(
@@ -59,7 +59,7 @@ describe('a sink', () => {
         let wanted = ''
         for (const one of pieces) {
           if (one === undefined) {
-            // What failed half-way leaves nothing behind.
+            // What failed halfway leaves nothing behind.
             sink.drop()
             wanted = ''
           } else if (typeof one === 'string') {
@@ -76,7 +76,7 @@ describe('a sink', () => {
     )
   })
 
-  test('counts a release once, however often it is said', () => {
+  test('counts a release once, however often it is called', () => {
     const sink = new Sink()
     const [first, second] = [bodyOf(sink, 'first'), bodyOf(sink, 'second')]
     for (let n = 0; n < 3; n++) first.release()
@@ -84,7 +84,7 @@ describe('a sink', () => {
     expect(textOf(second)).toBe('second')
   })
 
-  test('takes chunks that were sent before it asks for others', () => {
+  test('reuses chunks that were sent before it allocates others', () => {
     const sink = new Sink()
     const large = (letter: string): string => letter.repeat(3000)
     const write = (): Body => {
@@ -99,13 +99,13 @@ describe('a sink', () => {
       body.release()
     }
     expect(buffers.size).toBeLessThanOrEqual(Math.ceil(300_000 / CHUNK) + 2)
-    // What nobody says was sent is never taken.
+    // What was never released is never reused.
     const kept = [write(), write(), write()]
     for (let n = 0; n < 20; n++) write().release()
     for (const body of kept) expect(textOf(body)).toBe(large('x').repeat(100))
   })
 
-  test('is not begun anew by a release while a body is being written, nor after one that failed', () => {
+  test('does not start over on a release while a body is being written, nor after a body that failed', () => {
     const sink = new Sink()
     const sent = bodyOf(sink, 'sent')
     sink.ascii('half ')
@@ -116,7 +116,7 @@ describe('a sink', () => {
     sink.ascii('failed')
     sink.drop()
     expect([textOf(bodyOf(sink, 'next')), textOf(whole)]).toEqual(['next', 'half a body'])
-    // A body that failed after it had filled a chunk gives that back.
+    // A body that failed after it had filled a chunk gives that chunk back.
     const before = new Set<ArrayBufferLike>()
     for (let n = 0; n < 40; n++) {
       sink.ascii('y'.repeat(CHUNK - 10))

@@ -1,4 +1,4 @@
-/** Entity tags, what may be kept for ever, and what the adapter itself keeps. */
+/** Entity tags, what may be kept forever, and what the adapter itself keeps. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -16,21 +16,21 @@ beforeEach(async () => {
 
 const keeps = async (target: string): Promise<string> => (await ask(target)).headers['cache-control']!
 
-describe('what can never change is kept for ever', () => {
+describe('what can never change is kept forever', () => {
   it('a full ascending page that ends before the newest ledger', async () => {
     expect(await keeps('/ledgers?limit=2')).toBe(FOR_EVER)
     expect(await keeps('/operations?limit=4')).toBe(FOR_EVER)
     expect(await keeps('/accounts/GALICE/operations?limit=1')).toBe(FOR_EVER)
   })
 
-  it('a record of a ledger that another one has followed', async () => {
+  it('a record of a ledger that another ledger has followed', async () => {
     for (const target of ['/ledgers/2', `/transactions/${hashOf('a')}`, `/transactions/${hashOf('f')}`, `/operations/${idOf(2, 1, 1)}`])
       expect(await keeps(target), target).toBe(FOR_EVER)
   })
 })
 
-describe('what may change is asked for again', () => {
-  it('pages that are not full, go back, or reach the newest ledger; the newest ledger; offers, accounts, the index, errors', async () => {
+describe('what may change is revalidated', () => {
+  it('pages that are not full, run backwards, or reach the newest ledger; the newest ledger; offers, accounts, the index, errors', async () => {
     const targets = ['/ledgers?limit=3', '/ledgers?limit=10', '/ledgers?limit=1&order=desc', '/operations?cursor=now', '/ledgers/3']
     for (const target of [
       ...targets,
@@ -46,8 +46,8 @@ describe('what may change is asked for again', () => {
   })
 })
 
-describe('where the oldest ledgers were given up', () => {
-  it('a page is kept for ever only from a cursor that history still holds: any other began earlier once, or may begin later', async () => {
+describe('once the oldest ledgers were pruned', () => {
+  it('a page is kept forever only from a cursor that history still holds: any other began earlier once, or may begin later', async () => {
     const from = (cursor: string): string => `/ledgers?cursor=${cursor}&limit=1`
     const targets = ['/ledgers?limit=1', from('0'), from(idOf(1, 0, 0)), `/operations?cursor=${idOf(1, 9, 9)}&limit=2`]
     for (const target of targets) expect(await keeps(target), target).toBe(FOR_EVER)
@@ -72,7 +72,7 @@ describe('an entity tag', () => {
     '/ledgers?cursor=now',
   ]
 
-  it('answers 304 to whoever has it, without a body', async () => {
+  it('answers 304 without a body to whoever has it', async () => {
     for (const target of targets) {
       const { headers, text } = await ask(target)
       const { etag = '' } = headers
@@ -110,8 +110,8 @@ describe('an entity tag', () => {
     }
   })
 
-  // Elsewhere it may also change where the page does not: when the block that a record lies in has grown.
-  it('changes with a new ledger where the page does, and stays where nothing near it does', async () => {
+  // Otherwise the tag may change even though the page does not: when the block that holds a record has grown.
+  it('changes with a new ledger if the page does, and stays if nothing near the page does', async () => {
     const two = await smallLedger(2)
     const ask = asker(two)
     const tagAt = async (target: string) => (await ask(target)).headers['etag']
@@ -126,7 +126,7 @@ describe('an entity tag', () => {
     expect(await tagAt('/accounts/GBOB/operations?order=desc')).toBe(account)
   })
 
-  it('changes when the newest ledger is taken back and another one takes its place', async () => {
+  it('changes when the newest ledger is rolled back and another one takes its place', async () => {
     const seen = async () => {
       const tags: (string | undefined)[] = []
       for (const target of ['/operations', '/transactions', '/trades', '/effects', '/ledgers']) {
@@ -138,7 +138,7 @@ describe('an entity tag', () => {
     const before = await seen()
     await ledger.rollback(1)
     const [, second] = structuredClone(closes) as [unknown, any]
-    // The same records at the same places, but for the hash of the transaction.
+    // The same records at the same places, except for the hash of the transaction.
     second.transactions[0].hash = hashOf('c')
     await ledger.append(second)
     await ledger.append(closes[2]!)
@@ -173,11 +173,11 @@ describe('rendered blocks', () => {
     await big.close()
   })
 
-  it('are kept for one base URL, however many Host headers come in; and a busy one takes the place of an idle one', async () => {
+  it('are kept for one base URL, however many Host headers come in; and a busy one replaces an idle one', async () => {
     const read = async () => (await ledger.read(catalogue.operations, {}, {})).records[0]!.block
     const { length } = await read()
     await ask('/operations')
-    expect((await read()).finisher).toBe(0) // asked for once, nothing is kept
+    expect((await read()).finisher).toBe(0) // the first request keeps nothing
     for (let i = 0; i < 10; i++) await ask('/operations')
     const done = await read()
     expect([done.finisher > 0, done.isHot, done.length > length]).toEqual([true, true, true])

@@ -1,4 +1,4 @@
-/** A server that closes: what is idle goes at once, what is under way is waited for, and nothing outlives `drainMs`. */
+/** A server that closes: idle connections go at once, what is in flight is waited for, and nothing outlives `drainMs`. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,9 +7,9 @@ import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 import { closes, hashOf } from './support.ts'
 
-/** Longer than a test may take: what is seen to end did not end by it. */
+/** Longer than a test may take: what is seen to end did not end because of it. */
 const NEVER = 60_000
-/** Several looks of a server that closes. */
+/** Several polls of a server that closes. */
 const LOOKS = 250
 /** A page of 20 MB, more than the two sockets of a connection hold between them. */
 const PAGE = '/transactions?limit=200'
@@ -73,14 +73,14 @@ class Client {
   }
 }
 
-/** What was sent is read, and what it asked for is on its way. */
+/** What was sent has been read, and the answer is on its way. */
 async function underWay(server: HttpServer): Promise<void> {
   await pause(100)
   await (await fetch(`${server.url}/health`, { headers: { connection: 'close' } })).text()
 }
 
-describe('what is under way when a server closes', () => {
-  it('is read to its end: an answer, those to requests behind it, and the problem that ends a connection', async () => {
+describe('what is in flight when a server closes', () => {
+  it('is delivered to its end: an answer, the answers to requests behind it, and the problem that ends a connection', async () => {
     const server = await start()
     const clients = ['', get('/ledgers'), get('/ledgers') + get('/health'), 'nonsense\r\n\r\n'].map(
       (more) => new Client(server, get(PAGE) + more),
@@ -98,7 +98,7 @@ describe('what is under way when a server closes', () => {
     await closing
   })
 
-  it('is waited for where it is a request that has yet to arrive, whose answer then ends the connection', async () => {
+  it('includes a request that is still arriving; its answer then ends the connection', async () => {
     const server = await start()
     const [fresh, used] = [new Client(server, 'GET /hea'), new Client(server, `${get('/health')}`)]
     await underWay(server)
@@ -113,21 +113,21 @@ describe('what is under way when a server closes', () => {
     await closing
   })
 
-  it('is a request that has arrived and was not read yet, and the answer before it that its client has not taken', async () => {
+  it('includes a request that has arrived but was not read yet, and the answer before it that its client has not taken', async () => {
     const server = await start()
-    // As much as the two sockets of the connection hold between them: for the server it is sent.
+    // As much as the two sockets of the connection hold between them: to the server it is sent.
     const [fresh, used] = [new Client(server), new Client(server, get('/transactions?limit=8'))]
     await underWay(server)
     for (const { socket } of [fresh, used]) socket.write(get('/ledgers'))
     const closing = server.close()
-    // The process is busy meanwhile: a look comes due before anything is read.
+    // The process is busy meanwhile: a poll comes due before anything is read.
     for (const end = performance.now() + LOOKS; performance.now() < end; );
     expect(await fresh.answers()).toEqual(['200 close whole'])
     expect(await used.answers()).toEqual(['200 keep-alive whole', '200 close whole'])
     await closing
   })
 
-  it('is cut after drainMs, where nobody reads or nothing more comes, also where a tunnel was asked for', async () => {
+  it('is cut after drainMs if nobody reads or nothing more comes, even if a tunnel was asked for', async () => {
     const server = await start({ drainMs: 100 })
     const tunnel = 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n'
     const clients = [get(PAGE), get(PAGE) + get(PAGE) + tunnel, 'GET / HT'].map((sent) => new Client(server, sent))
@@ -139,7 +139,7 @@ describe('what is under way when a server closes', () => {
   })
 })
 
-it('a connection that is idle goes when a server closes, whether anything was asked over it or not', async () => {
+it('an idle connection goes when a server closes, whether anything was asked over it or not', async () => {
   const server = await start()
   const [fresh, used] = [new Client(server), new Client(server, get('/health'))]
   await underWay(server)

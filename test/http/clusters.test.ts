@@ -8,7 +8,7 @@ import { expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 
-/** Pages of lists: of a busy account, of a pair both ways. */
+/** Pages of lists: of a busy account, and of a pair both ways. */
 async function targetsOf(ledger: Ledger): Promise<string[]> {
   const { records } = await ledger.page(catalogue.effects, {}, { limit: 1 })
   const [trade] = (await ledger.page(catalogue.trades, {}, { limit: 1 })).records as any[]
@@ -31,7 +31,7 @@ describe.each([0, 8])('gathered after %i times', (gatheredAt) => {
   beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(gatheredAt))
   afterEach(() => void vi.restoreAllMocks())
 
-  it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
+  it('gives the same bytes and the same tag each time, for every base URL and profile', async () => {
     const ledger = await ledgerOf(closes, { fileEvery: 500 })
     const plain = await ledgerOf(closes, { cacheBytes: 0 })
     await expectTheSame(ledger, plain, await targetsOf(ledger), [

@@ -1,7 +1,7 @@
 /**
- * Every href that the service emits resolves: from the link index on, each link of each answer is followed, templates once without variables
- * and once with cursor, limit and order. The one exception is the service document's own: the effects of a transaction or an operation that
- * has none are not found.
+ * Every href that the service emits resolves: from the link index on, each link of each answer is followed, templates once without variables and once
+ * with cursor, limit and order. The one exception is the service document's own: the effects of a transaction or an operation that has none are not
+ * found.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -30,7 +30,7 @@ function* linksIn(value: any): Generator<Link> {
     }
 }
 
-/** RFC 6570 as simple clients do it: `{?a,b}` gives those of the variables that are set; `{name}` its example. */
+/** RFC 6570 as simple clients do it: `{?a,b}` expands to those of the variables that are set, `{name}` to its example. */
 function expand({ href, templated }: Link, variables: Readonly<Record<string, string>>): string | undefined {
   if (!templated) return href
   let missing = false
@@ -51,7 +51,7 @@ interface Crawl {
   readonly left: number
 }
 
-/** Follows links until there are none left, or there were enough of them. */
+/** Follows links until none are left, or enough were followed. */
 async function crawl(ledger: Ledger, examples: Readonly<Record<string, string>>, enough = Number.POSITIVE_INFINITY): Promise<Crawl> {
   const core: Core = createCore(ledger, { baseUrl: BASE, log: (error) => expect.fail(String(error)) })
   const ask = async (href: string) => {

@@ -1,4 +1,4 @@
-/** Every wait of a server has an end, everything a bound; all of them can be set, and stand in docs/limits.md. */
+/** Every wait of a server has an end, everything else a bound; all of them can be set, and are listed in docs/limits.md. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -46,11 +46,11 @@ describe('a limit', () => {
   it.each([
     ['a target that is too long', { maxTargetBytes: 300 }, get(`/ledgers?x=${'x'.repeat(300)}`, 'Connection: close\r\n'), ['414']],
     ['a header that is too long', { maxHeaderBytes: 2048 }, get('/ledgers', `X: ${'x'.repeat(3000)}\r\n`), ['431']],
-    ['a header that does not come', { headersMs: 200 }, 'GET /ledgers HTTP/1.1\r\nHost:', ['408']],
-    ['a body that does not come', { requestMs: 300 }, get('/health', 'Content-Length: 9\r\n'), ['200', '408']],
+    ['a header that does not arrive', { headersMs: 200 }, 'GET /ledgers HTTP/1.1\r\nHost:', ['408']],
+    ['a body that does not arrive', { requestMs: 300 }, get('/health', 'Content-Length: 9\r\n'), ['200', '408']],
     ['more requests than may wait', { maxQueued: 2 }, get('/health').repeat(9), ['200', '200', '200']],
     ['one stream too many', { maxStreams: 0 }, get('/ledgers', 'Accept: text/event-stream\r\nConnection: close\r\n'), ['503']],
-  ])('on %s is kept', async (_, options, sent, expected) => {
+  ])('on %s is enforced', async (_, options, sent, expected) => {
     await withServer(options, async (server) => {
       const answer = await answered(server, sent)
       expect(statuses(answer)).toEqual(expected)
@@ -58,7 +58,7 @@ describe('a limit', () => {
     })
   })
 
-  it('on connections is kept: one more is closed, and the others go on', async () => {
+  it('on connections is enforced: one more is closed, and the others carry on', async () => {
     await withServer({ maxConnections: 1 }, async (server) => {
       const first = connect(server.port, '127.0.0.1')
       await new Promise((resolve) => first.once('connect', resolve))
@@ -71,16 +71,16 @@ describe('a limit', () => {
   })
 
   it.each([
-    ['asks on', '', get('/health')],
+    ['keeps asking', '', get('/health')],
     ['sends a byte now and then', '', 'x'],
     ['asked for a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', ''],
     ['asked for a tunnel and sends into it', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', 'x'],
-    ['never finishes what it asks for next', 'GET / HT', ''],
+    ['never finishes its next request', 'GET / HT', ''],
   ])(
-    'on a client that takes nothing is kept, also where it %s: it is cut off, and what waits behind its answer is let go',
+    'on a client that reads nothing is enforced, even if the client %s: it is cut off, and what waits behind its answer is dropped',
     async (_, last, more) => {
       const server = await serve(ledger, { port: 0, log: () => {}, stallMs: 200, drainMs: 60_000 })
-      // As long as it does not read, it sees no end: that the server has let go of it shows in that the server can close.
+      // As long as it does not read, it sees no end; that the server has dropped it shows in that the server can close.
       const stalled = connect(server.port, '127.0.0.1', () => stalled.write(get('/transactions?limit=200').repeat(20) + last))
       stalled.pause()
       stalled.on('error', () => {})
@@ -94,8 +94,8 @@ describe('a limit', () => {
 
   it.each([
     ['an event stream', get('/ledgers?cursor=now', 'Accept: text/event-stream\r\n')],
-    ['answers that nobody takes', get('/transactions?limit=200').repeat(20)],
-  ])('on requests that wait is kept behind %s, however many come: few are made of what is sent', async (_, first) => {
+    ['answers that nobody reads', get('/transactions?limit=200').repeat(20)],
+  ])('on requests that wait is enforced behind %s, however many come: few of those sent are read', async (_, first) => {
     let made = 0
     const count = (): void => void made++
     subscribe('http.server.request.start', count)
@@ -115,10 +115,10 @@ describe('a limit', () => {
   })
 
   it.each([
-    ['is answered where it has arrived by then', 'lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '200'],
-    ['is late then', '', '408'],
-  ])('on a header that waits unread behind an answer begins when that was taken: it %s', async (_, rest, status) => {
-    // Nothing is read any more by a fifth of `stallMs`.
+    ['is answered if it has arrived by then', 'lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', '200'],
+    ['is late otherwise', '', '408'],
+  ])('on a header that waits unread behind an answer starts once that answer is taken: it %s', async (_, rest, status) => {
+    // After a fifth of `stallMs`, nothing more is read.
     await withServer({ headersMs: 1000, stallMs: 3000 }, async (server) => {
       const answer = answered(server, `${get('/transactions?limit=200').repeat(20)}GET /hea`, (socket) => {
         socket.pause()
@@ -129,17 +129,17 @@ describe('a limit', () => {
     })
   })
 
-  it('on who may ask is the loopback address, unless it is told otherwise', async () => {
+  it('on who may connect is the loopback address by default', async () => {
     await withServer({}, async ({ url }) => expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/))
   })
 
-  it('that makes no sense is refused', async () => {
+  it('that makes no sense is rejected', async () => {
     for (const options of [{ maxStreams: -1 }, { headersMs: Number.NaN }, { keepAliveMs: 1 }, { maxQueued: 1.5 }])
       await expect(serve(ledger, { port: 0, ...options })).rejects.toThrow(badOption(Object.keys(options)[0]!))
   })
 })
 
-describe('what the parser refuses behind good requests', () => {
+describe('what the parser rejects behind good requests', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', '400'],
     ['a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],

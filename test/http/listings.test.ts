@@ -1,4 +1,4 @@
-/** Listings that are known by their text: a request is answered the same whether or not its listing was asked for before. */
+/** Listings that are known by their text: a request gets the same answer whether or not its listing was asked for before. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Listing, Listings } from '../../adapters/http/listings.ts'
@@ -80,7 +80,7 @@ describe('a request', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(request, accepts), { minLength: 1, maxLength: 4 }), async (requests) => {
         for (const [target, accept] of requests) {
-          // Known first in its plain form, so that whatever is kept by then is the listing that the text begins with.
+          // Asked for in its plain form first, so that whatever is kept by then is the listing that the text begins with.
           await later(`${target.slice(0, target.indexOf('?'))}?cursor=&limit=3&order=asc`)
           await later(target)
           const [known, fresh] = [await later(target, { accept }), await asker(ledger)(target, { accept })]
@@ -94,7 +94,7 @@ describe('a request', () => {
     )
   })
 
-  it('of a known listing sees what became of it since', async () => {
+  it('for a known listing sees what has happened to it since', async () => {
     const ledger = await smallLedger(1)
     const ask = asker(ledger)
     const target = `/trades?${pair}&cursor=&limit=10&order=asc`
@@ -110,7 +110,7 @@ describe('listings', () => {
   const listing = new Listing(catalogue.transactions, {})
   const found = (listings: Listings, target: string) => listings.find(target)?.asked
 
-  it('are found by what stands before the page, and the page is read', () => {
+  it('are found by what precedes the page, and the page is read', () => {
     const listings = new Listings()
     expect(listings.find('/transactions?cursor=5')).toBeUndefined()
     listings.keep('/transactions?cursor=7&limit=1', listing)
@@ -130,7 +130,7 @@ describe('listings', () => {
       expect([other, listings.find(other)]).toEqual([other, undefined])
   })
 
-  it('are not kept where what stands before the page says something of it, or is long', () => {
+  it('are not kept if what precedes the page has a say in it, or is long', () => {
     for (const head of [
       '/transactions?limit=1&',
       '/transactions?x',
@@ -146,14 +146,14 @@ describe('listings', () => {
     }
   })
 
-  it('are forgotten when many others were asked for since', () => {
+  it('are forgotten once many others have been asked for', () => {
     const listings = new Listings()
     const target = (n: number): string => `/transactions?x=${n}&cursor=1`
     for (let n = 0; n < 2048; n++) listings.keep(target(n), listing)
     expect([found(listings, target(5)), found(listings, target(2047))].map((one) => one !== undefined)).toEqual([true, true])
     for (let n = 3000; n < 5048; n++) {
       listings.keep(target(n), listing)
-      // Asked for all the time, one stays.
+      // One that is asked for all the time stays.
       listings.find(target(5))
     }
     expect([0, 1, 2047, 5].map((n) => listings.find(target(n)) !== undefined)).toEqual([false, false, false, true])

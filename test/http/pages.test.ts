@@ -1,4 +1,4 @@
-/** Pages: their links, their cursors, what is said of pages past the end. */
+/** Pages: their links, their cursors, and answers past the end. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger } from '../../src/index.ts'
@@ -15,7 +15,7 @@ const linksOf = async (target: string): Promise<Record<string, string>> => {
 }
 
 describe('the links of a page', () => {
-  it('carry cursor, limit and order, always all three', async () => {
+  it('always carry all of cursor, limit and order', async () => {
     expect(await linksOf('/ledgers?limit=2')).toEqual({
       self: '/ledgers?cursor=&limit=2&order=asc',
       next: `/ledgers?cursor=${idOf(2, 0, 0)}&limit=2&order=asc`,
@@ -23,7 +23,7 @@ describe('the links of a page', () => {
     })
   })
 
-  it('go on in the order that was asked for, and back in the other', async () => {
+  it('lead on in the requested order, and back in the other', async () => {
     expect(await linksOf('/ledgers?order=desc&limit=1')).toEqual({
       self: '/ledgers?cursor=&limit=1&order=desc',
       next: `/ledgers?cursor=${idOf(3, 0, 0)}&limit=1&order=desc`,
@@ -61,7 +61,7 @@ describe('the links of a page', () => {
     expect(recordsOf(await ask('/trades?offer_id=0'))).toHaveLength(2)
   })
 
-  it('carry the path in its one form: hash in lower case, account percent-encoded', async () => {
+  it('carry the path in its canonical form: hash in lower case, account percent-encoded', async () => {
     expect((await linksOf(`/transactions/${hashOf('A')}/operations`))['self']).toBe(
       `/transactions/${hashOf('a')}/operations?cursor=&limit=10&order=asc`,
     )
@@ -70,7 +70,7 @@ describe('the links of a page', () => {
 })
 
 describe('a page', () => {
-  it('holds the records in order, whatever of their blocks is kept rendered', async () => {
+  it('holds the records in order, however much of their blocks is kept rendered', async () => {
     const up = tokensOf(await ask('/operations'))
     expect(up).toEqual([idOf(1, 1, 1), idOf(1, 1, 2), idOf(2, 1, 1), idOf(2, 1, 2)])
     for (let i = 0; i < 3; i++) {
@@ -82,14 +82,14 @@ describe('a page', () => {
     }
   })
 
-  it('past the end is empty, also where an empty list is not found', async () => {
+  it('past the end is empty, even if an empty list is not found', async () => {
     const effects = `/transactions/${hashOf('a')}/effects`
     expect(recordsOf(await ask(effects))).toHaveLength(2)
     expect(recordsOf(await ask(`${effects}?cursor=${idOf(9, 9, 9)}`))).toEqual([])
     expect((await ask(`/transactions/${hashOf('b')}/effects`)).status).toBe(404)
   })
 
-  it('of an unknown account is not found, but for its offers', async () => {
+  it('of an unknown account is not found, except for its offers', async () => {
     for (const list of ['transactions', 'operations', 'payments', 'effects', 'trades'])
       expect((await ask(`/accounts/GNOBODY/${list}`)).status, list).toBe(404)
     expect(recordsOf(await ask('/accounts/GNOBODY/offers'))).toEqual([])
@@ -97,7 +97,7 @@ describe('a page', () => {
 })
 
 describe('a history that starts late', () => {
-  it('refuses to go back from below its oldest ledger, and emits no link that would', async () => {
+  it('rejects a page backwards from below its oldest ledger, and emits no link that would ask for one', async () => {
     const late = await openLedger(memory())
     await late.ingest(closes.slice(1))
     const ask = asker(late)
@@ -124,7 +124,7 @@ describe('a history that starts late', () => {
     expect(body._links.prev.href).toBe(`${BASE}/accounts/GALICE/offers?cursor=7&limit=10&order=desc`)
   })
 
-  it('has no ledger yet: listings are empty, the rest is not found', async () => {
+  it('without a ledger yet has empty listings, and its records are not found', async () => {
     const ask = asker(await openLedger(memory()))
     expect(recordsOf(await ask('/transactions?order=desc'))).toEqual([])
     expect((await ask('/ledgers/1')).status).toBe(404)

@@ -39,7 +39,7 @@ describe('links', () => {
     expect((await ask('/transactions?limit=200')).text).not.toContain(hashOf('f'))
   })
 
-  it('of a transaction whose account id is anything but plain: percent-encoded, and it resolves', async () => {
+  it('of a transaction whose account id is anything but plain are percent-encoded, and resolve', async () => {
     const { body } = await ask(`/transactions/${hashOf('b')}`)
     expect(body._links.account).toEqual(to(`/accounts/${ODD_PATH}`))
     expect((await ask(`/accounts/${ODD_PATH}`)).body.id).toBe(ODD)
@@ -57,7 +57,7 @@ describe('links', () => {
     })
   })
 
-  it('of the creation of an account: those of an operation, and its transaction', async () => {
+  it('of the creation of an account are those of an operation, and its transaction', async () => {
     const id = idOf(1, 1, 1)
     const [record] = recordsOf(await ask(`/accounts/GBOB/payments?limit=1`))
     expect(record._links).toEqual({
@@ -70,7 +70,7 @@ describe('links', () => {
     })
   })
 
-  it('of a payment: precedes and succeeds are templated', async () => {
+  it('of a payment include templated precedes and succeeds', async () => {
     const id = idOf(1, 1, 2)
     const { body } = await ask(`/operations/${id}`)
     expect(body._links).toEqual({
@@ -95,7 +95,7 @@ describe('links', () => {
     })
   })
 
-  it('of a trade: self is the page that holds exactly it', async () => {
+  it('of a trade: self is the page that holds exactly that trade', async () => {
     const id = idOf(2, 1, 1)
     const [first, second] = recordsOf(await ask('/trades'))
     expect(first._links).toEqual({
@@ -112,7 +112,7 @@ describe('links', () => {
     }
   })
 
-  it('of a trade with a pool: the side without account has no link', async () => {
+  it('of a trade with a pool: the side without an account has no link', async () => {
     const [, record] = recordsOf(await ask('/trades'))
     expect(Object.keys(record._links)).toEqual(['self', 'counter', 'operation'])
     const pair = `base_asset_type=credit_alphanum4&base_asset_code=ABC&base_asset_issuer=GISSUER&counter_asset_type=native`
@@ -156,7 +156,7 @@ describe('numbers past 2^53', () => {
   })
 })
 
-describe('a trade that is turned to the order of the filter', () => {
+describe('a trade that is turned to match the filter', () => {
   const pair = 'base_asset_type=credit_alphanum4&base_asset_code=ABC&base_asset_issuer=GISSUER&counter_asset_type=native'
 
   it('has sides, links, price and seller exchanged', async () => {
@@ -186,7 +186,7 @@ describe('a trade that is turned to the order of the filter', () => {
 })
 
 describe('the extended profile', () => {
-  it('adds derived members behind those of the record, and changes none', async () => {
+  it('adds derived members after those of the record, and changes none', async () => {
     const extended = asker(ledger, { profile: 'extended' })
     for (const path of [`/transactions/${hashOf('a')}`, `/operations/${idOf(1, 1, 2)}`, '/offers/7', '/ledgers/1', '/accounts/GBOB']) {
       const [plain, more] = [(await ask(path)).body, (await extended(path)).body]

@@ -1,4 +1,4 @@
-/** What a request may say, and how it is refused. */
+/** What a request may say, and how it is rejected. */
 import { format } from 'node:util'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { createCore, type ProblemName, problemResponse, problems } from '../../adapters/http/index.ts'
@@ -52,7 +52,7 @@ describe('parameters', () => {
     expect(await refused('/ledgers?limit=x&limit=1')).toEqual([400, 'limit'])
   })
 
-  it('that nobody knows are passed over', async () => {
+  it('that are unknown are ignored', async () => {
     expect(await refused('/ledgers?X-Client-Name=js&_=1&lim%zzit=4&__proto__=1')).toEqual([200, undefined])
     expect(await refused('/ledgers/1?limit=x&cursor=x')).toEqual([200, undefined])
   })
@@ -68,7 +68,7 @@ describe('parameters', () => {
     expect(await refused('/offers/99/trades')).toEqual([404, undefined])
   })
 
-  it('of a pair of assets must be whole', async () => {
+  it('of a pair of assets must be complete', async () => {
     const native = 'counter_asset_type=native'
     expect(await refused(`/trades?base_asset_type=native`)).toEqual([400, 'counter_asset_type'])
     expect(await refused(`/trades?${native}&base_asset_type=gold`)).toEqual([400, 'base_asset_type'])
@@ -83,7 +83,7 @@ describe('parameters', () => {
     expect(await refused('/trades?offer_id=99')).toEqual([200, undefined])
   })
 
-  it('with malformed percent escapes are refused, never a defect', async () => {
+  it('with malformed percent escapes are rejected, and are never an internal error', async () => {
     expect(await refused('/accounts/%zz')).toEqual([400, 'account'])
     expect(await refused('/accounts/%ff/trades')).toEqual([400, 'account'])
     expect(await refused('/ledgers?cursor=%')).toEqual([400, 'cursor'])
@@ -113,7 +113,7 @@ describe('a request target', () => {
       expect(await refused(path), path).toEqual([404, undefined])
   })
 
-  it('may end in one slash, and be absolute', async () => {
+  it('may end in one slash, and may be absolute', async () => {
     expect(await refused('/ledgers/')).toEqual([200, undefined])
     expect(await refused('/ledgers/1/transactions/?limit=1')).toEqual([200, undefined])
     expect(await refused('/ledgers//')).toEqual([404, undefined])
@@ -123,7 +123,7 @@ describe('a request target', () => {
     expect(await refused('ftp://other.test/ledgers')).toEqual([400, 'path'])
   })
 
-  it('that is too long is refused before it is looked at', async () => {
+  it('that is too long is rejected before it is looked at', async () => {
     expect(await refused(`/ledgers?${'x'.repeat(8192)}`)).toEqual([414, undefined])
     expect(await refused(`/ledgers?${'x'.repeat(8000)}`)).toEqual([200, undefined])
   })
@@ -135,7 +135,7 @@ describe('methods', () => {
       const [get, head] = [await ask(target), await ask(target, {}, { method: 'HEAD' })]
       expect(head.status).toBe(get.status)
       expect(head.text).toBe('')
-      // The figures move with every request.
+      // The figures change with every request.
       if (target !== '/metrics' && target !== '/nothing' && target !== '/ledgers?limit=x') expect(head.headers).toEqual(get.headers)
     }
   })
@@ -159,7 +159,7 @@ describe('methods', () => {
     expect(headers['access-control-allow-headers']).toBeUndefined()
   })
 
-  it('others are not allowed', async () => {
+  it('other than these are not allowed', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'get']) {
       const { status, headers, body } = await ask('/ledgers', {}, { method })
       expect([status, headers['allow'], body.type]).toEqual([405, 'GET, HEAD, OPTIONS', '/problems/method_not_allowed'])
@@ -195,7 +195,7 @@ describe('the Accept header', () => {
     expect(negotiate(accept, true)).toBe(form)
   })
 
-  it('is read as far as any client needs, and no range in part', () => {
+  it('is read as far as any client needs, and never cut within a range', () => {
     const many = 'text/html,'.repeat(200)
     expect(negotiate(`application/json,${many}`, true)).toBe('json')
     expect(negotiate(`${many}application/json`, true)).toBeUndefined()
@@ -203,12 +203,12 @@ describe('the Accept header', () => {
     expect(negotiate(`text/html;${'x'.repeat(2000)}`, true)).toBeUndefined()
   })
 
-  it('asks for a stream where none is: the next best, or 406', () => {
+  it('asking for a stream that does not exist gets the next best type, or 406', () => {
     expect(negotiate('text/event-stream', false)).toBeUndefined()
     expect(negotiate('text/event-stream, */*;q=0.1', false)).toBe('hal')
   })
 
-  it('decides the content type, and 406 says so', async () => {
+  it('decides the content type, or gets 406', async () => {
     expect((await ask('/ledgers')).headers).toMatchObject({ 'content-type': 'application/hal+json; charset=utf-8', vary: 'accept' })
     expect((await ask('/ledgers', { accept: 'application/json' })).headers['content-type']).toBe('application/json; charset=utf-8')
     for (const [target, accept] of [
@@ -221,7 +221,7 @@ describe('the Accept header', () => {
     }
   })
 
-  it('with its stream a descending order makes no sense', async () => {
+  it('asking for a stream in descending order is rejected', async () => {
     const { status, body } = await ask('/ledgers?order=desc', { accept: 'text/event-stream' })
     expect([status, body.extras.invalid_field]).toEqual([400, 'order'])
   })
@@ -233,7 +233,7 @@ describe('the Host header', () => {
       expect((await ask('/ledgers/1', { host })).body._links.self.href).toBe(`http://${host.toLowerCase()}/ledgers/1`)
   })
 
-  it('is refused when it could be anything else', async () => {
+  it('is rejected if it could be anything else', async () => {
     for (const host of [
       '',
       'a"b',
@@ -256,7 +256,7 @@ describe('the Host header', () => {
     }
   })
 
-  it('does not matter where the base URL is configured, or no link is written', async () => {
+  it('does not matter if the base URL is configured, or no link is written', async () => {
     const configured = asker(ledger, { baseUrl: 'https://api.example.com/v1/' })
     expect((await configured('/ledgers/1', { host: '"' })).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
     expect((await ask('/health', { host: '' })).status).toBe(200)
@@ -281,14 +281,14 @@ describe('problems', () => {
     expect((await ask('/problems/other')).status).toBe(404)
   })
 
-  it('name the time to come back where they say that they do', () => {
+  it('say when to come back if their page says that they do', () => {
     for (const [name, { detail }] of Object.entries(problems)) {
       const { headers } = answerOf(problemResponse({ name: name as ProblemName }))
       expect([name, headers['retry-after']]).toEqual([name, detail.includes('Retry-After') ? '5' : undefined])
     }
   })
 
-  it('stand for every error of the library: what clients can mend by name, the rest as unavailable or internal', () => {
+  it('cover every error of the library: those that clients can mend by name, the rest as unavailable or internal', () => {
     const names: Record<string, string> = {}
     for (const code of Object.keys(errorTable) as ErrorCode[]) {
       const logged: unknown[] = []
@@ -315,7 +315,7 @@ describe('problems', () => {
     })
   })
 
-  it('of a defect show an id, and the log has the rest', async () => {
+  it('of an internal error show an id, and the log has the rest', async () => {
     const logged: [unknown, { id: string; target: string }][] = []
     const broken = {
       ...ledger,
@@ -334,7 +334,7 @@ describe('problems', () => {
     }
   })
 
-  it('are logged whole, also where the target reads like a format', async () => {
+  it('are logged whole, even if the target reads like a format', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const broken = { ...ledger, head: undefined, read: () => Promise.reject(new Error('the cause')), readOne: () => {} }
     const core = createCore(broken as unknown as Ledger)

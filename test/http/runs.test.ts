@@ -1,6 +1,6 @@
 /**
- * Pages of a log that are asked for over and over: their blocks are gathered into runs, and bytes and entity tags stay what they were when the records
- * came from blocks.
+ * Pages of a log that are asked for over and over: their blocks are gathered into runs, and bytes and entity tags stay what they were when the
+ * records came from blocks.
  */
 import { describe, expect, it } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
@@ -13,13 +13,13 @@ import { type Ask, asker, expectTheSame } from './support.ts'
 const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactionsPerLedger: 4, tradeShare: 0.5 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence
 const lists = ['transactions', 'operations', 'effects', 'trades', 'ledgers'] as const
-/** So often that every block is hot and every run is gathered, for this base URL. */
+/** Often enough that every block is hot and every run is gathered, for this base URL. */
 const OFTEN = 70
 
 const pages = ['limit=200', 'limit=200&order=desc', 'limit=23', 'limit=23&order=desc']
 const targetsOf = (list: string): string[] => pages.map((page) => `/${list}?${page}`)
 
-/** Reads all of a list so often, by its links. */
+/** Reads all of a list that often, by its links. */
 async function walk(ask: Ask, list: string, order: string): Promise<void> {
   for (let time = 0; time < OFTEN; time++)
     for (let next = `/${list}?limit=200&order=${order}`, body: any; next; next = body._embedded.records.length ? body._links.next.href : '')
@@ -30,7 +30,7 @@ const costOf = async (ledger: Ledger, list: (typeof lists)[number], options: Pag
   (await ledger.explain(catalogue[list] as List<any>, {}, options)).cost.blocks
 
 describe('a log that is asked for over and over', () => {
-  it.each(lists)('is found by a look-up a run, in either order: %s', async (list) => {
+  it.each(lists)('is found with one look-up per run, in either order: %s', async (list) => {
     const ledger = await ledgerOf(closes)
     const ask = asker(ledger)
     const query = catalogue[list] as List<any>
@@ -45,7 +45,7 @@ describe('a log that is asked for over and over', () => {
       const before = await costOf(ledger, list, { cursor, limit, order })
       await walk(ask, list, order)
       const after = await costOf(ledger, list, { cursor, limit, order })
-      // The cursor costs some look-ups too, always the same.
+      // The cursor costs some look-ups too, always the same number.
       expect([runs > 0, before - after], `${list} ${order}`).toEqual([
         true,
         Math.ceil(limit / (1 << shift)) - Math.ceil(limit / (RUN << shift)),
@@ -54,7 +54,7 @@ describe('a log that is asked for over and over', () => {
     }
   })
 
-  it('gives the same bytes and the same tag each time, to whatever base URL and profile', async () => {
+  it('gives the same bytes and the same tag each time, for every base URL and profile', async () => {
     const ledger = await ledgerOf(closes)
     const plain = await ledgerOf(closes, { cacheBytes: 0 })
     await expectTheSame(ledger, plain, lists.flatMap(targetsOf), [
@@ -65,7 +65,7 @@ describe('a log that is asked for over and over', () => {
   })
 
   it.each<LedgerOptions>([{}, { cacheBytes: 2 << 20 }, { cacheBytes: 300_000 }])(
-    'is served as one that was never asked for before, where it grows, is taken back and pruned, with %o',
+    'is served like one that was never asked for before when it grows, is rolled back and is pruned, with %o',
     async (options) => {
       const ledger = await openLedger(memory(), { fileEvery: 400, ...options })
       const ask = asker(ledger)
@@ -97,7 +97,7 @@ describe('a log that is asked for over and over', () => {
     },
   )
 
-  it('gives the same records wherever a page begins and ends, and to lists whose records lie all over it', async () => {
+  it('gives the same records wherever a page begins and ends, and for lists whose records are scattered over it', async () => {
     const [ledger, plain] = [await ledgerOf(closes), await ledgerOf(closes, { cacheBytes: 0 })]
     const ask = asker(ledger)
     const shown = async (one: Ledger, query: List<any>, values: object, page: PageOptions): Promise<string[]> =>

@@ -1,4 +1,4 @@
-/** The two shells: on sockets, and on Request and Response. */
+/** The two shells: one over sockets, one over Request and Response. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await ledger.close()
 })
 
-/** Sends bytes as they are, and gives everything that came back until the other side closed, or `until` was seen. */
+/** Sends bytes as they are, and returns everything that came back until the other side closed, or `until` was seen. */
 function raw(port: number, sent: string, until?: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(sent, 'latin1'))
@@ -106,7 +106,7 @@ describe('both shells', () => {
     await served.close()
   })
 
-  it('answer from a store that answers later', async () => {
+  it('answer from a store that answers late', async () => {
     const slow = await openLedger(level(new MemoryLevel({ keyEncoding: 'view', valueEncoding: 'view' })))
     await slow.ingest(closes)
     const handler = createHandler(slow, { baseUrl: 'http://x.test' })
@@ -131,17 +131,17 @@ describe('a target on the wire', () => {
   })
 })
 
-describe('what the parser refuses', () => {
+describe('what the parser rejects', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400, 'request'],
-    ['a header that is none', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'request'],
+    ['a malformed header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n', 400, 'request'],
     ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, 'request'],
     ['a header without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
     ['a target without end', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
     ['a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n', 417],
     ['no host', 'GET /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Host'],
-    ['a host that is none', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400, 'Host'],
+    ['a malformed host', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400, 'Host'],
   ])('%s is answered with a problem', async (_name, sent, status, field?: string) => {
     const answer = await raw(server.port, sent)
     expect(statusOf(answer)).toBe(status)
@@ -153,13 +153,13 @@ describe('what the parser refuses', () => {
 })
 
 describe('pipelined requests', () => {
-  it('are answered in their order', async () => {
+  it('are answered in order', async () => {
     const answer = await raw(server.port, get('/ledgers/1') + get('/ledgers/2') + get('/ledgers/x') + last('/ledgers/3'))
     expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '400', '200'])
     expect(Array.from(answer.matchAll(/"sequence":(\d)/g), ([, sequence]) => sequence)).toEqual(['1', '2', '3'])
   })
 
-  it('of a client that says it will send no more are all answered, and then the connection ends', async () => {
+  it('of a client that half-closes are all answered, and then the connection ends', async () => {
     const sent = get('/ledgers/1') + get('/transactions?limit=200') + get('/ledgers/x') + get('/ledgers/3')
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(sent))
@@ -172,14 +172,14 @@ describe('pipelined requests', () => {
     expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '400', '200'])
   })
 
-  it('past the bound are left unanswered, and the connection ends', async () => {
+  it('past the limit are left unanswered, and the connection ends', async () => {
     const answer = await raw(server.port, get('/ledgers/1').repeat(500))
     const answers = answer.match(/HTTP\/1\.1 200/g)!.length
     expect(answers).toBe(33)
     expect(answer.slice(answer.lastIndexOf('HTTP/1.1')).toLowerCase()).toContain('connection: close')
   })
 
-  it('that nobody reads the answers of cost one answer, not all of them', async () => {
+  it('whose answers nobody reads cost one answer, not all of them', async () => {
     const big = await openLedger(memory())
     await big.ingest(generate({ ledgers: 20, seed: 3 }) as Iterable<LedgerClose>)
     const served = await serve(big, { port: 0, drainMs: 100 })
@@ -224,7 +224,7 @@ describe('requests of several connections that arrive together', () => {
           }),
       ),
     )
-    // All of them are written before the loop turns, so the server finds them in one poll; the first time it has yet to accept the connections.
+    // All of them are written before the loop turns, so the server finds them in one poll; the first time it still has to accept the connections.
     for (const skip of [0, 1]) {
       order.length = 0
       const told = sockets.map((socket) => new Promise<string>((resolve) => socket.once('data', (bytes) => resolve(String(bytes)))))
@@ -238,7 +238,7 @@ describe('requests of several connections that arrive together', () => {
 })
 
 describe('a listener', () => {
-  it('mounts in a server of somebody else, below a path that links then begin with', async () => {
+  it('mounts in the server of someone else, below a path that links then begin with', async () => {
     const answer = listener(ledger)
     const host = createServer((request, response) => {
       // What Express does with a mount path.
@@ -284,7 +284,7 @@ describe('a service told where it is mounted', () => {
     ],
   ]
 
-  it.each(shells)('serves what lies below that path, with links that lie there too: %s', (_, served) =>
+  it.each(shells)('serves what is below that path, with links that are there too: %s', (_, served) =>
     served('/api/history', async (origin, get) => {
       const base = `${origin}/api/history`
       for (let again = 0; again < 2; again++) {
@@ -314,7 +314,7 @@ describe('a service told where it is mounted', () => {
     }),
   )
 
-  it('refuses what is no path', () => {
+  it('rejects what is not a path', () => {
     for (const shell of [listener, createHandler])
       for (const mount of ['', '/', 'history', '/history/', '//history', '/a?b', '/a b', '/"', null, 1])
         expect(() => shell(ledger, { mount: mount as string }), String(mount)).toThrow(badOption('mount'))
@@ -346,7 +346,7 @@ describe('a listener in an HTTP/2 server', () => {
     await new Promise((resolve) => host.close(resolve))
   })
 
-  it('ends an event stream without its connection, over which others go on', async () => {
+  it('ends an event stream without its connection, on which others go on', async () => {
     const mine = await smallLedger()
     const answer = listener(mine)
     const others: (() => void)[] = []
@@ -368,7 +368,7 @@ describe('a listener in an HTTP/2 server', () => {
     await mine.rollback(1)
     await once(stream, 'end')
     expect(texts.get('/ledgers')).toContain('event: error')
-    // A connection that is to end does so in a turn or two.
+    // A connection that is about to end does so within a turn or two.
     await new Promise((resolve) => setTimeout(resolve, 50))
     others[0]!()
     await once(other, 'close')
@@ -380,7 +380,7 @@ describe('a listener in an HTTP/2 server', () => {
 })
 
 describe('options', () => {
-  it('without sense are refused', async () => {
+  it('that make no sense are rejected', async () => {
     await expect(serve(ledger, { port: 0, keepAliveMs: 1 })).rejects.toThrow(badOption('keepAliveMs'))
     await expect(serve(ledger, { port: 0, baseUrl: 'nowhere' })).rejects.toThrow(badOption('baseUrl'))
     await expect(serve(ledger, { port: 0, profile: 'x' as never })).rejects.toThrow(badOption('profile'))
@@ -397,21 +397,21 @@ describe('options', () => {
     expect(() => listener(ledger, { maxQueued: 0 })).toThrow(badOption('maxQueued'))
   })
 
-  it('that nobody takes are refused by name', async () => {
+  it('that nothing takes are rejected by name', async () => {
     const refuse = (field: string, of: string): unknown =>
       expect.objectContaining({ fields: { field, reason: expect.stringMatching(`^not an option of ${of}; the options are .*maxStreams`) } })
     for (const shell of [listener, createHandler, createCore]) {
       expect(() => shell(ledger, { baseURL: 'http://x.test' } as object)).toThrow(refuse('baseURL', shell.name))
-      // That of a server, which is another one's here.
+      // This one belongs to a server; here, the server is someone else's.
       expect(() => shell(ledger, { maxConnections: 5 } as object)).toThrow(refuse('maxConnections', shell.name))
       expect(() => shell(ledger, { baseUrl: undefined, baseURL: undefined } as object)).not.toThrow()
     }
     await expect(serve(ledger, { port: 0, maxStream: 5 } as never)).rejects.toThrow(refuse('maxStream', 'serve'))
-    // A server of its own lies below no other path.
+    // A server of its own is not mounted below a path.
     await expect(serve(ledger, { port: 0, mount: '/history' } as never)).rejects.toThrow(refuse('mount', 'serve'))
   })
 
-  it('that are no object are refused, and so is what is no ledger, saying what was found', async () => {
+  it('that are not an object are rejected, and so is anything that is not a ledger, saying what was found', async () => {
     const refuse = (field: string, found: string): unknown =>
       expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field, found }) })
     for (const [options, found] of [[null, 'null'] as const, ['x', 'string'] as const]) {

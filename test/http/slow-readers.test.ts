@@ -1,4 +1,4 @@
-/** Answers that wait on sockets while others are written: the memory of a body is used again, but not before it was sent. */
+/** Answers that wait on sockets while others are written: the memory of a body is reused, but not before it was sent. */
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -36,7 +36,7 @@ afterAll(async () => {
 /** More than the sockets of a connection hold between them. */
 const MANY = 24
 
-/** Asks for a page many times on one connection, reads nothing for a while, and gives the bodies that came in the end. */
+/** Asks for a page many times on one connection, reads nothing for a while, and returns the bodies that arrive in the end. */
 function slowly(target: string, ms: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -71,7 +71,7 @@ test('answers that are read late stay what they were while hundreds of others ar
   for (const { target, bodies } of readers) expectAll(await bodies, target)
 })
 
-test('an answer to a reader that goes away half-way harms no other', async () => {
+test('an answer to a reader that goes away halfway harms no other', async () => {
   const late = slowly(targets[3]!, 500)
   for (let round = 0; round < 20; round++) {
     const socket = connect({ port: server.port, host: '127.0.0.1' }, () =>
@@ -87,7 +87,7 @@ test('an answer to a reader that goes away half-way harms no other', async () =>
   expectAll(await late, targets[3]!)
 })
 
-test('nothing is read of a connection while its answer waits for the reader for long, who has so long to take some of it; then it is what it was', async () => {
+test('a connection whose answer has long waited for the reader is not read, and its timeout is the stall limit; then both are what they were', async () => {
   const turns = new Turns(32, { stallMs: 2_000, headersMs: 5_000 })
   const asked: string[] = []
   const after: unknown[] = []
@@ -105,7 +105,7 @@ test('nothing is read of a connection while its answer waits for the reader for 
   const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`
   const socket = connect((host.address() as AddressInfo).port, '127.0.0.1', () => socket.write(get('/big') + get('/small')))
   await new Promise((resolve) => socket.once('readable', resolve))
-  // An answer that is taken soon is left alone.
+  // An answer that is taken soon changes nothing.
   expect(state()).toEqual([9_000, false])
   await expect.poll(state).toEqual([2_000, true])
   socket.write(get('/late', 'connection: close\r\n'))
@@ -114,7 +114,7 @@ test('nothing is read of a connection while its answer waits for the reader for 
   socket.resume()
   await new Promise((resolve) => socket.once('close', resolve))
   expect(asked).toEqual(['/big', '/small', '/late'])
-  // Where nothing waited behind an answer, the time is that of an idle connection.
+  // If nothing waited behind an answer, the timeout is that of an idle connection.
   expect(after).toEqual([
     ['/big', [9_000, false]],
     ['/small', [4_000, false]],

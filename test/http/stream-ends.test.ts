@@ -1,4 +1,4 @@
-/** Event streams at their limits: too many of them, readers that take nothing, a service that closes, what fails half-way, other ways to be read. */
+/** Event streams at their limits: too many of them, readers that take nothing, a service that closes, what fails halfway, other ways to be read. */
 import { channel } from 'node:diagnostics_channel'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -54,7 +54,7 @@ async function textOf(stream: AsyncIterable<unknown>, enough: (text: string) => 
 const metrics = async (): Promise<string> => (await fetch(`${server.url}/metrics`)).text()
 const records = (text: string): number => (text.match(/\ndata: \{/g) ?? []).length
 
-test('as many requests at once as there may not be streams: those above the limit are refused', async () => {
+test('of more simultaneous requests than streams are allowed, those above the limit are rejected', async () => {
   await server.close()
   const late = await openLedger(slow(memory(), () => new Promise((resolve) => setTimeout(resolve, 1))))
   await late.ingest(closes.slice(0, 3))
@@ -70,7 +70,7 @@ test('as many requests at once as there may not be streams: those above the limi
 })
 
 describe('a service that closes', () => {
-  test('ends every stream in bounded time: idle ones, one that is catching up, and one that takes nothing', async () => {
+  test('ends every stream in bounded time: idle ones, one that is catching up, and one that reads nothing', async () => {
     const large = await openLedger(memory())
     await large.ingest(generate({ ledgers: 150, seed: 12 }), { batch: 50 })
     const own = await serve(large, { port: 0, drainMs: 400 })
@@ -90,7 +90,7 @@ describe('a service that closes', () => {
     await large.close()
   })
 
-  test('greets a stream that is asked for while it closes, and ends it: its client knows where to go on, and comes back', async () => {
+  test('greets and ends a stream that was requested before it closed: the client knows where to go on, and comes back', async () => {
     await server.close()
     let release = (): void => {}
     const held = new Promise<void>((resolve) => (release = resolve))
@@ -123,7 +123,7 @@ describe('a service that closes', () => {
   })
 })
 
-test('what cannot be framed ends its stream with an error event, and no other stream', async () => {
+test('a record that cannot be framed ends its own stream with an error event, and no other stream', async () => {
   const other = textOf(await open('/effects?cursor=now'), (text) => records(text) > 0)
   const failing = textOf(await open('/ledgers?cursor=now'))
   await expect.poll(metrics).toContain('folio_streams_waiting 2\n')
@@ -138,7 +138,7 @@ test('what cannot be framed ends its stream with an error event, and no other st
   expect(records(await other)).toBeGreaterThan(0)
 })
 
-test('counts of streams, events, lag and cut readers are told, and so is every beginning and end', async () => {
+test('counts of streams, events, lag and cut readers are published, and so is the opening and the end of each stream', async () => {
   const told: unknown[] = []
   const hear = (message: unknown): void => void told.push(message)
   const events = channel('ledger-folio:stream')
@@ -159,7 +159,7 @@ test('counts of streams, events, lag and cut readers are told, and so is every b
 
 describe('a socket that takes a frame slowly', () => {
   const count = closes.slice(0, 20).flatMap(({ transactions }) => transactions!.filter(({ successful }) => successful !== false)).length
-  /** What comes of all transactions, in one frame, over a socket that takes so many bytes in a millisecond. */
+  /** What arrives of all transactions, in one frame, over a socket that takes so many bytes per millisecond. */
   const over = async (bytesPerMs: number): Promise<{ text: string; open: boolean }> => {
     const mounted = createServer(listener(ledger, { streamStallMs: 300 }))
     const taken: Buffer[] = []
@@ -196,7 +196,7 @@ describe('a socket that takes a frame slowly', () => {
   })
 })
 
-describe('a client that sends no more', () => {
+describe('a client that half-closes', () => {
   const half = (sent: string): Promise<Socket> =>
     new Promise((resolve) => {
       const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true }, () => resolve(socket))
@@ -224,7 +224,7 @@ describe('a client that sends no more', () => {
 })
 
 describe('on the wire', () => {
-  test('an HTTP/1.1 stream is chunks, each a whole number of events; a client of HTTP/1.0 gets it bare', async () => {
+  test('an HTTP/1.1 stream comes in chunks, each a whole number of events; an HTTP/1.0 client gets it bare', async () => {
     const [chunked, plain] = [await bare('/ledgers?cursor=now'), await bare('/ledgers?cursor=now', server.port, '1.0')]
     const texts = [chunked, plain].map((socket) => textOf(socket.setEncoding('utf8')))
     await expect.poll(metrics).toContain('folio_streams_waiting 2\n')
@@ -257,7 +257,7 @@ describe('on the wire', () => {
     expect(second!.slice(second!.indexOf('\r\n\r\n') + 4)).toBe(body)
   })
 
-  test('where middleware has wrapped the response, every byte goes through it', async () => {
+  test('if middleware has wrapped the response, every byte goes through it', async () => {
     const handle = listener(ledger)
     let passed = ''
     let wrapped: ServerResponse | undefined
@@ -297,7 +297,7 @@ describe('on the wire', () => {
     await expect.poll(() => ledger.waitingStreams).toBe(0)
   })
 
-  test('a reader that takes history as fast as it comes leaves turns to others', async () => {
+  test('a reader that takes history as fast as it comes lets others have their turns', async () => {
     await ledger.ingest(closes.slice(20))
     const handler = createHandler(ledger)
     const { body } = await handler(new Request('http://x/effects', { headers: { accept: 'text/event-stream' } }))

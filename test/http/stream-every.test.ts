@@ -1,4 +1,7 @@
-/** Every endpoint that streams does: from the start, from `now`, with its filters, in both profiles; and its events are the records of its pages. */
+/**
+ * Every endpoint that has a stream serves it: from the start, from `now`, with its filters, in both profiles; and its events are the records of its
+ * pages.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Core, createCore } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -24,7 +27,7 @@ afterAll(() => ledger.close())
 const ask = (core: Core, target: string, accept: string) =>
   core({ method: 'GET', target, header: (name) => ({ host: 'folio.test', accept })[name] })
 
-/** The frames of a stream until it waits. */
+/** The frames of a stream, until it waits. */
 async function framesOf(core: Core, target: string): Promise<string[]> {
   const { status, frames } = await ask(core, target, 'text/event-stream')
   expect(status).toBe(200)
@@ -136,7 +139,7 @@ test('offers are streamed as they are created; an older one that changed is not 
   await growing.close()
 })
 
-test('the lag of a stream of offers is told in the ledgers they changed in, whatever their ids are', async () => {
+test('the lag of a stream of offers is counted in the ledgers that they changed in, whatever their ids', async () => {
   for (const high of [0n, 5n]) {
     const many = structuredClone(closes) as any[]
     const [offer] = many[1].offers.changed

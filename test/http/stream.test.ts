@@ -1,4 +1,4 @@
-/** Event streams over real sockets: frames byte for byte, reconnects, and what is refused before the hello. */
+/** Event streams over real sockets: frames byte for byte, reconnects, and what is rejected before the hello. */
 import { type IncomingMessage, get as request } from 'node:http'
 import { EventSource } from 'eventsource'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -52,7 +52,7 @@ const tokens = async (name: 'operations' | 'effects' | 'ledgers', cursor?: strin
   return all
 }
 
-test('the head goes out at once, then the hello, then records whose id follows their data', async () => {
+test('the head goes out at once, then the hello, then records, each with its id after its data', async () => {
   const response = await open('/ledgers')
   expect(response.statusCode).toBe(200)
   expect(response.headers['content-type']).toBe('text/event-stream; charset=utf-8')
@@ -67,7 +67,7 @@ test('the head goes out at once, then the hello, then records whose id follows t
   expect(JSON.parse(/\ndata: (\{.*)\n/.exec(text)![1]!)).toEqual(page._embedded.records[0])
 })
 
-test('a stream from now says hello with the token of the newest record, follows commits, and greets again in silence', async () => {
+test('a stream from now says hello with the token of the newest record, follows commits, and greets again while nothing happens', async () => {
   const response = await open('/operations?cursor=now')
   const before = (await tokens('operations')).at(-1)!
   setTimeout(() => void ledger.ingest(closes.slice(20, 23)), 50)
@@ -90,7 +90,7 @@ test.each([
   ['/operations?cursor=x', 400],
   ['/accounts/nobody/operations', 404],
   ['/ledgers/1/effects', 406],
-])('%s is refused before the hello', async (path, status) => {
+])('%s is rejected before the hello', async (path, status) => {
   const response = await open(path)
   expect(response.statusCode).toBe(status)
   expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')

@@ -1,12 +1,10 @@
-/**
- * A network of three ledgers, written by hand, and how the tests ask about it.
- */
+/** A network of three ledgers, written by hand, and helpers to ask about it. */
 import { expect } from 'vitest'
 import { type CoreOptions, type CoreRequest, type CoreResponse, createCore } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 
-/** What refuses an option. */
+/** The rejection of an option. */
 export const badOption = (field: string): unknown =>
   expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
 
@@ -162,8 +160,8 @@ export function asker(ledger: Ledger, options: CoreOptions = {}): Ask {
 }
 
 /**
- * Looks whether each target has the same bytes as where nothing is kept, and the same entity tag, each time, to two base URLs and two profiles.
- * The base URL that is asked for most has its texts finished: with these times, each is for a while.
+ * Checks that each target gives the same bytes as if nothing were kept, and the same entity tag, each time, for two base URLs and two profiles.
+ * The texts of the base URL that is asked for most are finished: with this many requests, each has its turn.
  */
 export async function expectTheSame(
   ledger: Ledger,
