@@ -1,4 +1,4 @@
-/** What an audit counts, what it says of the values that describe a store and of chains of ledgers, and what a repair brings back. */
+/** What an audit counts, what it says about the values that describe a store and about chains of ledgers, and what a repair restores. */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { UNNAMED, UNTOLD } from '../../src/audit/report.ts'
@@ -22,7 +22,7 @@ const closes = longCloses(FIRST, 6)
 const LAST = FIRST + closes.length - 1
 
 const made = new Map<number, Promise<readonly Entry[]>>()
-/** A store that holds the closes, but for those before `oldest`. */
+/** A store that holds the closes, except those before `oldest`. */
 async function stored(oldest = FIRST): Promise<Store> {
   const make = async () => {
     const store = memory()
@@ -63,7 +63,7 @@ describe('a whole store', () => {
     const store = await stored(oldest)
     const { entries } = await store.scan(everything, { limit: 1e6 })
     const count = LAST - oldest + 1
-    // A ledger: itself, 3 transactions, 64 operations, 2 effects, 2 trades, 2 changes of offers.
+    // Per ledger: itself, 3 transactions, 64 operations, 2 effects, 2 trades, 2 changes of offers.
     expect(await verifyStore(store)).toEqual({
       ok: true,
       faults: [],
@@ -78,7 +78,7 @@ describe('a whole store', () => {
     })
   })
 
-  test('without ledgers has nothing at fault', async () => {
+  test('without ledgers has no faults', async () => {
     const store = memory()
     expect(await verifyStore(store)).toMatchObject({ ok: false, faults: [{ key: '01', reason: 'the format of the store is missing' }] })
     await openLedger(store)
@@ -88,7 +88,7 @@ describe('a whole store', () => {
 })
 
 describe('the format', () => {
-  test('that is missing, damaged, or of another release', async () => {
+  test('is reported if it is missing, damaged, or of another release', async () => {
     const store = await stored()
     const before = await dump(store)
     const format = await held(store, FORMAT)
@@ -111,12 +111,12 @@ describe('the format', () => {
   })
 })
 
-describe('what is unfinished', () => {
+describe('an unfinished change', () => {
   test.each([
     [{ rollback: 7 }, 'rollback'],
     [{ prune: 7 }, 'prune'],
     [{ repair: true }, 'repair'],
-  ] as const)('%j is said, and is no fault', async (intent, unfinished) => {
+  ] as const)('%j is reported, and is not a fault', async (intent, unfinished) => {
     const store = await stored()
     await put(store, [INTENT, encodeIntent(intent)])
     expect(await verifyStore(store)).toMatchObject({ ok: true, unfinished })
@@ -129,7 +129,7 @@ describe('what is unfinished', () => {
   })
 })
 
-test('ledgers that were held and are gone are missed by the note beside the store', async () => {
+test('ledgers that were held and are gone are noticed by the note beside the store', async () => {
   const inner = await stored()
   let note: Uint8Array | undefined = encodeMark({ last: LAST + 2 })
   const store: Store = Object.assign(Object.create(inner) as Store, {
@@ -162,17 +162,17 @@ describe('the chain of ledgers', () => {
     }
 
   test.each([
-    ['counts that fall', withSide(0, (counts) => counts.replace(/\d+$/, '0')), fits],
+    ['falling counts', withSide(0, (counts) => counts.replace(/\d+$/, '0')), fits],
     ['counts past the head', withSide(0, (counts) => counts.replace(/\d+$/, '999')), fits],
     ['counts of another ledger', withSide(0, (counts) => counts.replace(/^(\d+),\d+/, '$1,9')), fits],
-    ['counts that are none', withSide(0, () => 'x'), fits],
-    ['another offer', withSide(1, () => '3'), 'the highest offer id is not that of the offers'],
-    ['a filing that went back', withSide(2, () => '1'), 'the ledger up to which lists are filed went back'],
-    ['a filing ahead of it', withSide(2, () => '99'), 'the ledger up to which lists are filed went back'],
+    ['malformed counts', withSide(0, () => 'x'), fits],
+    ['another highest offer id', withSide(1, () => '3'), 'the highest offer id is not that of the offers'],
+    ['a filing that goes back', withSide(2, () => '1'), 'the ledger up to which lists are filed went back'],
+    ['a filing ahead of the ledger', withSide(2, () => '99'), 'the ledger up to which lists are filed went back'],
     ['another ledger before', text((json) => json.replace(/("prev_hash":")../, '$1ff')), 'prev_hash is not the hash of the ledger before'],
     ['another time', text((json) => json.replace('12:00:00Z', '14:00:00+02:00')), 'the record of the ledger does not fit its place'],
-    ['another number', text((json) => json.replace(/("sequence":)\d+/, '$19')), /no ledger close/],
-    ['no close at all', text((json) => json.replace(/"hash":"[^"]*",/, '')), /no ledger close/],
+    ['another sequence number', text((json) => json.replace(/("sequence":)\d+/, '$19')), /no ledger close/],
+    ['a text that is not a close', text((json) => json.replace(/"hash":"[^"]*",/, '')), /no ledger close/],
   ] as const)('with %s is named', async (_, change, reason) => {
     const store = await stored()
     await withLedger(store, 3, change)
@@ -183,14 +183,14 @@ describe('the chain of ledgers', () => {
     expect(own?.ledger).toBeGreaterThanOrEqual(FIRST + 3)
   })
 
-  test('whose head counts otherwise is named', async () => {
+  test('whose head has other counts is named', async () => {
     const store = await stored()
     const head = await headOf(store)
     await put(store, [HEAD, encodeHead({ ...head, counts: head.counts.map((count, tag) => count + (tag === operations.tag ? 1 : 0)) })])
     expect((await faultsOf(store))['00']).toBe('the counts of the head are not those of the newest ledger')
   })
 
-  test('with a record in the place of another is named', async () => {
+  test('with a record in the wrong place is named', async () => {
     const store = await stored()
     const at = blockKey(operations.tag, 2)
     const block = Block.of(operations, unseal(at, await held(store, at)), at)
@@ -205,7 +205,7 @@ describe('the chain of ledgers', () => {
     expect((await faultsOf(store2))[hex(at)]).toBe('a operation is not as its text says, or not in its place')
   })
 
-  test('that is damaged in the middle loses no more than that, and is cut before it when that is asked for', async () => {
+  test('that is damaged in the middle loses no more than that, and is cut before the damage on request', async () => {
     const store = await stored()
     const at = blockKey(operations.tag, 9)
     await put(store, [at, undefined])
@@ -224,7 +224,7 @@ describe('a list with pages', () => {
   const list = postingKey(operationsByAccount.tag, ['GALICE'])
   const page = (number: number, level = 0) => postingPageKey(operationsByAccount.tag, ['GALICE'], level, number)
 
-  test('of which one is damaged, gone, or another is named, and built again', async () => {
+  test('of which one page is damaged, gone or replaced is named and rebuilt', async () => {
     const whole = await dump(await stored())
     for (const spoil of [
       async (store: Store) => put(store, [page(0), undefined]),
@@ -249,19 +249,19 @@ describe('a list with pages', () => {
 describe('a repair', () => {
   const derived = [0x00, 0x01, 0x20, 0x21, 0x30, 0x40, 0x41, 0x50]
 
-  test.each(derived)('brings back every value that begins with %i, and says how many', async (first) => {
+  test.each(derived)('restores every value that begins with %i, and says how many', async (first) => {
     const store = await stored()
     const before = await dump(store)
     const { entries } = await store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 })
     await put(store, ...entries.map(([key]): Write => [key, undefined]))
     const { repaired, lost, after } = await repairStore(store)
-    // Whether the format named a network nothing else tells.
+    // Whether the format named a network is stored nowhere else.
     const unnamed = first === 0x01 ? [{ key: '01', reason: UNNAMED }] : []
     expect([lost, after.ok, repaired + lost.length >= 1]).toEqual([unnamed, true, true])
     expect(await dump(store)).toEqual(before)
   })
 
-  test('of a pruned store brings back what records tell', async () => {
+  test('of a pruned store restores what follows from records', async () => {
     for (const first of [0x00, 0x03, 0x30, 0x40, 0x50]) {
       const store = await stored(FIRST + 2)
       const before = await dump(store)

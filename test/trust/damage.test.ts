@@ -1,4 +1,4 @@
-/** Small stores with one thing wrong: exactly what an audit says of it, and exactly what a repair does about it. */
+/** Small stores with one thing wrong: exactly what an audit says about it, and exactly what a repair does about it. */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -58,7 +58,7 @@ const rich = Array.from({ length: 4 }, (_, n): LedgerClose => {
   const own = n < 2 ? first!.operations : first!.operations!.filter(({ type }) => type !== 'manage_offer')
   return { ...close, transactions: [{ ...first!, operations: own! }, more, failed!] }
 })
-/** Many ledgers of one change of an offer each. */
+/** Many ledgers, each with one change of an offer. */
 const long = Array.from({ length: 150 }, (_, n): LedgerClose => {
   const { ledger, offers: all } = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   return { ledger, offers: { changed: all!.changed! } }
@@ -80,32 +80,32 @@ const NO_HASH = 'no transaction that is held has this hash'
 const alice = postingKey(operationsByAccount.tag, ['GALICE'])
 const page = (number: number, level = 0) => postingPageKey(operationsByAccount.tag, ['GALICE'], level, number)
 
-describe('values that nothing asks for', () => {
+describe('values that nothing refers to', () => {
   const longer = (key: Uint8Array, ...more: number[]) => Uint8Array.of(...key, ...more)
   test.each<[string, Kind, Uint8Array, Uint8Array, string]>([
-    ['a count of lists where nothing was pruned', 'whole', PRUNED, encodePruned({}), STRAY],
-    ['a longer key of the pruned', 'pruned', longer(PRUNED, 1), encodePruned({}), STRAY],
+    ['a count of lists though nothing was pruned', 'whole', PRUNED, encodePruned({}), STRAY],
+    ['a longer key of the counts of pruned lists', 'pruned', longer(PRUNED, 1), encodePruned({}), STRAY],
     ['a longer key of a format', 'whole', Uint8Array.of(1, 1), encodeText('x'), STRAY],
     ['a longer key of an intent', 'whole', Uint8Array.of(2, 1), encodeText('x'), STRAY],
     ['a value without a key', 'whole', new Uint8Array(0), encodeText('x'), STRAY],
     ['a mark', 'whole', Uint8Array.of(4), encodeText('x'), STRAY],
-    ['a block of no log', 'whole', blockKey(99, 0), encodeText('x'), STRAY],
+    ['a block of an unknown log', 'whole', blockKey(99, 0), encodeText('x'), STRAY],
     ['a block without a log', 'whole', Uint8Array.of(0x10), encodeText('x'), STRAY],
     ['a longer key of a block', 'whole', longer(blockKey(operations.tag, 0), 0), encodeText('x'), STRAY],
     ['a block beyond the last', 'whole', blockKey(operations.tag, 20), encodeText('x'), NO_BLOCK],
     ['a block far beyond the last', 'whole', blockKey(operations.tag, 2 ** 32), encodeText('x'), NO_BLOCK],
     ['a block that was pruned', 'pruned', blockKey(operations.tag, 0), encodeText('x'), NO_BLOCK],
-    ['a list of no index', 'whole', Uint8Array.of(0x20), encodeText('x'), STRAY],
-    ['a list of no index with a key', 'whole', postingKey(250, ['x']), encodeText('x'), STRAY],
-    ['a page of no index', 'whole', postingPageKey(250, ['x'], 0, 0), encodePage(Array.from({ length: 128 }, (_, n) => n)), STRAY],
+    ['a list of an unknown index', 'whole', Uint8Array.of(0x20), encodeText('x'), STRAY],
+    ['a list of an unknown index, with a key', 'whole', postingKey(250, ['x']), encodeText('x'), STRAY],
+    ['a page of an unknown index', 'whole', postingPageKey(250, ['x'], 0, 0), encodePage(Array.from({ length: 128 }, (_, n) => n)), STRAY],
     ['a longer key of a hash', 'whole', longer(hashKey(hashOf(FIRST, 1)), 0), encodeHash({ ordinal: 0, failed: false }), NO_HASH],
     ['a hash', 'whole', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 4, failed: true }), NO_HASH],
     ['a hash that was pruned', 'pruned', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 3, failed: false }), NO_HASH],
     ['a failed hash that was pruned', 'pruned', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 1, failed: true }), NO_HASH],
-    ['a seller of no offer', 'whole', bookSellerKey(6n), encodeText('G'), 'no offer of the book has this seller'],
+    ['the seller of an unknown offer', 'whole', bookSellerKey(6n), encodeText('G'), 'no offer of the book has this seller'],
     ['a seller under a name', 'whole', longer(Uint8Array.of(0x41), ...bookKey('G', 1n).subarray(1)), encodeText('G'), STRAY],
     [
-      'a seller under more than an offer',
+      'a seller under a key longer than an offer',
       'whole',
       longer(bookSellerKey(7n), ...bookSellerKey(7n).subarray(1)),
       encodeText('GALICE'),
@@ -114,7 +114,7 @@ describe('values that nothing asks for', () => {
     ['a digest before the first', 'whole', digestKey(FIRST - 1), encodeText('x'), STRAY],
     ['a digest that was pruned', 'pruned', digestKey(FIRST + 1), encodeText('x'), STRAY],
     ['a longer key of a digest', 'whole', longer(digestKey(FIRST), 0), encodeText('x'), STRAY],
-  ])('are named, and go: %s', async (_, kind, key, value, reason) => {
+  ])('are named and removed: %s', async (_, kind, key, value, reason) => {
     const { store, before, faults } = await spoiled(kind, () => [sealed(key, value)])
     expect(faults).toEqual([fault(key, reason)])
     const { lost, repaired } = await repairStore(store)
@@ -122,7 +122,7 @@ describe('values that nothing asks for', () => {
     expect(await dump(store)).toEqual(before)
   })
 
-  test('are not the era of a store, unless it is damaged', async () => {
+  test('do not include the era of a store, unless it is damaged', async () => {
     expect((await spoiled('whole', () => [[ERA, encodeEra(3)]])).faults).toEqual([])
     const value = Uint8Array.from(encodeEra(3))
     value[0]! ^= 1
@@ -148,12 +148,12 @@ describe('records', () => {
     },
   )
 
-  test('of the last block that are all pruned are missed all the same', async () => {
+  test('of a last block are missed even if all are pruned', async () => {
     const key = blockKey(trades.tag, 0)
     await loses('pruned', () => [gone(key)], fault(key, 'the last block of the trade log is missing'))
   })
 
-  test('that are more than the head counts are cut to what it counts', async () => {
+  test('beyond the count in the head are cut off', async () => {
     const store = await stored('whole')
     const key = (await keysOf(store, 0x10)).filter((one) => one[1] === operations.tag).at(-1)!
     const count = headOf(store).counts[operations.tag]! % 16
@@ -179,7 +179,7 @@ describe('records', () => {
     expect(faults[0]).toEqual(fault(key, 'a operation is not as its text says, or not in its place', FIRST + 1))
   })
 
-  test('that are lost are cut off with all after them, and the note beside the store asks for them no longer', async () => {
+  test('that are lost are cut off with all that follow, and the note beside the store no longer asks for them', async () => {
     const inner = await stored('whole')
     const key = blockKey(failedTransactions.tag, 0)
     const first = (await spoiled('whole', () => [gone(key)])).faults[0]!
@@ -209,7 +209,7 @@ describe('records', () => {
 })
 
 describe('a head', () => {
-  test.each(names)('of a store that is %s is built again', async (kind) => {
+  test.each(names)('of a store that is %s is rebuilt', async (kind) => {
     for (const plant of [(store: Store) => [broken(store, HEAD)], () => [gone(HEAD)]]) {
       const { store, before, faults } = await spoiled(kind, plant)
       expect(faults[0]!.key).toBe('00')
@@ -219,13 +219,13 @@ describe('a head', () => {
     }
   })
 
-  test('that is damaged hides nothing but what it takes to judge a value', async () => {
+  test('that is damaged hides nothing except what it takes to judge a value', async () => {
     const [hash] = await keysOf(await stored('whole'), 0x30)
     const { faults } = await spoiled('whole', (store) => [broken(store, HEAD), broken(store, hash!), sealed(baseKey(3n), encodeText('x'))])
     expect(faults).toEqual([fault(HEAD, CHECKSUM), fault(hash!, CHECKSUM)])
   })
 
-  test('of older ledgers is named by the digests behind it, and built again', async () => {
+  test('of older ledgers is named because of the digests after it, and rebuilt', async () => {
     const { store, before, faults } = await spoiled('whole', () => [sealed(digestKey(LAST + 1), encodeText('x'))])
     expect(faults).toEqual([fault(HEAD, 'the head is older than the ledgers that are there'), fault(digestKey(LAST + 1), STRAY)])
     await repairStore(store)
@@ -239,10 +239,10 @@ describe('a hash', () => {
   test.each([
     ['another transaction', { ordinal: 3, failed: true }],
     ['one that did not fail', { ordinal: 2, failed: false }],
-  ])('that names %s is named, and built again', async (_, entry) => {
+  ])('that names %s is named and rebuilt', async (_, entry) => {
     await mends('whole', () => [sealed(key, encodeHash(entry))], fault(key, other))
   })
-  test('that is gone or damaged is named, and built again', async () => {
+  test('that is gone or damaged is named and rebuilt', async () => {
     await mends('pruned', () => [gone(key)], fault(key, 'the entry of a transaction is missing'))
     await mends('pruned', (store) => [broken(store, key)], fault(key, CHECKSUM))
   })
@@ -300,7 +300,7 @@ describe('a list', () => {
     ['whose page is gone', () => [gone(page(0))], []],
     ['whose page is damaged', (store) => [broken(store, page(0))], []],
     ['that is damaged', (store) => [broken(store, alice)], [fault(alice, CHECKSUM)]],
-  ])('%s is named, and built again', async (_, plant, expected) => {
+  ])('%s is named and rebuilt', async (_, plant, expected) => {
     const { store, before, faults } = await spoiled('whole', plant)
     if (expected.length > 0) expect(faults).toEqual(expected)
     else expect(faults.map(({ key }) => key)).toEqual([hex(page(0))])
@@ -315,14 +315,14 @@ describe('a list', () => {
       await mends('whole', () => [sealed(key, full)], fault(key, none))
   })
 
-  test('that is gone with its page left is named by both, and built again', async () => {
+  test('that is gone while its page is left is named once, and rebuilt', async () => {
     const { store, before, faults } = await spoiled('whole', () => [gone(alice)])
     expect(faults).toEqual([fault(alice, 'the edge of a posting list is missing')])
     await repairStore(store)
     expect(await dump(store)).toEqual(before)
   })
 
-  test('that is gone is named with how many it was of', async () => {
+  test('that is gone is named with the number of its records', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNEW'])
     await mends('whole', () => [gone(key)], fault(key, `a posting list is missing, of ${rich.length} records`))
   })
@@ -337,10 +337,10 @@ describe('the book', () => {
   test.each<[string, Plant, Fault[]]>([
     ['an offer that is gone', () => [gone(key)], [fault(key, 'an offer of the book is missing')]],
     ['a seller that is gone', () => [gone(back)], [fault(back, 'the seller of an offer of the book is missing')]],
-    ['a seller that is another', () => [sealed(back, encodeText('GBOB'))], [fault(back, 'the offer has another seller')]],
-    ['an offer of another position', change({ lo: 8 }), [fault(key, last)]],
+    ['another seller', () => [sealed(back, encodeText('GBOB'))], [fault(back, 'the offer has another seller')]],
+    ['an offer with another position', change({ lo: 8 }), [fault(key, last)]],
     ['two offers in one', (store) => [withRows(offers, key, Array(2).fill(rowsOf(store, offers, key)[0]!))], []],
-  ])('%s is named, and built again', async (_, plant, expected) => {
+  ])('%s is named and rebuilt', async (_, plant, expected) => {
     for (const kind of ['whole', 'pruned', 'unfiled'] as const)
       if (expected.length > 0) await mends(kind, plant, ...expected)
       else {
@@ -352,14 +352,14 @@ describe('the book', () => {
   })
 
   test.each([
-    ['no offer', ['GALICE', 'x', '', '']],
-    ['another offer', ['GALICE', '9', '', '']],
-  ])('an offer that says it is %s is named', async (_, sides) => {
+    ['a malformed id', ['GALICE', 'x', '', '']],
+    ['another id', ['GALICE', '9', '', '']],
+  ])('an offer with %s is named', async (_, sides) => {
     const { faults } = await spoiled('whole', change({ sides }))
     expect(faults[0]).toEqual(fault(key, under))
   })
 
-  test('an offer that was removed, or has another seller, is named, and goes', async () => {
+  test('an offer that was removed, or has another seller, is named and removed', async () => {
     const removed = 'the changes of the offer have removed it, or given it another seller'
     const other = (id: bigint, seller: string) => (store: Store) => {
       const row = rowsOf(store, offers, key)[0]!
@@ -374,7 +374,7 @@ describe('the book', () => {
     await mends('whole', other(7n, 'GBOB'), fault(bookKey('GBOB', 7n), removed), fault(back, 'the offer has another seller'))
   })
 
-  test('nothing is said of it where changes are lost', async () => {
+  test('nothing is said about it if changes are lost', async () => {
     const block = blockKey(offerChanges.tag, 0)
     const { store, faults } = await spoiled('whole', () => [gone(block), gone(key), gone(back)])
     expect(faults.map((one) => one.key)).toEqual([hex(block)])
@@ -382,23 +382,23 @@ describe('the book', () => {
   })
 })
 
-describe('the last change of an offer that was pruned', () => {
+describe('the last pruned change of an offer', () => {
   const key = baseKey(7n)
   const lost = 'the last change of an offer that was pruned is missing'
   const notLast = 'it is not the last change of the offer that was pruned'
 
-  test('is missed, and lost where a later change hides it', async () => {
+  test('is missed, and is lost if a later change hides it', async () => {
     for (const kind of ['pruned', 'long and pruned'] as const) await loses(kind, () => [gone(key)], fault(key, lost))
   })
 
-  test('is the last', async () => {
+  test('is named if it is not the last', async () => {
     for (const kind of ['pruned', 'long and pruned'] as const) {
       const { faults } = await spoiled(kind, (store) => [baseWrite(7n, rowsOf(store, offerChanges, key)[0]!, 1)])
       expect(faults).toEqual([fault(key, notLast)])
     }
   })
 
-  test('is kept of no offer that has not changed before, and under no other key', async () => {
+  test('is kept only for offers that changed before the prune, and under no other key', async () => {
     const { store, before, faults } = await spoiled('pruned', (spoilt) => {
       const row = rowsOf(spoilt, offerChanges, key)[0]!
       return [baseWrite(9n, { ...row, sides: ['GALICE', '9', ...row.sides.slice(2)] }, 1)]

@@ -1,4 +1,4 @@
-/** What goes in comes out: lines that give the same store again, and digests that tell whether two stores hold the same. */
+/** What goes in comes out: lines that give the same store again, and digests that tell whether two stores hold the same ledgers. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -41,7 +41,7 @@ describe('lines', () => {
     await other.close()
   })
 
-  test('begin and end where they are asked to', async () => {
+  test('begin and end where they are told to', async () => {
     const closes = [...generate({ ledgers: 9, seed: 4, accounts: 20, firstLedger: 100 })]
     const ledger = await ledgerOf(closes)
     const sequences = async (range?: { from?: number; to?: number }): Promise<number[]> => {
@@ -57,7 +57,7 @@ describe('lines', () => {
     expect(await errorOf(() => sequences({ from: 1.5 }))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'from' } })
   })
 
-  test('stop where history is taken back under them', async () => {
+  test('stop if history is rolled back under them', async () => {
     const ledger = await ledgerOf([...generate({ ledgers: 9, seed: 4, accounts: 20, firstLedger: 100 })])
     const lines = ledger.lines()
     await lines.next()
@@ -77,13 +77,13 @@ describe('a digest', () => {
     expect(await ledger.digest({ from: 102, to: 105 })).toBe(sha(Buffer.concat(digests)).toString('hex'))
   })
 
-  test('of the same ledgers does not depend on where history begins, and of none it is that of no bytes', async () => {
+  test('of the same ledgers does not depend on where history begins, and without ledgers it is that of no bytes', async () => {
     const late = await ledgerOf(closes.slice(5))
     expect(await late.digest()).toBe(await (await ledgerOf(closes)).digest({ from: 105 }))
     expect(await (await openLedger(memory())).digest()).toBe(sha('').toString('hex'))
   })
 
-  test('differs where anything differs', async () => {
+  test('differs if anything differs', async () => {
     const digest = await (await ledgerOf(closes)).digest()
     const changed = structuredClone(closes) as any[]
     changed[11].ledger.extra = 1
@@ -91,7 +91,7 @@ describe('a digest', () => {
   })
 })
 
-test('the portable SHA-256 gives what the native one gives, in whatever pieces', () =>
+test('the portable SHA-256 agrees with the native one, in whatever pieces', () =>
   holds(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), 200, (parts) => {
     const [one, other] = [hasher(), portableHasher()]
     for (const part of parts) {

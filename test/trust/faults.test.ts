@@ -1,4 +1,4 @@
-/** What an audit says of each kind of value that is damaged, missing, out of place or not asked for: the key, and why. */
+/** What an audit says about each kind of value that is damaged, missing, out of place or not referred to: the key, and why. */
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -44,7 +44,7 @@ const LAST = FIRST + closes.length - 1
 
 const made = new Map<number, Promise<readonly Entry[]>>()
 
-/** A store that holds the closes, but for the oldest ones. */
+/** A store that holds the closes, except the oldest ones. */
 async function stored(pruned = 0): Promise<MemoryDisk> {
   const make = async (): Promise<readonly Entry[]> => {
     const store = memory()
@@ -73,7 +73,9 @@ const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, va
 const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
 const headWith = (store: Store, change: Partial<Head>): Write => [HEAD, encodeHead({ ...headOf(store), ...change })]
 
-/** What an audit says once `plant` has changed a store: keys and reasons. The repair of what follows from other values leaves what was there. */
+/**
+ * What an audit says once `plant` has changed a store: keys and reasons. With `mends`, a repair must lose nothing and leave what was there before.
+ */
 async function audited(plant: (store: Store) => readonly Write[], pruned = 0, mends = false): Promise<Record<string, string>> {
   const disk = await stored(pruned)
   const store = memory(disk)
@@ -100,7 +102,7 @@ describe('a value that follows from others', () => {
     ['the seller of an offer', 0x41],
     ['the edge of a list', 0x20],
     ['a digest', 0x50],
-  ])('that is damaged, or gone, is named: %s', async (_, prefix) => {
+  ])('that is damaged or gone is named: %s', async (_, prefix) => {
     let key = new Uint8Array(0)
     const pick = (store: Store) => {
       const all = keysOf(store, prefix)
@@ -121,10 +123,10 @@ describe('a value that follows from others', () => {
     ['a digest', 0x50],
     ['a block', 0x10],
     ['a page of a list', 0x21],
-    ['what is of no kind', 0x77],
+    ['a value of no kind', 0x77],
     ['a head', 0x00],
     ['an era', 0x05],
-  ])('that nothing asks for is named, and goes: %s', async (_, prefix) => {
+  ])('that nothing refers to is named and removed: %s', async (_, prefix) => {
     const key = Uint8Array.of(prefix, 0xee, 1, 2)
     const found = await audited(() => [sealed(key, encodeText('what is this?'))], 0, true)
     expect(Object.keys(found)).toEqual([hex(key)])
@@ -133,7 +135,7 @@ describe('a value that follows from others', () => {
 
 describe('an entry of a hash', () => {
   const last = hashKey('f'.repeat(64))
-  test('that names no transaction, or one of another hash', async () => {
+  test('that names no transaction, or one with another hash, is named', async () => {
     expect(
       await audited((store) => [sealed(last, encodeHash({ ordinal: headOf(store).counts[transactions.tag]!, failed: false }))]),
     ).toEqual({
@@ -168,7 +170,7 @@ describe('a posting list', () => {
     return new PostingEdge(Math.floor(edge.count / FANOUT) * FANOUT + entries.length, [entries, ...edge.levels.slice(1)])
   }
 
-  test('that lacks a record, names one too many, or one that is not there', async () => {
+  test('that lacks a record, or names one too many or one that does not exist, is named', async () => {
     const less = await audited((store) => [sealed(key, encodeEdge(withLevel(edgeOf(store), (entries) => entries.pop())))])
     expect(less).toEqual({ [hex(key)]: 'a posting list lacks 1 records, and names 0 that are not of it' })
     const other = await audited((store) => {
@@ -193,7 +195,7 @@ describe('a posting list', () => {
     expect(beyond).toEqual({ [hex(key)]: 'a posting list names a record that is not there, or not filed' })
   })
 
-  test('that is empty, or whose key is none', async () => {
+  test('that is empty, or has a malformed key, is named', async () => {
     const none = postingKey(payments.tag, ['x'])
     expect(await audited(() => [sealed(none, encodeEdge(PostingEdge.empty))])).toEqual({ [hex(none)]: 'a posting list is empty' })
     const more = postingKey(payments.tag, ['x'])
@@ -206,7 +208,7 @@ describe('a posting list', () => {
     })
   })
 
-  test('whose pages do not fit it', async () => {
+  test('whose pages do not fit it is named', async () => {
     const foreign = postingPageKey(payments.tag, ['x'], 0, 0)
     const lonely = await audited(() => [sealed(foreign, encodePage(Array.from({ length: FANOUT }, (_, n) => n)))])
     expect(lonely[hex(postingKey(payments.tag, ['x']))]).toBe('the edge of a posting list is missing')
@@ -214,7 +216,7 @@ describe('a posting list', () => {
 })
 
 describe('the book', () => {
-  test('of an offer that is not as its last change left it, or is of another seller', async () => {
+  test('with an offer that is not as its last change left it, or has another seller, is named', async () => {
     let key = new Uint8Array(0)
     const first = (store: Store) => {
       key = keysOf(store, 0x40)[0]! as typeof key
@@ -237,7 +239,7 @@ describe('the book', () => {
     expect(two[hex(key)]).toBe('it holds another number of records')
   })
 
-  test('of an offer that was never made', async () => {
+  test('with an offer that was never made is named', async () => {
     const [key, back] = [bookKey('GA', 3n), bookSellerKey(3n)]
     const found = await audited((store) => {
       const source = keysOf(store, 0x40)[0]!
@@ -253,7 +255,7 @@ describe('the book', () => {
     })
   })
 
-  test('whose seller is said to be another', async () => {
+  test('with another seller beside an offer is named', async () => {
     let key = new Uint8Array(0)
     const found = await audited((store) => {
       key = keysOf(store, 0x41)[0]! as typeof key
@@ -265,9 +267,9 @@ describe('the book', () => {
 
 describe('a head', () => {
   test.each([
-    ['of another hash', { hash: 'ab' }, 'the head does not fit the newest ledger'],
-    ['of another time', { closedAt: '2020-01-01T00:00:00Z' }, 'the head does not fit the newest ledger'],
-    ['of another offer', { topOffer: '1' }, 'the head does not fit the newest ledger'],
+    ['with another hash', { hash: 'ab' }, 'the head does not fit the newest ledger'],
+    ['with another time', { closedAt: '2020-01-01T00:00:00Z' }, 'the head does not fit the newest ledger'],
+    ['with another highest offer id', { topOffer: '1' }, 'the head does not fit the newest ledger'],
   ])('%s is named', async (_, change, reason) => {
     expect(await audited((store) => [headWith(store, change)])).toEqual({ '00': reason })
   })
@@ -286,7 +288,7 @@ describe('a head', () => {
 describe('records', () => {
   const key = blockKey(transactions.tag, 1)
 
-  test('that are damaged, missing, or fewer than they should be cannot be built again', async () => {
+  test('that are damaged, missing, or fewer than they should be cannot be rebuilt', async () => {
     expect((await audited((store) => [[key, flipped(held(store, key))]]))[hex(key)]).toBe(damaged)
     expect((await audited(() => [[key, undefined]]))[hex(key)]).toBe('a block of the transaction log is missing')
     const fewer = await audited((store) => {
@@ -304,7 +306,7 @@ describe('records', () => {
     expect(fewer[hex(key)]).toBe('a block of the transaction log lacks records')
   })
 
-  test('that are others than were digested are named by the digest', async () => {
+  test('that differ from those that were digested are named by the digest', async () => {
     const found = await audited((store) => {
       const block = Block.of(transactions, unseal(key, held(store, key)), key)
       const rows = Array.from({ length: block.count }, (_, at) => block.row(at))
@@ -321,7 +323,7 @@ describe('records', () => {
 })
 
 describe('a pruned store', () => {
-  test('names what is left too much or too little', async () => {
+  test('names what it holds too much or too little of', async () => {
     const digest = digestKey(FIRST)
     expect(await audited(() => [[digest, encodeDigest(FIRST, new Uint8Array(32))]], 4)).toEqual({
       [hex(digest)]: 'unknown value',
@@ -357,7 +359,7 @@ describe('a pruned store', () => {
   })
 })
 
-test('an audit tells how far it is, names no more faults than it is asked for, and can be stopped', async () => {
+test('an audit reports how far it is, names no more faults than it is asked for, and can be stopped', async () => {
   const store = memory(await stored())
   await store.write(
     keysOf(store, 0x30).map((key): Write => [key, undefined]),

@@ -1,4 +1,4 @@
-/** What an audit says where sums differ: the lists and the entries of hashes that are at fault, and in what; and what it counts besides. */
+/** What an audit says if sums differ: which lists and entries of hashes are at fault, and how; and what else it counts. */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -51,7 +51,7 @@ import {
 const FIRST = 5
 const COUNT = 20
 const LAST = FIRST + COUNT - 1
-/** Trades in the first six ledgers only; an account and an offer that come in the ninth. */
+/** Trades in the first six ledgers only; an account and an offer that first appear in the ninth. */
 const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   const [first, failed] = close.transactions!
@@ -61,7 +61,7 @@ const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const changed = n === 8 ? [one!, { ...one!, id: 40n, seller: 'GBOB' }] : [one!]
   return { ...close, transactions: [{ ...first!, participants, operations: own }, failed!], offers: { changed, removed: [8n] } }
 })
-/** One ledger of more operations than are named between two looks at the clock. */
+/** One ledger with more operations than are named between two looks at the clock. */
 const [wide] = closes.map((close): LedgerClose => {
   const [first] = close.transactions!
   return { ledger: close.ledger, transactions: [{ ...first!, operations: Array.from({ length: 1030 }, () => ({ type: 'inflation' })) }] }
@@ -89,12 +89,12 @@ const withEntries = (store: Store, key: Uint8Array, change: (entries: readonly n
   return sealed(key, encodeEdge(new PostingEdge(entries.length, [entries])))
 }
 
-/** What an audit says, and nothing besides. */
+/** What an audit says, and nothing else. */
 const says = async (kind: Name, plant: Plant, ...expected: Fault[]): Promise<void> =>
   expect((await spoiled(kind, plant)).faults).toEqual(expected)
 
 describe('a list', () => {
-  test('that lacks records and names others is named with how many', async () => {
+  test('that lacks records or names others is named with how many', async () => {
     for (const kind of ['whole', 'half filed'] as const) {
       await mends(kind, (store) => [withEntries(store, bob, (entries) => entries.slice(2))], fault(bob, differs(2, 0)))
       await mends(kind, (store) => [withEntries(store, bob, (entries) => [0, ...entries])], fault(bob, differs(0, 1)))
@@ -102,7 +102,7 @@ describe('a list', () => {
     }
   })
 
-  test('that holds the entries of another is named, and so is that one', async () => {
+  test('that holds the entries of another is named, and so is the other', async () => {
     const key = postingKey(operationsByAccount.tag, ['GBOB'])
     const store = await stored('whole')
     const [one, other] = [alice, key].map((list) => edgeOf(store, list).levels[0]!) as [readonly number[], readonly number[]]
@@ -123,17 +123,17 @@ describe('a list', () => {
       const count = edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= from).length
       expect(count).toBe({ whole: 20, 'half filed': 12, pruned: 14 }[kind])
       const { faults } = await spoiled(kind, () => [gone(key)])
-      // In a pruned store the number of lists that name what was pruned is another one too, which says no more.
+      // In a pruned store the number of lists that name what was pruned is wrong too, which adds nothing.
       expect(faults).toEqual([fault(key, `a posting list is missing, of ${count} records`)])
     }
   })
 
-  test('that names no more than pruned records and those that are left is as it should be', async () => {
+  test('that names fewer pruned records and all that are left is not at fault', async () => {
     await says('pruned', (store) => [withEntries(store, alice, (entries) => entries.slice(1))])
     await says('pruned', (store) => [withEntries(store, alice, (entries) => entries.slice(0, -1))], fault(alice, differs(1, 0)))
   })
 
-  test('of which records cannot be read is held against the others', async () => {
+  test('some of whose records cannot be read is judged by the others', async () => {
     const block = blockKey(operations.tag, 2)
     const lost = fault(block, 'a block of the operation log is missing', FIRST + 8)
     await says('whole', () => [gone(block)], lost)
@@ -147,11 +147,11 @@ describe('a list', () => {
     )
   })
 
-  test('of which a page is damaged is named by the page alone', async () => {
+  test('with a damaged page is named by the page alone', async () => {
     const page = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 0)
     await mends('long', (store) => [broken(store, page)], fault(page, CHECKSUM))
     await mends('long', () => [gone(page)], fault(page, 'a page of a posting list is missing'))
-    // Where a list begins to name what is left is told by its pages: of this one neither that nor its other pages can be judged.
+    // Where a list begins to name what is left is known from its pages: of this list neither that nor its other pages can be judged.
     const other = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 7)
     const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
     await says('long and pruned', (store) => [broken(store, page), sealed(other, full)], fault(page, CHECKSUM))
@@ -159,7 +159,7 @@ describe('a list', () => {
     await mends('long', () => [gone(page), gone(alice)], fault(alice, `a posting list is missing, of ${await countOf('long')} records`))
   })
 
-  test('that names a record that is not filed yet, or not there, is named for that', async () => {
+  test('that names a record that is not filed yet, or does not exist, is named for that', async () => {
     const reason = 'a posting list names a record that is not there, or not filed'
     for (const kind of ['whole', 'half filed'] as const) {
       const next = headOf(await stored(kind)).filedCounts[operations.tag]!
@@ -168,17 +168,17 @@ describe('a list', () => {
     }
   })
 
-  test('that holds nothing is named, and goes', async () => {
+  test('that is empty is named and removed', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
     await mends('whole', () => [sealed(key, encodeEdge(PostingEdge.empty))], fault(key, 'a posting list is empty'))
   })
 
-  test('that no record asks for names none that is of it', async () => {
+  test('that no record belongs to names only records that are not its own', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
     await mends('whole', () => [sealed(key, encodeEdge(new PostingEdge(2, [[3, 9]])))], fault(key, differs(0, 2)))
   })
 
-  test('of payments, which has no key, is held to as others are', async () => {
+  test('of payments, which has no key, is checked like the others', async () => {
     const key = postingKey(payments.tag, [])
     await mends('whole', (store) => [withEntries(store, key, (entries) => entries.slice(1))], fault(key, differs(1, 0)))
   })
@@ -193,15 +193,15 @@ describe('entries of hashes', () => {
 
   test.each([
     ['are gone', () => [gone(one), gone(failed)], [fault(one, missing), fault(failed, missing)]],
-    ['name one after', () => [sealed(one, encodeHash({ ordinal: 10, failed: false }))], [fault(one, other)]],
-    ['name one that failed', () => [sealed(one, encodeHash({ ordinal: 9, failed: true }))], [fault(one, other)]],
-    ['name one that did not fail', () => [sealed(failed, encodeHash({ ordinal: 9, failed: false }))], [fault(failed, other)]],
+    ['name the next transaction', () => [sealed(one, encodeHash({ ordinal: 10, failed: false }))], [fault(one, other)]],
+    ['name a failed transaction', () => [sealed(one, encodeHash({ ordinal: 9, failed: true }))], [fault(one, other)]],
+    ['name a transaction that did not fail', () => [sealed(failed, encodeHash({ ordinal: 9, failed: false }))], [fault(failed, other)]],
     ['are damaged', (store: Store) => [broken(store, one), gone(failed)], [fault(one, CHECKSUM), fault(failed, missing)]],
   ] as const)('that %s are named', async (_, plant, expected) => {
     for (const kind of ['whole', 'pruned'] as const) await mends(kind, plant, ...expected)
   })
 
-  test('of transactions that cannot be read are not asked for', async () => {
+  test('of transactions that cannot be read are not expected', async () => {
     const block = blockKey(transactions.tag, 2)
     await says(
       'whole',
@@ -213,12 +213,12 @@ describe('entries of hashes', () => {
 })
 
 describe('what was pruned', () => {
-  test('is said of no offer that changed only since', async () => {
+  test('is kept for no offer that changed only since', async () => {
     const key = baseKey(40n)
     await mends('pruned', (store) => [baseWrite(40n, rowsOf(store, offers, bookKey('GBOB', 40n))[0]!, 1)], fault(key, STRAY))
   })
 
-  test('is asked for by nothing, and neither is what was never there: blocks that lie next to what is held', async () => {
+  test('is not referred to, and neither is what never existed: blocks next to those that are held', async () => {
     const none = 'no ledger that is held has this block'
     for (const [kind, number] of [
       ['whole', 5],
@@ -230,7 +230,7 @@ describe('what was pruned', () => {
     }
   })
 
-  test('of an offer, damaged, leaves the book unsure of that offer alone', async () => {
+  test('of an offer, if damaged, leaves the book unsure of that offer alone', async () => {
     const key = baseKey(8n)
     const stray = bookKey('GBOB', 9n)
     await says(
@@ -252,7 +252,7 @@ describe('what was pruned', () => {
     )
   })
 
-  test('is asked for only where the head is as it should be', async () => {
+  test('is expected only if the head is as it should be', async () => {
     const last = blockKey(trades.tag, 1)
     expect(headOf(await stored('pruned')).since[trades.tag]).toBe(12)
     await says(
@@ -268,7 +268,7 @@ describe('what was pruned', () => {
     )
   })
 
-  test('is missed by the index of a list that is gone, and of that index alone', async () => {
+  test('is missed by the index of a list that is gone, and by that index alone', async () => {
     const key = postingKey(tradesByOffer.tag, [7n])
     const forgotten = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
     await says('pruned', () => [gone(key)], fault(key.subarray(0, 2), forgotten))
@@ -300,7 +300,7 @@ describe('a report', () => {
     } satisfies VerifyReport)
   })
 
-  test('of a store that was pruned counts what is filed of the records that are left', async () => {
+  test('of a pruned store counts what is filed of the records that are left', async () => {
     const store = await stored('pruned')
     const { since } = headOf(store)
     let filings = 0
@@ -311,7 +311,7 @@ describe('a report', () => {
     expect(await verifyStore(store)).toMatchObject({ ok: true, filings, oldest: FIRST + 6, ledgers: 14 })
   })
 
-  test('of a store that holds no ledger has no range', async () => {
+  test('of a store without ledgers has no range', async () => {
     const store = memory()
     await openLedger(store)
     expect(await verifyStore(store)).toStrictEqual({
@@ -326,7 +326,7 @@ describe('a report', () => {
     expect([ok, faults.length, faultCount]).toEqual([false, 2, 5])
   })
 
-  test('tells how many values were looked at, from the first on', async () => {
+  test('says how many values were looked at, from the first on', async () => {
     const told: unknown[] = []
     let time = 1e6
     const { now } = Date
@@ -339,7 +339,7 @@ describe('a report', () => {
     expect(told).toStrictEqual([{ phase: 'values', done: 0 }])
   })
 
-  test('has every kind of record named over again where something differs, and tells so', async () => {
+  test('goes over every kind of record again to name what differs, and reports its progress', async () => {
     const told: unknown[] = []
     let time = 1e6
     const { now } = Date
@@ -362,7 +362,7 @@ describe('a report', () => {
 describe('the state of a store', () => {
   const ofRelease = (value: Uint8Array): Uint8Array => Uint8Array.from(value, (byte, at) => (at === value.length - 5 ? 9 : byte))
 
-  test('says what is unfinished, and what is damaged of what describes it', async () => {
+  test('includes what is unfinished, and what is damaged of the values that describe it', async () => {
     for (const [intent, unfinished] of [
       [{ rollback: 7 }, 'rollback'],
       [{ prune: 7 }, 'prune'],
@@ -380,20 +380,20 @@ describe('the state of a store', () => {
     expect(report).not.toHaveProperty('unfinished')
   })
 
-  test('of which the format alone says another release is damaged; one without a head is of another', async () => {
+  test('is damaged if the format alone is of another release; without a head, it is of that release', async () => {
     const other = (store: Store): Write => [FORMAT, ofRelease(held(store, FORMAT))]
     await says('whole', (store) => [other(store)], fault(FORMAT, 'its format version is not that of the head'))
     await expect(verifyStore(await planted('whole', (store) => [other(store), gone(HEAD)]))).rejects.toMatchObject({ code: 'STORE_FORMAT' })
   })
 
-  test('of which the head says another release is damaged there, whatever is wrong with the format', async () => {
+  test('is damaged if the head alone is of another release, whatever is wrong with the format', async () => {
     const other = (store: Store): Write => [HEAD, ofRelease(held(store, HEAD))]
     await says('whole', (store) => [other(store), broken(store, FORMAT)], fault(FORMAT, CHECKSUM), fault(HEAD, CHECKSUM))
     const catalogue = await planted('whole', (store) => [other(store), [FORMAT, encodeFormat('others')]])
     await expect(verifyStore(catalogue)).rejects.toMatchObject({ code: 'STORE_CATALOGUE' })
   })
 
-  test('is held against the note beside it', async () => {
+  test('is compared with the note beside it', async () => {
     const beside = async (bytes: Uint8Array | undefined): Promise<readonly Fault[]> => {
       const note = { read: () => bytes, write() {} }
       return (await verifyStore(Object.assign(await stored('whole'), { note }))).faults
@@ -406,12 +406,12 @@ describe('the state of a store', () => {
     expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([fault(MARK, `${CHECKSUM}, in the note of how far history reached`)])
   })
 
-  test('has no last change under a key that is none', async () => {
+  test('has no last change under a malformed key', async () => {
     const odd = Uint8Array.of(0x42, 1)
     await says('pruned', () => [sealed(odd, encodeText('x'))], { key: '4201', reason: expect.any(String) as unknown as string })
   })
 
-  test('without a head is that of one that holds nothing, where there is nothing', async () => {
+  test('without a head is that of an empty store, if there is nothing in it', async () => {
     const store = memory()
     await openLedger(store)
     expect((await verifyStore(store)).faults).toEqual([])
@@ -419,7 +419,7 @@ describe('the state of a store', () => {
     expect((await verifyStore(store)).faults[0]).toEqual(fault(HEAD, 'the head is missing'))
   })
 
-  test('of another release is no damage: the format says so, also where a head of that release is there', async () => {
+  test('of another release is not damage: the format says so, even if there is a head of that release', async () => {
     const store = await planted('whole', (spoilt) => [
       [FORMAT, ofRelease(held(spoilt, FORMAT))],
       [HEAD, ofRelease(held(spoilt, HEAD))],
@@ -430,7 +430,7 @@ describe('the state of a store', () => {
   })
 })
 
-test('blocks of a chain are named by their own numbers', async () => {
+test('blocks of a chain are named by their own keys', async () => {
   const [first, second] = [blockKey(ledgers.tag, 0), blockKey(offerChanges.tag, 1)]
   await says(
     'whole',

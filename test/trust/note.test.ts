@@ -10,7 +10,7 @@ import { branchOf } from '../closes.ts'
 const data = join(mkdtempSync(join(tmpdir(), 'folio-note-')), 'data')
 afterAll(() => rmSync(join(data, '..'), { recursive: true, force: true }))
 
-test('fails with an error of ours, and takes nothing back; what can be written is read again', async () => {
+test('fails with a FolioError, and rolls nothing back; what can be written is read again', async () => {
   const ledger = await openLedger(level(data))
   await ledger.ingest(branchOf([1, 10], 1, () => ['GX']))
   await ledger.close()

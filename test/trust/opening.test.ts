@@ -1,4 +1,4 @@
-/** Opening: data that went back in time, files that are damaged, stores that are held elsewhere or are not ours: each is said, none hangs. */
+/** Opening: data that went back in time, files that are damaged, stores that are held elsewhere or are not ours: each is reported, and none hangs. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -21,7 +21,7 @@ async function held<T>(data: string, work: (ledger: Ledger) => Promise<T>): Prom
 const fileOf = (data: string, pattern: RegExp): string => join(data, readdirSync(data).find((name) => pattern.test(name))!)
 
 describe('data that went back in time', () => {
-  /** A store of 20 ledgers whose files were exchanged for those of 10. */
+  /** A store of 20 ledgers whose files were replaced by those of 10. */
   async function older(): Promise<string> {
     const [data, copy] = [join(directory(), 'data'), directory()]
     await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
@@ -41,7 +41,7 @@ describe('data that went back in time', () => {
     expect(error.message).toMatch(/folio repair/)
   })
 
-  test('is gone on with after a repair, which says what is lost', async () => {
+  test('can be built on after a repair, which says what is lost', async () => {
     const data = await older()
     const store = await level(data)
     const report = await repairStore(store)
@@ -51,7 +51,7 @@ describe('data that went back in time', () => {
     expect(await held(data, async (ledger) => ledger.head!.last)).toBe(129)
   })
 
-  test('is no matter of a rollback, of a whole copy put back, or of a note that is gone', async () => {
+  test('is not what a rollback, a whole copy put back, or a missing note amounts to', async () => {
     const [data, copy] = [join(directory(), 'data'), directory()]
     await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
     cpSync(data, copy, { recursive: true })
@@ -69,7 +69,7 @@ describe('data that went back in time', () => {
     await held(copy, async (ledger) => void expect(ledger.head!.last).toBe(129))
   })
 
-  test('cannot be told by a note that is damaged: that is CORRUPT, until a repair', async () => {
+  test('cannot be judged by a damaged note: that is CORRUPT, until a repair', async () => {
     const data = join(directory(), 'data')
     await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
     flip(join(data, 'HIGH-WATER'), 0.5)
@@ -98,7 +98,7 @@ describe('files', () => {
     return data
   }
 
-  test('that are whole have nothing against them, also while a process has them open', async () => {
+  test('that are whole pass; a second opening while a process has them open is only STORE_LOCKED', async () => {
     const data = await files()
     expect(await checkFiles(data)).toMatchObject({ ok: true, faults: [], torn: [] })
     await held(data, async () => {
@@ -123,7 +123,7 @@ describe('files', () => {
     expect(await errorOf(() => level(data))).toMatchObject({ code: 'CORRUPT', fields: { location: data } })
   })
 
-  test('whose newest log ends in a record that was being written are whole, and open', async () => {
+  test('whose newest log ends in a partly written record are whole, and open', async () => {
     const data = await files()
     const path = fileOf(data, /\.log$/)
     writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from([1, 2, 3, 4, 200, 0, 1, 9, 9])]))
@@ -157,7 +157,7 @@ describe('a store', () => {
     await held(data, async () => {})
   })
 
-  test('of another network is refused by name, and one without a name takes the first it is given', async () => {
+  test('of another network is rejected by name, and one without a name takes the first it is given', async () => {
     const disk = memoryDisk()
     await (await openLedger(memory(disk))).ingest(closes.slice(0, 3))
     await openLedger(memory(disk), { network: 'Public Network' })
@@ -173,7 +173,7 @@ describe('a store', () => {
     expect(await dump(other)).toEqual(await dump(one))
   })
 
-  test('whose directory holds other files is left alone but for its own', async () => {
+  test('in a directory with other files leaves all but its own alone', async () => {
     const data = directory()
     mkdirSync(join(data, 'notes'))
     copyFileSync(new URL(import.meta.url).pathname, join(data, 'readme.txt'))

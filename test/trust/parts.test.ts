@@ -18,7 +18,7 @@ import { errorOf } from '../engine/support.ts'
 describe('findings', () => {
   const key = Uint8Array.of(0x10, 0xab)
 
-  test('keep the first reason that a key is named for, in order, with its ledger where it has one', () => {
+  test('keep the first reason that a key is named for, in order, with its ledger if it has one', () => {
     const told: unknown[] = []
     const findings = new Findings({ onFault: (fault) => told.push(fault) })
     findings.add(key, 'one', 7)
@@ -39,7 +39,7 @@ describe('findings', () => {
     ])
   })
 
-  test('are kept up to as many as asked for, 1,000 by default, and counted beyond', () => {
+  test('are kept up to the number asked for, 1,000 by default, and counted beyond that', () => {
     const [few, many] = [new Findings({ maxFaults: 2 }), new Findings({})]
     for (let n = 0; n < 1001; n++) {
       few.add(`${n}`, 'x')
@@ -48,7 +48,7 @@ describe('findings', () => {
     expect([few.faults.length, few.count, many.faults.length, many.count]).toEqual([2, 1001, 1000, 1001])
   })
 
-  test('take damage, and throw what is none', () => {
+  test('take damage, and throw anything else', () => {
     const findings = new Findings({})
     findings.take(corrupt(key, 'broken'), 9)
     expect(findings.faults).toEqual([{ key: '10ab', reason: 'broken', ledger: 9 }])
@@ -68,7 +68,7 @@ describe('findings', () => {
     expect(findings.count).toBe(1)
   })
 
-  test('tell how far an audit is, ten times a second at most, with the total where it is known', () => {
+  test('report how far an audit is, ten times a second at most, with the total if it is known', () => {
     const told: unknown[] = []
     const { now } = Date
     try {
@@ -107,14 +107,14 @@ describe('a tally', () => {
     return tally
   }
 
-  test('is that of the same pairs in any order, and counts them', () => {
+  test('is the same for the same pairs in any order, and counts them', () => {
     const [one, other] = [of([1, 5], [2, 6], [1, 2 ** 33]), of([1, 2 ** 33], [1, 5], [2, 6])]
     expect([one.differing(other).size, one.count, of().count]).toEqual([0, 3, 0])
   })
 
   test.each<[string, Pair[], Pair[], number[]]>([
     [
-      'a value more',
+      'an extra value',
       [[1, 5]],
       [
         [1, 5],
@@ -132,9 +132,9 @@ describe('a tally', () => {
       [1],
     ],
     ['no value', [[1, 0]], [], [1]],
-    ['another value', [[1, 5]], [[1, 4]], [1]],
+    ['a different value', [[1, 5]], [[1, 4]], [1]],
     [
-      'other values of the same sum',
+      'different values with the same sum',
       [
         [1, 1],
         [1, 4],
@@ -146,7 +146,7 @@ describe('a tally', () => {
       [1],
     ],
     [
-      'values that are swapped',
+      'swapped values',
       [
         [1, 5],
         [2, 6],
@@ -159,7 +159,7 @@ describe('a tally', () => {
     ],
     ['a high word', [[1, 5]], [[1, 5 + 2 ** 32]], [1]],
     ['two high words', [[1, 2 ** 32]], [[1, 2 ** 33]], [1]],
-    ['words changed over', [[1, 2 ** 32 * 3 + 4]], [[1, 2 ** 32 * 4 + 3]], [1]],
+    ['swapped words', [[1, 2 ** 32 * 3 + 4]], [[1, 2 ** 32 * 4 + 3]], [1]],
     [
       'the last of many',
       [
@@ -180,7 +180,7 @@ describe('a tally', () => {
     expect(other.differing(one)).toEqual(one.differing(other))
   })
 
-  test('tells apart keys of one bucket, of which there are 65,536', () => {
+  test('distinguishes keys in the same bucket, of which there are 65,536', () => {
     const seen = new Map<number, number>()
     let n = 0
     for (; !seen.has(bucketOf(key(n))); n++) seen.set(bucketOf(key(n)), n)
@@ -188,7 +188,7 @@ describe('a tally', () => {
     expect(of([seen.get(bucketOf(key(n)))!, 7]).differing(of([n, 7])).size).toBe(1)
   })
 
-  test('tells apart keys of one checksum', () => {
+  test('distinguishes keys with the same checksum', () => {
     const [one, other] = ['plumless', 'buckeroo'].map((name) => {
       const tally = new Tally()
       tally.add(utf8(name), 7)
@@ -200,7 +200,7 @@ describe('a tally', () => {
 })
 
 describe('ordinals that could not be read', () => {
-  test('are those of the spans that were added, of their log only', () => {
+  test('are those in the spans that were added, for their log only', () => {
     const unread = new Unread()
     unread.add(1, 4, 6)
     unread.add(1, 9, 10)
@@ -244,7 +244,7 @@ describe('the entries of a range', () => {
   })
 })
 
-test('rows are the same where their texts, side columns and numbers are', () => {
+test('rows are the same if their texts, side columns and numbers are', () => {
   const row = { hi: 1, lo: 2, index: 0, texts: [takeApart('"a":1'), takeApart('"b":2')], sides: ['x', 'y'], exact: false }
   expect(sameRow(row, { ...row, hi: 9, texts: row.texts.slice(), sides: row.sides.slice() })).toBe(true)
   for (const other of [
@@ -263,13 +263,13 @@ test('rows are the same where their texts, side columns and numbers are', () => 
 describe('a range of ledgers', () => {
   const head = { oldest: 5, last: 9 } as Parameters<typeof checkRange>[0]
 
-  test('is by default all that are held, and may be any of them', () => {
+  test('is by default all that are held, and may be any part of them', () => {
     expect(checkRange(head, {})).toEqual({ from: 5, to: 9 })
     expect(checkRange(head, { from: 9, to: 9 })).toEqual({ from: 9, to: 9 })
     expect(checkRange(head, { from: 5, to: 6 })).toEqual({ from: 5, to: 6 })
   })
 
-  test('holds none only where all that is held was taken', () => {
+  test('is empty only if all that is held was taken', () => {
     expect(checkRange(head, { from: 10 })).toEqual({ from: 10, to: 9 })
     expect(checkRange(head, { from: 10, to: 9 })).toEqual({ from: 10, to: 9 })
   })
@@ -293,11 +293,11 @@ describe('a range of ledgers', () => {
     [{ from: 11 }, { code: 'BAD_REQUEST', fields: { field: 'from', reason: 'at most 10, the one after the newest ledger' } }],
     [{ from: 1.5 }, { code: 'BAD_REQUEST', fields: { field: 'from' } }],
     [{ to: -1 }, { code: 'BAD_REQUEST', fields: { field: 'to' } }],
-  ])('%j is none', async (range, error) => {
+  ])('%j is rejected', async (range, error) => {
     expect(await errorOf(() => checkRange(head, range))).toMatchObject(error)
   })
 
-  test('is read as it was stored, from where history is', async () => {
+  test('is read as it was stored, from where history begins', async () => {
     const store = memory()
     const ledger = await openLedger(store)
     const closes = [5, 6, 7, 8].map((n) => richClose(n, hashOf(n - 1, 99)))

@@ -1,4 +1,4 @@
-/** Pruning: what is given up is gone, by name; everything else stays as it was, whatever follows. */
+/** Pruning: what was pruned is gone, by name; everything else stays as it was, whatever follows. */
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -13,7 +13,7 @@ const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPe
 const model = naiveLedger(closes)
 const values = valuesWorthAsking(model)
 
-/** Every record of a listing, or the code of its refusal. */
+/** Every record of a listing, or the code of its rejection. */
 async function listed(ledger: Ledger, query: any, path: any, order: 'asc' | 'desc'): Promise<string[] | string> {
   const found: string[] = []
   const code = await codeOf(async () => {
@@ -24,7 +24,7 @@ async function listed(ledger: Ledger, query: any, path: any, order: 'asc' | 'des
 
 const ledgerOfToken = (record: string): number => Number(BigInt(/"paging_token","(\d+)/.exec(record)![1]!) >> 32n)
 
-/** The pruned ledger answers as the whole one does, without what lies below `oldest`. */
+/** The pruned ledger answers like the whole one, without what lies below `oldest`. */
 async function agree(pruned: Ledger, whole: Ledger, oldest: number): Promise<void> {
   for (const name of queryNames) {
     const query = catalogue[name] as any
@@ -56,7 +56,7 @@ async function agree(pruned: Ledger, whole: Ledger, oldest: number): Promise<voi
 const open = (disk: MemoryDisk, fileEvery: number) => openLedger(memory(disk), { fileEvery })
 
 describe.each([50, 400, 1e6])('with lists filed every %i records', (fileEvery) => {
-  test('what is left is listed as before, and what was given up is 410', async () => {
+  test('what is left is listed as before, and what was pruned is 410', async () => {
     const whole = await ledgerOf(closes)
     const disk = memoryDisk()
     const ledger = await open(disk, fileEvery)
@@ -98,7 +98,7 @@ describe.each([50, 400, 1e6])('with lists filed every %i records', (fileEvery) =
   })
 })
 
-test('space is given back', async () => {
+test('space is freed', async () => {
   const store = memory()
   const ledger = await openLedger(store)
   await ledger.ingest(closes)
@@ -108,7 +108,7 @@ test('space is given back', async () => {
   expect(await size()).toBeLessThan(before / 4)
 })
 
-test.each([FIRST + 40, -1, 1.5, '7'])('%s is no ledger to prune to', async (before) => {
+test.each([FIRST + 40, -1, 1.5, '7'])('%s is not a ledger to prune to', async (before) => {
   expect(await codeOf(async () => (await ledgerOf(closes.slice(0, 40) as LedgerClose[])).prune(before as number))).toBe(
     'BAD_REQUEST before',
   )

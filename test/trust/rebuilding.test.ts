@@ -1,4 +1,6 @@
-/** From records to each kind of value that follows from them, kind by kind: the very bytes that were there, and nothing where nothing tells them. */
+/**
+ * From records to each kind of value that follows from them, kind by kind: the very bytes that were there, and nothing if nothing determines them.
+ */
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
@@ -47,7 +49,10 @@ import { broken, edgeOf, gone, headOf, held, keysOf, type Plant, rowsOf, type St
 const FIRST = 5
 const COUNT = 20
 const LAST = FIRST + COUNT - 1
-/** Of each ledger one transaction, one that failed, four operations, of the first one more; offers 40 and 41 are made in the third and never change. */
+/**
+ * Per ledger one transaction, one that failed and four operations, in the first ledger one more; offers 40 and 41 are made in the third and never
+ * change.
+ */
 const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   const [one] = close.offers!.changed!
@@ -56,7 +61,7 @@ const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const changed = n === 3 ? [one!, { ...one!, id: 40n, seller: 'GBOB' }, { ...one!, id: 41n, seller: 'GBOB' }] : [one!]
   return { ...close, transactions: [{ ...first!, operations }, failed!], offers: { changed, removed: n % 2 === 0 ? [8n] : [] } }
 })
-/** Offers that change in the first ledgers only, and trades too: of those logs no block is left where all of them are pruned. */
+/** Offers that change in the first ledgers only, and trades too: those logs have no block left once all of them are pruned. */
 const early = closes.map((close, n): LedgerClose => {
   const [first, failed] = close.transactions!
   const operations = first!.operations!.filter(({ type }) => n < 4 || type !== 'manage_offer')
@@ -85,10 +90,10 @@ const { names, stored, planted } = storesOf({
 })
 type Name = (typeof names)[number]
 
-/** What an audit has learnt of a store. */
+/** What an audit has learned about a store. */
 const contextOf = async (store: Store): Promise<Context> => (await audit(store, {})).context
 const contextIn = async (kind: Name, plant: Plant = () => []): Promise<Context> => contextOf(await planted(kind, plant))
-/** Writes by key, the last one of a key: what they leave. */
+/** Writes by key, only the last one of each key: what they leave. */
 const left = (writes: readonly Write[]): Record<string, string | undefined> =>
   Object.fromEntries(writes.map(([key, value]) => [hex(key), value && hex(value)]))
 const kept = (store: Store, keys: readonly Uint8Array[]): Record<string, string> =>
@@ -99,20 +104,20 @@ describe('a block', () => {
   const junk = encodeText('x')
 
   test.each<[string, Name, Uint8Array]>([
-    ['of no log', 'whole', blockKey(99, 0)],
+    ['of an unknown log', 'whole', blockKey(99, 0)],
     ['under a longer key', 'whole', longer(blockKey(operations.tag, 0), 0)],
     ['under a shorter key', 'whole', Uint8Array.of(0x10, operations.tag, 0, 0, 0, 0, 0)],
-    ['behind a last one that is full', 'whole', blockKey(transactions.tag, 5)],
-    ['behind a last one that is not', 'whole', blockKey(operations.tag, 6)],
-    ['far behind the last', 'whole', blockKey(operations.tag, 2 ** 32)],
+    ['after a full last one', 'whole', blockKey(transactions.tag, 5)],
+    ['after a last one that is not full', 'whole', blockKey(operations.tag, 6)],
+    ['far after the last one', 'whole', blockKey(operations.tag, 2 ** 32)],
     ['that was pruned', 'pruned', blockKey(transactions.tag, 0)],
-    ['that was pruned as the last', 'pruned by blocks', blockKey(transactions.tag, 1)],
-  ])('%s goes', async (_, kind, key) => {
+    ['that was pruned as the last one', 'pruned by blocks', blockKey(transactions.tag, 1)],
+  ])('%s is removed', async (_, kind, key) => {
     const context = await contextIn(kind, () => [sealed(key, junk)])
     expect(await rebuildBlock(context, key)).toEqual([[key, undefined]])
   })
 
-  test('with more records than are counted is cut to those, and is left as it is with as many, with fewer, damaged or gone', async () => {
+  test('with more records than are counted is cut to those, and with as many, with fewer, damaged or gone is left as it is', async () => {
     for (const [kind, number] of [
       ['whole', 5],
       ['whole', 2],
@@ -134,7 +139,7 @@ describe('a block', () => {
     }
   })
 
-  test('of which the first record is the last that is pruned stays', async () => {
+  test('whose first record is the last pruned one stays', async () => {
     const key = blockKey(trades.tag, 1)
     expect(await rebuildBlock(await contextIn('pruned', (store) => [broken(store, key)]), key)).toEqual([])
   })
@@ -167,7 +172,7 @@ describe('posting lists', () => {
     expect(writes.map(([key]) => hex(key))).toEqual([page(0), page(0), alice].map(hex))
   })
 
-  test('lose what is no list, what holds nothing, and pages that are none of theirs', async () => {
+  test('lose keys that are not lists, lists that are empty, and pages that are not theirs', async () => {
     const [none, odd] = [postingKey(operationsByAccount.tag, ['GNOBODY']), postingKey(250, ['x'])]
     const strays = [page(1), page(0, 1), page(9, 3)]
     const context = await contextIn('long', () => [sealed(none, encodeText('x')), ...strays.map((key) => sealed(key, full))])
@@ -182,7 +187,7 @@ describe('posting lists', () => {
     })
   })
 
-  test('name what was pruned as far as they still did', async () => {
+  test('name as much of what was pruned as they still did', async () => {
     for (const kind of ['pruned', 'pruned and half filed', 'long and pruned'] as const) {
       const store = await stored(kind)
       const edge = edgeOf(store, alice)
@@ -193,7 +198,7 @@ describe('posting lists', () => {
     }
   })
 
-  test('that are gone name what is left, and of an offer its last change that was pruned', async () => {
+  test('that are gone name what is left, and for an offer its last pruned change', async () => {
     const store = await stored('pruned')
     const seven = postingKey(changesByOffer.tag, [7n])
     const context = await contextIn('pruned', () => [gone(alice), gone(seven)])
@@ -209,7 +214,7 @@ describe('posting lists', () => {
     )
   })
 
-  test('of an offer of which also the last pruned change is damaged name what is left', async () => {
+  test('of an offer whose last pruned change is damaged too name what is left', async () => {
     const store = await stored('pruned')
     const [seven, seller] = [postingKey(changesByOffer.tag, [7n]), postingKey(changesBySeller.tag, ['GALICE'])]
     const context = await contextIn('pruned', (spoilt) => [gone(seven), gone(seller), broken(spoilt, baseKey(7n))])
@@ -221,7 +226,7 @@ describe('posting lists', () => {
     )
   })
 
-  test('rise, also where the last change that was pruned is said to be an earlier one', async () => {
+  test('are ascending, even if the last pruned change claims to be an earlier one', async () => {
     const store = await stored('pruned')
     const seven = postingKey(changesByOffer.tag, [7n])
     const entries = edgeOf(store, seven).levels[0]!
@@ -234,7 +239,7 @@ describe('posting lists', () => {
     expect(left(await rebuildLists(context, [seven]))).toStrictEqual(left([sealed(seven, encodeEdge(new PostingEdge(all.length, [all])))]))
   })
 
-  test('of which a page is damaged name no pruned records of it, and of which pages were pruned those of the pages that are left', async () => {
+  test('with a damaged page name none of its pruned records; if pages were pruned, they name those of the pages that are left', async () => {
     const rebuilt = async (kind: Name, entries: readonly number[], plant: Plant): Promise<void> => {
       const edge = PostingEdge.empty.append(entries, () => {})
       const writes = left(await rebuildLists(await contextIn(kind, plant), [alice]))
@@ -261,7 +266,7 @@ test('the numbers of lists that name pruned records are as they were', async () 
 })
 
 describe('entries of hashes', () => {
-  test.each(['whole', 'unfiled', 'pruned'] as const)('of a store that is %s are as they were; those of no transaction go', async (kind) => {
+  test.each(['whole', 'unfiled', 'pruned'] as const)('of a store that is %s are as they were; stray ones are removed', async (kind) => {
     const store = await stored(kind)
     const [keys, stray] = [await keysOf(store, 0x30), hashKey('ab'.repeat(32))]
     const context = await contextIn(kind, () => keys.map(gone))
@@ -300,7 +305,7 @@ describe('the book', () => {
     })
   })
 
-  test('is left as it is where changes are lost, and an offer where that is all that is known of it', async () => {
+  test('is left as it is if changes are lost, and so is an offer whose last pruned change is lost', async () => {
     const context = await contextIn('whole', () => [gone(blockKey(offerChanges.tag, 1)), gone(bookKey('GALICE', 7n))])
     expect(await rebuildBook(context)).toEqual([])
     const store = await stored('pruned')
@@ -313,17 +318,17 @@ describe('the book', () => {
   })
 })
 
-describe('the last change of an offer that was pruned', () => {
+describe('the last pruned change of an offer', () => {
   const [seven, forty] = [baseKey(7n), baseKey(40n)]
 
-  test('is the offer of the book, where it did not change since', async () => {
+  test('is the offer of the book, if it has not changed since', async () => {
     const store = await stored('pruned')
     for (const plant of [() => [gone(forty)], (spoilt: Store) => [broken(spoilt, forty)]])
       expect(left(await rebuildBase(await contextIn('pruned', plant), forty))).toStrictEqual(kept(store, [forty]))
     expect(await rebuildBase(await contextIn('pruned', () => [gone(seven)]), seven)).toEqual([])
   })
 
-  test('is the offer of the book also where that does not tell its seller, and nothing where the book is damaged too', async () => {
+  test('is the offer of the book even if the entry of its seller is lost, and nothing if the book is damaged too', async () => {
     const [entry, back] = [bookKey('GBOB', 40n), bookSellerKey(40n)]
     const rebuilt = async (plant: Plant): Promise<unknown> => left(await rebuildBase(await contextIn('pruned', plant), forty))
     const store = await stored('pruned')
@@ -333,12 +338,12 @@ describe('the last change of an offer that was pruned', () => {
     expect(await rebuilt((spoilt) => [broken(spoilt, forty), gone(entry)])).toStrictEqual({})
   })
 
-  test('is lost where changes are, since one of those may be a later one', async () => {
+  test('is lost if changes are lost, since one of those may be a later one', async () => {
     const context = await contextIn('pruned', () => [gone(forty), gone(blockKey(offerChanges.tag, 1))])
     expect(await rebuildBase(context, forty)).toEqual([])
   })
 
-  test('is a removal, where it did not change since and the book does not have it', async () => {
+  test('is a removal, if it has not changed since and the book does not have it', async () => {
     const eight = baseKey(8n)
     const store = await stored('early')
     const [row] = rowsOf(store, offerChanges, eight)
@@ -351,8 +356,8 @@ describe('the last change of an offer that was pruned', () => {
     ['an offer that did not change before', 'pruned', baseKey(9n)],
     ['an offer of a store that is whole', 'whole', seven],
     ['no offer', 'pruned', Uint8Array.of(0x42, 1)],
-    ['more than an offer', 'pruned', Uint8Array.of(0x42, ...bookKey('GBOB', 40n).subarray(1))],
-  ] as const)('of %s goes', async (_, kind, key) => {
+    ['a key longer than an offer', 'pruned', Uint8Array.of(0x42, ...bookKey('GBOB', 40n).subarray(1))],
+  ] as const)('of %s is removed', async (_, kind, key) => {
     const context = await contextIn(kind, () => [sealed(key, encodeText('x'))])
     expect(await rebuildBase(context, key)).toEqual([[key, undefined]])
   })
@@ -361,12 +366,12 @@ describe('the last change of an offer that was pruned', () => {
 describe('a digest', () => {
   test.each<[string, Name, Uint8Array]>([
     ['before the first ledger', 'whole', digestKey(FIRST - 1)],
-    ['after the last one', 'whole', digestKey(LAST + 1)],
+    ['after the last ledger', 'whole', digestKey(LAST + 1)],
     ['that was pruned', 'pruned', digestKey(FIRST + 5)],
     ['under a longer key', 'whole', longer(digestKey(FIRST + 2), 0)],
     ['under a shorter key', 'whole', Uint8Array.of(0x50, 0, 0)],
-    ['under a shorter key than any ledger has', 'from the first of all', Uint8Array.of(0x50)],
-  ])('%s goes', async (_, kind, key) => {
+    ['under a shorter key than that of any ledger', 'from the first of all', Uint8Array.of(0x50)],
+  ])('%s is removed', async (_, kind, key) => {
     const context = await contextIn(kind)
     expect(await rebuildDigest(context, key)).toEqual([[key, undefined]])
   })
@@ -401,7 +406,7 @@ describe('a head', () => {
     expect(left(await rebuildHead(context))).toStrictEqual(kept(await stored(kind), [HEAD]))
   })
 
-  test('of a store that processes share says its era', async () => {
+  test('of a store that processes share includes its era', async () => {
     const store = shared(memory())
     const ledger = await openLedger(store)
     await ledger.ingest(closes.slice(0, 5))
@@ -410,13 +415,13 @@ describe('a head', () => {
     await store.write([gone(HEAD)], { durable: true })
     expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(await dump(store)).toEqual(before)
-    // Where that is damaged, it begins anew.
+    // If that is damaged, it starts again at 0.
     await store.write([gone(HEAD), broken(store as never, ERA)], { durable: true })
     expect((await repairStore(store)).after).toMatchObject({ ok: true, last: FIRST + 2 })
     expect(headOf(store as never).era).toBe(0)
   })
 
-  test('is that of the newest ledgers that are there', async () => {
+  test('is that of the newest ledgers that exist', async () => {
     for (const plant of [() => [gone(blockKey(ledgers.tag, 2))], (store: Store) => [broken(store, blockKey(ledgers.tag, 2))]]) {
       const context = await contextIn('whole', async (store) => [...(await plant(store)), gone(HEAD)])
       expect(left(await rebuildHead(context))).toStrictEqual(kept(await stored('shorter'), [HEAD]))
@@ -425,7 +430,7 @@ describe('a head', () => {
     expect(await rebuildHead(context)).toEqual([])
   })
 
-  test('says that all is there where no digest says otherwise', async () => {
+  test('says that everything exists if no digest says otherwise', async () => {
     const store = await stored('pruned')
     const digests = await keysOf(store, 0x50)
     const [write] = await rebuildHead(await contextIn('pruned', () => digests.map(gone)))
@@ -443,7 +448,7 @@ describe('a head', () => {
     })
   })
 
-  test('has lists filed up to where nothing is known of them', async () => {
+  test('reaches from the first to the last ledger even if the first ledgers cannot be read', async () => {
     const [write] = await rebuildHead(await contextIn('half filed', () => [gone(blockKey(ledgers.tag, 0)), gone(HEAD)]))
     const head = headOf(await planted('half filed', () => [write!]))
     expect([head.first, head.oldest, head.last]).toEqual([FIRST, FIRST, LAST])

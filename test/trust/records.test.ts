@@ -1,4 +1,4 @@
-/** What an audit makes of records: what it says of each that is not as it should be, what it leaves out of account, and what it adds up. */
+/** What an audit makes of records: what it says about each that is not as it should be, what it leaves out, and what it adds up. */
 import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
@@ -42,16 +42,16 @@ import {
 const FIRST = 5
 const COUNT = 20
 const LAST = FIRST + COUNT - 1
-/** Of a ledger: itself, a transaction, one that failed, four operations, of the first one more, two effects, two trades; then its offers. */
+/** Per ledger: itself, a transaction, one that failed, four operations, in the first ledger one more, two effects, two trades; then its offers. */
 const EACH = 1 + 1 + 1 + 4 + 2 + 2
 const NEVER = 1e6
-/** The offer 7 changes in every ledger; the third one makes 40 and then 20, the tenth one of many digits, which the next one takes away. */
+/** Offer 7 changes in every ledger; the third ledger makes 40 and then 20, the tenth makes one of many digits, which the next one removes. */
 const HIGH = 9007199254740993n
 const closes = Array.from({ length: COUNT }, (_, n): LedgerClose => {
   const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
   const [one] = close.offers!.changed!
   const [first, failed] = close.transactions!
-  // So that a block ends within a ledger.
+  // Lets a block end within a ledger.
   const operations = [...first!.operations!, ...(n === 0 ? [{ type: 'inflation' }] : [])]
   const more = n === 3 ? [40n, 20n] : n === 10 ? [HIGH] : []
   const changed = [one!, ...more.map((id) => ({ ...one!, id, seller: 'GBOB' }))]
@@ -121,7 +121,7 @@ const text =
   (change: (text: string) => string) =>
   (row: Row): Row => ({ ...row, texts: [takeApart(change(putTogether(row.texts[0]!))), ...row.texts.slice(1)] })
 
-/** Of each log what is left out of account, as spans. */
+/** What is left out of each log, as spans. */
 function leftOut({ unread, head }: Context): Record<string, (readonly [number, number])[]> {
   const found: Record<string, [number, number][]> = {}
   for (const { name, tag } of logs) {
@@ -135,7 +135,7 @@ function leftOut({ unread, head }: Context): Record<string, (readonly [number, n
   }
   return found
 }
-/** The same of ledgers, from their counts; both included. */
+/** The same for ledgers, from their counts; both ends included. */
 function spansOf(store: Store, ...ranges: (readonly [from: number, to: number])[]): Record<string, (readonly [number, number])[]> {
   const found: Record<string, [number, number][]> = {}
   for (const { name, tag } of logs) found[name] = ranges.map(([from, to]) => [countsAt(store, from - 1)[tag]!, countsAt(store, to)[tag]!])
@@ -152,7 +152,7 @@ const PREVIOUS = 'prev_hash is not the hash of the ledger before'
 const askew = (name: string): string => `a ${name} is not as its text says, or not in its place`
 
 describe('records that are as they should be', () => {
-  /** What the lists of a store hold, and its entries of hashes. */
+  /** What the lists and the entries of hashes of a store hold. */
   async function filings(store: Store): Promise<{ lists: Tally; hashes: Tally }> {
     const [lists, hashes] = [new Tally(), new Tally()]
     for (const key of await keysOf(store, 0x20)) for (const ordinal of edgeOf(store, key).levels[0]!) lists.add(key, ordinal)
@@ -163,7 +163,7 @@ describe('records that are as they should be', () => {
     return { lists, hashes }
   }
 
-  test.each(['whole', 'unfiled', 'half filed'] as const)('of a store that is %s are counted, and what they ask for', async (kind) => {
+  test.each(['whole', 'unfiled', 'half filed'] as const)('of a store that is %s are counted, with their filings', async (kind) => {
     const store = await stored(kind)
     const context = await checkedIn(store)
     expect([context.findings.faults, leftOut(context)]).toEqual([[], {}])
@@ -181,7 +181,7 @@ describe('records that are as they should be', () => {
     ])
   })
 
-  test('of a store that was pruned are those that are left', async () => {
+  test('of a pruned store are those that are left', async () => {
     const context = await checked('pruned')
     expect([context.findings.faults, leftOut(context)]).toEqual([[], {}])
     expect([context.records, context.wantedHashes.count]).toEqual([EACH * 14 + 14 * 2 + 2, 28])
@@ -189,7 +189,7 @@ describe('records that are as they should be', () => {
     expect(context.head).toEqual(headOf(await stored('pruned')))
   })
 
-  test('are told ledger by ledger, of how many are held, whether they can be read or not', async () => {
+  test('are reported ledger by ledger, out of how many are held, whether they can be read or not', async () => {
     const { now } = Date
     try {
       for (const [kind, count] of [
@@ -201,7 +201,7 @@ describe('records that are as they should be', () => {
         Date.now = () => (time += 100)
         const store = await planted(kind, () => [gone(blockKey(ledgers.tag, 1)), gone(blockKey(operations.tag, 4))])
         await checkedIn(store, { onProgress: (progress) => told.push(progress) })
-        // Of the ledger behind those that could not be read nothing is said.
+        // Nothing is reported for the ledger after those that could not be read.
         const behind = FIRST + 16 - (LAST - count + 1)
         const done = Array.from({ length: count }, (_, n) => n).filter((n) => n !== behind)
         expect(told).toEqual(done.map((n) => ({ phase: 'records', done: n, total: count })))
@@ -217,19 +217,19 @@ describe('a head', () => {
     ['hash', { hash: hashOf(LAST - 1, 99) }],
     ['time', { closedAt: '2019-06-01T12:00:01Z' }],
     ['offer', { topOffer: '40' }],
-  ] as const)('of another %s than the newest ledger is named', async (_, change) => {
+  ] as const)('with another %s than the newest ledger is named', async (_, change) => {
     for (const kind of ['whole', 'pruned'] as const)
       expect(await saidOf(kind, (store) => [headWith(store, change)])).toEqual([fault(HEAD, UNFIT)])
   })
 
-  test('is not held against a newest ledger that cannot be read', async () => {
+  test('is not compared with a newest ledger that cannot be read', async () => {
     const key = blockKey(operations.tag, 4)
     const said = await saidOf('whole', (store) => [headWith(store, { hash: 'ab' }), gone(key)])
     expect(said).toEqual([fault(key, 'a block of the operation log is missing', FIRST + 15)])
   })
 
   test.each([operations, failedTransactions, offerChanges])(
-    'that counts one record more is named, and the record asked for by nothing',
+    'that counts one record too many is named, and that record is left out',
     async ({ tag, name }) => {
       const more = (store: Store): readonly number[] => headOf(store).counts.map((count, at) => (at === tag ? count + 1 : count))
       const context = await checked('whole', (store) => [headWith(store, { counts: more(store) })])
@@ -251,14 +251,14 @@ describe('the counts of a ledger', () => {
     )
 
   test.each<[string, (row: Row) => Row]>([
-    ['are no number', count(operations.tag, () => 'x')],
-    ['are no whole number', count(operations.tag, (before) => before - 1.5)],
+    ['are not numbers', count(operations.tag, () => 'x')],
+    ['are not whole numbers', count(operations.tag, (before) => before - 1.5)],
     ['fell', count(operations.tag, (before) => before - 5)],
     ['fell in the first of the logs', count(transactions.tag, (before) => before - 2)],
-    ['pass those of the head', count(offerChanges.tag, () => CHANGES + 1)],
+    ['exceed those of the head', count(offerChanges.tag, () => CHANGES + 1)],
     ['are of another ledger', count(ledgers.tag, (before) => before - 1)],
-    ['are none', side(0, () => '')],
-  ])('that %s are named, and of that ledger and the next nothing is asked', async (_, change) => {
+    ['are empty', side(0, () => '')],
+  ])('that %s are named, and that ledger and the next are left out', async (_, change) => {
     for (const sequence of [FIRST + 2, FIRST + 9]) {
       const store = await stored('whole')
       const context = await checked('whole', ledgerWith(sequence, change))
@@ -268,7 +268,7 @@ describe('the counts of a ledger', () => {
     }
   })
 
-  test('may be what they were: a ledger may hold nothing, and may be the first', async () => {
+  test('may stay what they were, since a ledger may hold nothing, but are not negative in the first', async () => {
     const change = ledgerWith(
       FIRST,
       count(operations.tag, () => -1),
@@ -280,7 +280,7 @@ describe('the counts of a ledger', () => {
 })
 
 describe('records that cannot be read', () => {
-  test('are left out of account, ledger by ledger, and those behind them are not', async () => {
+  test('are left out, ledger by ledger, and those after them are not', async () => {
     const store = await stored('whole')
     const key = blockKey(trades.tag, 2)
     const context = await checked('whole', (spoilt) => [broken(spoilt, key)])
@@ -290,7 +290,7 @@ describe('records that cannot be read', () => {
     expect([...context.book.keys()]).toEqual(['7', '40', '20'])
   })
 
-  test('of ledgers leave out the ledger behind them too, since nothing says where it begins', async () => {
+  test('of ledgers leave out the ledger after them too, since nothing says where it begins', async () => {
     const store = await stored('whole')
     const key = blockKey(ledgers.tag, 1)
     const context = await checked('whole', () => [gone(key)])
@@ -299,7 +299,7 @@ describe('records that cannot be read', () => {
     expect(context.wantedHashes.count).toBe(2 * 11)
   })
 
-  test('at the end are left out to the end, and the head is held against nothing', async () => {
+  test('at the end are left out to the end, and the head is not compared', async () => {
     const store = await stored('whole')
     const key = blockKey(ledgers.tag, 2)
     const context = await checked('whole', (spoilt) => [broken(spoilt, key), headWith(spoilt, { hash: 'ab' })])
@@ -316,7 +316,7 @@ describe('records that cannot be read', () => {
     expect(headOf(store).since[operations.tag]).toBe(25)
   })
 
-  test('keep nothing from being said of what lies behind them', async () => {
+  test('do not hide what is wrong after them', async () => {
     const [key, sequence] = [blockKey(operations.tag, 1), FIRST + 8]
     const plant = both(
       (store) => [broken(store, key)],
@@ -349,7 +349,7 @@ describe('the record of a ledger', () => {
   const sequence = FIRST + 9
   const key = ledgerBlock(sequence)
 
-  test('in another place is named', async () => {
+  test('in the wrong place is named', async () => {
     expect(
       await saidOf(
         'whole',
@@ -358,7 +358,7 @@ describe('the record of a ledger', () => {
     ).toEqual([fault(key, PLACE, sequence)])
   })
 
-  test('whose text a close would not give is named, and its digest', async () => {
+  test('with a text that no close would give is named, and so is its digest', async () => {
     const said = await saidOf(
       'whole',
       ledgerWith(
@@ -369,15 +369,15 @@ describe('the record of a ledger', () => {
     expect(said).toEqual([fault(digestKey(sequence), DIGEST, sequence), fault(key, PLACE, sequence)])
   })
 
-  test('that goes on another ledger than the one before is named', async () => {
+  test('that does not follow the ledger before it is named', async () => {
     const other = text((json) => json.replace(/("prev_hash":")../, '$1ff'))
     const said = [fault(digestKey(sequence), DIGEST, sequence), fault(key, PREVIOUS, sequence)]
     expect(await saidOf('whole', ledgerWith(sequence, other))).toEqual(said)
-    // Of the first one that is held, the one before is not known.
+    // For the first one that is held, the one before is not known.
     expect(await saidOf('pruned', ledgerWith(FIRST + 6, other))).toEqual([fault(digestKey(FIRST + 6), DIGEST, FIRST + 6)])
   })
 
-  test('that has another hash is named by the next one', async () => {
+  test('with another hash is named by the next one', async () => {
     const other = text((json) => json.replaceAll(hashOf(sequence, 99), 'ab'))
     const said = [fault(digestKey(sequence), DIGEST, sequence), fault(key, PREVIOUS, sequence + 1)]
     expect(await saidOf('whole', ledgerWith(sequence, other))).toEqual(said)
@@ -385,12 +385,12 @@ describe('the record of a ledger', () => {
 
   test.each([
     [
-      'members that no close has',
+      'lacking a member of a close',
       (json: string) => json.replace(/"hash":"[^"]*",/, ''),
       /^the records of the ledger are no ledger close: .*hash/,
     ],
-    ['no JSON', (json: string) => `${json},"x":`, /^the records of the ledger are no ledger close: .*the whole close/],
-  ])('that is %s is named, and of that ledger alone nothing is asked', async (_, change, reason) => {
+    ['not JSON', (json: string) => `${json},"x":`, /^the records of the ledger are no ledger close: .*the whole close/],
+  ])('that is %s is named, and that ledger alone is left out', async (_, change, reason) => {
     const store = await stored('whole')
     const context = await checked(
       'whole',
@@ -414,7 +414,7 @@ describe('the record of a ledger', () => {
 
 describe('the digest of a ledger', () => {
   const sequence = FIRST + 9
-  test('that is missing, damaged or another is named', async () => {
+  test('that is missing, damaged or wrong is named', async () => {
     const key = digestKey(sequence)
     expect(await saidOf('whole', () => [gone(key)])).toEqual([fault(key, `the digest of ledger ${sequence} is missing`, sequence)])
     expect(await saidOf('whole', (store) => [broken(store, key)])).toEqual([fault(key, CHECKSUM, sequence)])
@@ -427,17 +427,17 @@ describe('a record', () => {
     ['ledger', operations, 38, (row: Row) => ({ ...row, hi: row.hi + 1 })],
     ['place in its ledger', operations, 37, (row: Row) => ({ ...row, lo: row.lo - 1 })],
     ['index', effects, 19, (row: Row) => ({ ...row, index: row.index + 5 })],
-    ['index, as the last', trades, 19, (row: Row) => ({ ...row, index: row.index + 5 })],
+    ['index, being the last', trades, 19, (row: Row) => ({ ...row, index: row.index + 5 })],
     ['side column', transactions, 9, side(0, (account) => `${account}x`)],
-    ['side column, failed', failedTransactions, 9, side(0, (account) => `${account}x`)],
+    ['side column, having failed', failedTransactions, 9, side(0, (account) => `${account}x`)],
     ['seller', offerChanges, 20, side(0, () => 'GBOB')],
-  ] as const)('that has another %s than its text says is named by its block', async (_, resource, ordinal, change) => {
+  ] as const)('with another %s than its text says is named by its block', async (_, resource, ordinal, change) => {
     const key = blockKey(resource.tag, Math.floor(ordinal / (1 << resource.shift)))
     const found = await saidOf('whole', changed(resource, ordinal, change))
     expect(found.filter((one) => one.key === fault(key, '').key)).toEqual([fault(key, askew(resource.name), FIRST + 9)])
   })
 
-  test('names the first block at fault of a ledger, and no more of that log', async () => {
+  test('at fault is named by the first such block of a ledger, and by no other of that log', async () => {
     // The last operation of the ledger is the first of the next block.
     const other = side(0, (account) => `${account}x`)
     const said = await saidOf('whole', both(changed(operations, 47, other), changed(operations, 48, other), changed(effects, 22, other)))
@@ -447,7 +447,7 @@ describe('a record', () => {
     ])
   })
 
-  test('is looked for in the block that it is in', async () => {
+  test('is looked for in the block that holds it', async () => {
     const said = await saidOf(
       'whole',
       changed(
@@ -459,7 +459,7 @@ describe('a record', () => {
     expect(said).toEqual([fault(blockKey(operations.tag, 3), askew('operation'), FIRST + 11)])
   })
 
-  test('that no transaction has is named', async () => {
+  test('that belongs to no transaction is named', async () => {
     const found = await saidOf(
       'whole',
       changed(operations, 40, (row) => ({ ...row, lo: row.lo + 5 * 4096 })),
@@ -468,7 +468,7 @@ describe('a record', () => {
     expect(found).toContainEqual(fault(key, askew('operation'), FIRST + 9))
   })
 
-  test('that its transaction says it has, and that is not there, is named', async () => {
+  test('that is missing though its transaction says it has it is named', async () => {
     const plant = changed(
       transactions,
       9,
@@ -493,7 +493,7 @@ describe('the highest offer id', () => {
       if (kind === 'whole' || n === 10) expect((await saidOf(kind, ledgerWith(FIRST + n, top(id))))[0]).toEqual(said(FIRST + n)[0])
   })
 
-  test('that is no number is named, and so is an offer whose id is none', async () => {
+  test('that is not a number is named, and so is an offer whose id is not one', async () => {
     const sequence = FIRST + 9
     expect(
       await saidOf(
@@ -512,7 +512,7 @@ describe('the highest offer id', () => {
     expect(await saidOf('whole', plant)).toEqual([fault(blockKey(offerChanges.tag, 1), askew('offer change'), sequence + 1)])
   })
 
-  test('of the first ledger is that of its offers, unless it is the first that is left', async () => {
+  test('of the first ledger is that of its offers, unless it is only the first that is left', async () => {
     for (const id of [0n, 8n, 9n]) {
       const plant = both(ledgerWith(FIRST, top(id)), (store) => [headWith(store, { topOffer: String(id) })])
       expect(await saidOf('single', plant)).toEqual(id === 8n ? [] : said(FIRST))
@@ -523,7 +523,7 @@ describe('the highest offer id', () => {
     }
   })
 
-  test('behind what cannot be read is at least that of the offers of its ledger', async () => {
+  test('after what cannot be read is at least that of the offers of its ledger', async () => {
     const key = blockKey(operations.tag, 1)
     for (const id of [7n, 8n, 12n, HIGH]) {
       const plant: Plant = both((store) => [broken(store, key)], ...[8, 9].map((n) => ledgerWith(FIRST + n, top(id))))
@@ -540,7 +540,7 @@ describe('the ledger up to which lists are filed', () => {
     [FIRST + 7, false],
     [FIRST + 10, false],
     [Number.NaN, false],
-  ])('as %d, of the ledger FIRST + 9 where all were filed before it: is right %s', async (filed, right) => {
+  ])('as %d, in ledger FIRST + 9 with all before it filed, is right: %s', async (filed, right) => {
     const sequence = FIRST + 9
     const found = await saidOf(
       'whole',
@@ -553,7 +553,7 @@ describe('the ledger up to which lists are filed', () => {
   })
 })
 
-test('a row of the book is told from others by its columns and by its texts, and by where each ends', () => {
+test('rows of the book differ if their columns or texts differ, or end elsewhere', () => {
   const row = (sides: string[], texts: string[]): Row => ({ hi: 1, lo: 2, index: 0, texts: texts.map(takeApart), sides, exact: false })
   const rows = [
     row(['GA', 'B'], ['"a":1']),

@@ -1,4 +1,4 @@
-/** What follows from other values is built again; what cannot be is named, and history cut before it can be ingested again. */
+/** What follows from other values is rebuilt; what cannot be is named, and history can be cut before it and ingested again. */
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -18,10 +18,10 @@ const copyOf = async (disk: MemoryDisk, writes: readonly Write[] = []): Promise<
   return copy
 }
 
-/** Records, what only pruned ledgers told, and the name of the network are nowhere else. */
+/** Records, what only pruned ledgers said, and the name of the network are stored nowhere else. */
 const cannotBeSaved = (key: string): boolean => /^(01$|10|42|20)/.test(key)
 
-test('any one value that follows from others is as it was, and of the rest nothing is pretended', async () => {
+test('any one value that follows from others is as it was, and nothing is made up for the rest', async () => {
   const chance = random(Number(process.env['FOLIO_SEED'] ?? 5))
   let [same, lost] = [0, 0]
   for (let round = 0; round < 12; round++) {
@@ -33,7 +33,7 @@ test('any one value that follows from others is as it was, and of the rest nothi
       const report = await repairStore(memory(copy))
       if (keys.some(cannotBeSaved) && report.lost.length > 0) {
         lost++
-        // The head is built from the ledgers: where a swap took both, it is lost with them.
+        // The head is built from the ledgers: if a swap took both, it is lost with them.
         const own = keys.some((key) => key.startsWith('1001')) ? /^(0[01]|10|20|4[012]|50)/ : /^(01|10|20|4[012]|50)/
         expect([kind, keys, report.lost.filter(({ key }) => !own.test(key))]).toEqual([kind, keys, []])
         continue
@@ -58,7 +58,7 @@ describe('a chain of 30 ledgers', () => {
   }
   const block = Buffer.from('1003000000000005', 'hex')
 
-  test('that lost records is cut before them when that is asked for, and ingested again is as it was', async () => {
+  test('that lost records is cut before them on request, and is as it was once ingested again', async () => {
     const disk = await stored()
     const damaged = await copyOf(disk, [[block, undefined]])
     const told = await repairStore(memory(damaged))
@@ -84,7 +84,7 @@ describe('a chain of 30 ledgers', () => {
     expect(await dump(memory(damaged))).toEqual(await dump(memory(disk)))
   })
 
-  test('is not opened while a repair is unfinished, and the repair run again finishes it', async () => {
+  test('is not opened while a repair is unfinished, and running the repair again finishes it', async () => {
     const disk = await stored()
     const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
     const writes: Write[] = entries.filter(([key]) => key[0] === 0x20 || key[0] === 0x30).map(([key]) => [key, undefined])

@@ -68,7 +68,7 @@ const { names, stored, planted, mends, loses } = storesOf({
 })
 type Name = (typeof names)[number]
 
-/** The store, with what is written to it: a batch a list. */
+/** The store, with what is written to it: one list per batch. */
 function watched(store: Store): { store: Store; batches: (readonly Write[])[] } {
   const batches: (readonly Write[])[] = []
   const write: Store['write'] = (batch, options) => {
@@ -79,7 +79,7 @@ function watched(store: Store): { store: Store; batches: (readonly Write[])[] } 
   return { store: Object.assign(Object.create(store) as Store, { write }), batches }
 }
 
-/** The store, with how often it was looked at from its beginning. */
+/** The store, with how often it was read from its beginning. */
 function counted(store: Store): { store: Store; audits: () => number } {
   let audits = 0
   const get: Store['get'] = (key) => {
@@ -105,7 +105,7 @@ const one = hashKey(hashOf(FIRST + 9, 1))
 const block = blockKey(operations.tag, 2)
 
 describe('a repair', () => {
-  test('of what is whole writes only that none is under way, and how far history reaches', async () => {
+  test('of a whole store writes only that no change is unfinished, and how far history reaches', async () => {
     for (const [kind, last] of [
       ['whole', LAST],
       ['pruned', LAST],
@@ -123,7 +123,7 @@ describe('a repair', () => {
     }
   })
 
-  test('says under its own intent what it does, and is done when it ends', async () => {
+  test('writes under its own intent, and clears it at the end', async () => {
     const { store, batches } = watched(await planted('whole', () => [gone(one), gone(HEAD)]))
     const report = await repairStore(store)
     expect(report).toMatchObject({ repaired: 2, lost: [] })
@@ -134,7 +134,7 @@ describe('a repair', () => {
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })
 
-  test('that was begun is done with, also where nothing is left to do', async () => {
+  test('that was begun is finished, even if nothing is left to do', async () => {
     for (const plant of [() => [], () => [gone(one)]] as readonly Plant[]) {
       const store = await planted('whole', async (spoilt) => [...(await plant(spoilt)), [INTENT, encodeIntent({ repair: true })]])
       const { lost, after } = await repairStore(store)
@@ -159,7 +159,7 @@ describe('a repair', () => {
     const told: Fault[] = []
     const report = await repairStore(await planted('whole', plant), { onFault: (one) => told.push(one), maxFaults: 1 })
     expect(report).toMatchObject({ lost, after: { ok: false, faults: lost, faultCount: 2 } })
-    // Of a list that names what cannot be read nothing is said but that it is damaged: it is built again without.
+    // A list that names what cannot be read is only reported as damaged: it is rebuilt without those records.
     expect(told.length).toBe(report.repaired + 2)
     expect(new Set(told.map(({ key }) => key)).size).toBe(told.length)
   })
@@ -170,7 +170,7 @@ describe('a repair', () => {
     expect(await store.get(one)).toBeUndefined()
   })
 
-  test('ends with it also between two rounds', async () => {
+  test('ends with that reason between two rounds, too', async () => {
     const stop = new AbortController()
     const store = await planted('whole', () => [gone(one)])
     const write: Store['write'] = (batch, options) => {
@@ -184,19 +184,19 @@ describe('a repair', () => {
 
   test.each<[string, Name, boolean, Plant, number]>([
     ['nothing is wrong', 'whole', false, () => [], 1],
-    ['all is repaired at once', 'whole', false, () => [gone(one)], 2],
+    ['everything is repaired at once', 'whole', false, () => [gone(one)], 2],
     ['nothing can be repaired', 'whole', false, () => [gone(block)], 1],
     ['nothing can be repaired, and nothing cut', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 1],
-    ['what is damaged is lost without its ledger', 'pruned', true, () => [gone(baseKey(7n))], 1],
+    ['what is lost belongs to no ledger', 'pruned', true, () => [gone(baseKey(7n))], 1],
     ['history is cut', 'whole', true, () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]], 3],
     ['no head can be built', 'whole', false, () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)], 1],
-  ])('looks at a store no more often than it must: where %s', async (_, kind, cut, plant, times) => {
+  ])('reads a store no more often than it must: %s', async (_, kind, cut, plant, times) => {
     const { store, audits } = counted(await planted(kind, plant))
     await repairStore(store, { cut })
     expect(audits()).toBe(times)
   })
 
-  test('looks once at a store whose note alone is damaged', async () => {
+  test('reads a store once if its note alone is damaged', async () => {
     const { store, audits } = counted(noted(await stored('whole'), Uint8Array.of(1, 2, 3, 4, 5, 6)).store)
     expect(await repairStore(store)).toMatchObject({
       repaired: 0,
@@ -215,8 +215,8 @@ describe('a repair', () => {
   })
 })
 
-describe('damage that shows what it is', () => {
-  test('leaves what it is beside as it was', async () => {
+describe('damage that identifies itself', () => {
+  test('leaves what is next to it as it was', async () => {
     const format = encodeFormat(fingerprint(logs, indexes), 'Public Network')
     const store = await planted('whole', () => [[FORMAT, format], sealed(Uint8Array.of(1, 1), encodeText('x'))])
     expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
@@ -239,11 +239,11 @@ describe('damage that shows what it is', () => {
     ['of an era', ERA],
     ['of a mark', MARK],
     ['without a key', new Uint8Array(0)],
-  ])('%s goes', async (_, key) => {
+  ])('%s is removed', async (_, key) => {
     await mends('whole', () => [flipped(key)], fault(key, CHECKSUM))
   })
 
-  test('of an intent goes, under that of the repair, and it is said that none can tell what was begun', async () => {
+  test('of an intent is removed, under that of the repair, with a report that what was begun is unknown', async () => {
     const { store, batches } = watched(await planted('whole', () => [flipped(INTENT)]))
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [fault(INTENT, UNTOLD)], after: { ok: true } })
     for (const [key, value] of batches[0]!) expect([key, value]).toEqual([INTENT, encodeIntent({ repair: true })])
@@ -262,7 +262,7 @@ describe('damage that shows what it is', () => {
     ['sealed pages', (key) => sealed(key, page.slice())],
     ['damaged', flipped],
     ['empty', (key) => [key, new Uint8Array(0)]],
-  ])('goes from under keys of any length, also where there is no head: %s', async (_, write) => {
+  ])('is removed from under keys of any length, even if there is no head: %s', async (_, write) => {
     for (const [kind, damage] of [
       ['whole', []],
       ['pruned', [gone(HEAD)]],
@@ -277,7 +277,7 @@ describe('damage that shows what it is', () => {
     }
   })
 
-  test('is not an era that is whole', async () => {
+  test('does not include an era that is whole', async () => {
     const store = await planted('whole', () => [[ERA, encodeEra(3)], gone(one)])
     expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(hex(held(store, ERA))).toBe(hex(encodeEra(3)))
@@ -300,7 +300,7 @@ describe('damage that shows what it is', () => {
   const named = encodeFormat(fingerprint(logs, indexes), 'Test "Network" ; 1')
   const changedAt = (at: number): Uint8Array => named.map((byte, n) => (n === (at + named.length) % named.length ? byte ^ 1 : byte))
 
-  test.each([0, 12, 40, -5])('in a format (byte %i) is repaired, the name of its network kept', async (at) => {
+  test.each([0, 12, 40, -5])('in a format (byte %i) is repaired, and the name of its network kept', async (at) => {
     const store = await planted('whole', () => [[FORMAT, changedAt(at)]])
     expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [], after: { ok: true } })
     expect(hex(held(store, FORMAT))).toBe(hex(named))
@@ -309,10 +309,10 @@ describe('damage that shows what it is', () => {
   test.each<[string, Uint8Array | undefined]>([
     ['in the name of the network', changedAt(-10)],
     ['in the checksum over it', changedAt(-1)],
-    ['that cut it', named.subarray(0, -12)],
-    ['that left nothing of it', new Uint8Array(0)],
-    ['that took the format away', undefined],
-  ])('%s loses it, and says so', async (_, format) => {
+    ['that truncates it', named.subarray(0, -12)],
+    ['that leaves nothing of it', new Uint8Array(0)],
+    ['that takes the format away', undefined],
+  ])('%s loses the name, and says so', async (_, format) => {
     const store = await planted('whole', () => [[FORMAT, format]])
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [fault(FORMAT, UNNAMED)], after: { ok: true } })
     expect(await networkOf(store)).toBeUndefined()
@@ -328,7 +328,7 @@ describe('damage that shows what it is', () => {
   })
 })
 
-describe('a list of which only its number tells', () => {
+describe('a list that is known only by the number of lists', () => {
   const forgotten = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
 
   test('is lost, and asked for no longer', async () => {
@@ -347,7 +347,7 @@ describe('a list of which only its number tells', () => {
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [] })
   })
 
-  test('is lost too where its number is damaged, and where it was another list, that cannot be told', async () => {
+  test('is lost too if its number is damaged; whether it was another list cannot be told', async () => {
     for (const key of [postingKey(tradesByOffer.tag, [7n]), postingKey(operationsByAccount.tag, ['GALICE'])]) {
       const store = await planted('pruned', (whole) => [broken(whole, key), broken(whole, PRUNED)])
       expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [fault(PRUNED, UNCOUNTED)], after: { ok: true } })
@@ -362,20 +362,20 @@ describe('a list of which only its number tells', () => {
   })
 })
 
-describe('what only pruned ledgers told', () => {
+describe('what only pruned ledgers said', () => {
   const key = baseKey(7n)
 
-  test('is lost where a later change hides it', async () => {
+  test('is lost if a later change hides it', async () => {
     await loses('pruned', () => [gone(key)], fault(key, 'the last change of an offer that was pruned is missing'))
   })
 
-  test('is found in the book where the offer did not change since', async () => {
+  test('is found in the book if the offer has not changed since', async () => {
     const forty = baseKey(40n)
     await mends('pruned', () => [gone(forty)], fault(forty, 'the last change of an offer that was pruned is missing'))
     await mends('pruned', (store) => [broken(store, forty)], fault(forty, CHECKSUM))
   })
 
-  test('of an offer is kept where the list of its changes is gone, and names it', async () => {
+  test('about an offer is kept if the list of its changes is gone, and the rebuilt list names it', async () => {
     const list = postingKey(changesByOffer.tag, [7n])
     const store = await planted('pruned', () => [gone(list)])
     const before = await stored('pruned')
@@ -391,7 +391,7 @@ describe('what only pruned ledgers told', () => {
 describe('history that is cut', () => {
   const missing = 'a block of the operation log is missing'
 
-  test('ends before the first ledger that is lost, and what was lost is said to be so no longer', async () => {
+  test('ends before the first ledger that is lost, and what was lost is no longer reported', async () => {
     const { store, batches } = watched(
       await planted('whole', () => [gone(blockKey(operations.tag, 2)), gone(blockKey(operations.tag, 3)), gone(one)]),
     )
@@ -404,7 +404,7 @@ describe('history that is cut', () => {
     expect(batches[0]!.map(([key]) => hex(key))).toEqual(['02', ...digests, '00'])
   })
 
-  test('leaves lost what was lost before', async () => {
+  test('does not hide what was lost before the cut', async () => {
     const base = baseKey(7n)
     const report = await repairStore(await planted('pruned', () => [gone(base), gone(block)]), { cut: true })
     expect(report).toMatchObject({
@@ -426,7 +426,7 @@ describe('history that is cut', () => {
     expect(none).not.toHaveProperty('cutAfter')
   })
 
-  test('may lose no more than the newest ledger, and may keep no more than the oldest', async () => {
+  test('may lose only the newest ledger, and may keep only the oldest', async () => {
     const spoiltLast: Plant = () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]]
     const store = await planted('whole', spoiltLast)
     expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: LAST - 1, after: { ok: true, last: LAST - 1 } })
@@ -441,7 +441,7 @@ describe('history that is cut', () => {
     expect(await dump(shorter)).toEqual(await dump(await stored('cut to 7 and pruned')))
   })
 
-  test('is cut only where that is asked for, and only where a ledger is lost', async () => {
+  test('is cut only on request, and only if a ledger is lost', async () => {
     const told = await repairStore(await planted('whole', () => [gone(block)]))
     expect(told).toMatchObject({ lost: [fault(block, missing, FIRST + 8)], after: { ok: false, last: LAST } })
     expect(told).not.toHaveProperty('cutAfter')
@@ -454,7 +454,7 @@ describe('history that is cut', () => {
     expect(kept).not.toHaveProperty('cutAfter')
   })
 
-  test('is noted beside the store, and what was noted there of ledgers that were cut is not said to be lost', async () => {
+  test('is noted beside the store, and what was noted of ledgers that were cut is not reported as lost', async () => {
     const { store, note } = noted(await planted('whole', () => [gone(block)]), encodeMark({ last: LAST }))
     expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { last: FIRST + 7 } })
     expect(note()).toEqual(encodeMark({ last: FIRST + 7 }))
@@ -464,7 +464,7 @@ describe('history that is cut', () => {
 describe('ledgers that are gone', () => {
   const text = `ledgers ${LAST + 1} to ${LAST + 3} were held, and are gone`
 
-  test('are lost, and asked for no longer', async () => {
+  test('are lost, and no longer asked for', async () => {
     const { store, note } = noted(await stored('whole'), encodeMark({ last: LAST + 3 }))
     const report = await repairStore(store)
     expect(report).toMatchObject({ repaired: 0, lost: [fault(MARK, text)], after: { ok: false } })
@@ -472,14 +472,14 @@ describe('ledgers that are gone', () => {
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
   })
 
-  test('are no matter of a value within the store under the key of the note', async () => {
+  test('are not confused with a value in the store under the key of the note', async () => {
     const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText('x')), gone(one)]), encodeMark({ last: LAST + 3 }))
     const report = await repairStore(store)
     expect(report.lost).toEqual([fault(MARK, text)])
     expect(report.repaired).toBe(1)
   })
 
-  test('are all of them where the blocks of ledgers are gone: then there is no head to build', async () => {
+  test('are all of them if the blocks of ledgers are gone: then there is no head to build', async () => {
     const blocks = [0, 1, 2].map((number) => blockKey(ledgers.tag, number))
     const { lost, repaired } = await repairStore(await planted('whole', () => [...blocks.map(gone), gone(HEAD)]))
     expect([lost[0], repaired]).toEqual([fault(HEAD, 'the head is missing'), 0])
@@ -487,7 +487,7 @@ describe('ledgers that are gone', () => {
 })
 
 describe('a head that is damaged', () => {
-  test('is built first, and what it hid is repaired then', async () => {
+  test('is rebuilt first, and then what it hid is repaired', async () => {
     const stray = hashKey('ab'.repeat(32))
     const store = await planted('whole', (spoilt) => [
       headWith(spoilt, { hash: 'ab' }),
@@ -499,7 +499,7 @@ describe('a head that is damaged', () => {
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })
 
-  test('with the newest ledgers lost is not taken for whole: what names them stays, and is said to be lost', async () => {
+  test('with the newest ledgers lost is not taken for whole: what names them stays, and is reported as lost', async () => {
     const rest = blockKey(ledgers.tag, 2)
     const store = await planted('whole', (spoilt) => [gone(rest), broken(spoilt, HEAD)])
     const { lost, after } = await repairStore(store)
@@ -510,14 +510,14 @@ describe('a head that is damaged', () => {
     expect((await dump(store)).filter((line) => !line.startsWith('00='))).toEqual(kept)
   })
 
-  test('is built by itself, and what else was found is repaired after', async () => {
+  test('is rebuilt by itself, and what else was found is repaired afterwards', async () => {
     const digest = digestKey(FIRST + 3)
     const { store, batches } = watched(await planted('whole', (spoilt) => [headWith(spoilt, { hash: 'ab' }), gone(digest)]))
     expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [] })
     expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(digest)], ['02']])
   })
 
-  test('with blocks that nothing asks for is repaired with them', async () => {
+  test('and blocks that nothing refers to are repaired together', async () => {
     const key = blockKey(trades.tag, 9)
     await mends('whole', () => [sealed(key, encodeText('x'))], fault(key, 'no ledger that is held has this block'))
     const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText('x'))])
@@ -527,7 +527,7 @@ describe('a head that is damaged', () => {
   })
 })
 
-test('a store that was repaired is opened and goes on', async () => {
+test('a repaired store opens and carries on', async () => {
   const store = await planted('cut to 8', () => [gone(HEAD), gone(one)])
   await repairStore(store)
   const ledger = await openLedger(store, { fileEvery: 1 })

@@ -53,7 +53,7 @@ export interface Kind {
 }
 export type Plant = (store: Store) => readonly Write[] | Promise<readonly Write[]>
 
-/** Stores of some kinds, each made once: copies of them, and what is said and done where something was planted in one. */
+/** Stores of several kinds, each made once: copies of them, and what is said and done once something was planted in one. */
 export function storesOf<Name extends string>(kinds: Readonly<Record<Name, Kind>>) {
   const made: Partial<Record<Name, Promise<readonly Entry[]>>> = {}
 

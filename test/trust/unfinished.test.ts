@@ -1,4 +1,4 @@
-/** A rollback or pruning that was cut short, and what a repair in between makes of it: the next open finishes it. */
+/** A rollback or a prune that was cut short, and what a repair in between makes of it: the next open finishes it. */
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -13,7 +13,7 @@ const FIRST = 100
 const COUNT = 60
 const closes = [...generate({ ledgers: COUNT, seed: 7, accounts: 30, transactionsPerLedger: 4, firstLedger: FIRST })]
 
-/** Each takes several batches: one goes back from filing to filing, the other files first what it gives up. */
+/** Each takes several batches: one goes back from filing to filing, the other first files what it prunes. */
 const changes = {
   rollback: { fileEvery: 20, run: (ledger: Ledger) => ledger.rollback(FIRST + 10), ends: [FIRST, FIRST + 10] },
   prune: { fileEvery: 1e6, run: (ledger: Ledger) => ledger.prune(FIRST + 50), ends: [FIRST + 50, FIRST + COUNT - 1] },
@@ -59,10 +59,10 @@ const endsOf = async (disk: MemoryDisk) => {
   return [head!.oldest, head!.last]
 }
 
-/** The entry of the first transaction of a ledger that either change keeps none of, or of the first there is. */
+/** The entry of the first transaction of a ledger that neither change keeps, or else of the first transaction of all. */
 const one = hashKey((closes[0] as { transactions: readonly { hash: string }[] }).transactions[0]!.hash)
 
-describe.each(['rollback', 'prune'] as const)('a %s that is unfinished', (name) => {
+describe.each(['rollback', 'prune'] as const)('an unfinished %s', (name) => {
   test.each<[string, readonly Write[]]>([
     ['whole', []],
     [
@@ -73,7 +73,7 @@ describe.each(['rollback', 'prune'] as const)('a %s that is unfinished', (name) 
         [one, undefined],
       ],
     ],
-  ])('is said by a repair of a store that is %s, and finished by the open after it', async (_, damage) => {
+  ])('is reported by a repair of a store that is %s, and finished by the next open', async (_, damage) => {
     const disk = await cutShort(name)
     const held = await dump(memory(disk))
     await memory(disk).write(damage, { durable: true })
@@ -84,7 +84,7 @@ describe.each(['rollback', 'prune'] as const)('a %s that is unfinished', (name) 
     expect(await dump(memory(disk))).toEqual(await whole(name))
   })
 
-  test('outlasts a repair that is itself cut short, wherever, and one run again', async () => {
+  test('outlasts a repair that is itself cut short at any write, and run again', async () => {
     const disk = await cutShort(name)
     const held = await dump(memory(disk))
     const strays = Array.from({ length: 3 }, (_, n): Write => [Uint8Array.of(0x77, n), Uint8Array.of(1)])
@@ -100,7 +100,7 @@ describe.each(['rollback', 'prune'] as const)('a %s that is unfinished', (name) 
   })
 })
 
-test('pruning goes on to the newest ledger at most, where a repair cut history before its end', async () => {
+test('a prune reaches the newest ledger at most, if a repair cut history before its end', async () => {
   const disk = await filled('prune')
   const number = 5
   await memory(disk).write(
