@@ -10,7 +10,7 @@ import { directory, lines, ndjson } from './support.ts'
 
 const FIRST = 2_100_000
 
-/** A stream that is told of each single write, and may take its time. */
+/** A stream that reports each single write, and may take its time. */
 const told = (tell: (text: string) => Promise<void> | void): Writable =>
   new Writable({
     decodeStrings: false,
@@ -63,7 +63,7 @@ test.each([
   expect(seen.filter((line) => line.startsWith('durable'))).toHaveLength(writes)
 })
 
-test('a service that is fed acknowledges a ledger when it answers with it', async () => {
+test('a service that is fed acknowledges a ledger once it answers with it', async () => {
   const stop = new AbortController()
   let url = ''
   const answers: (string | number)[] = []

@@ -1,4 +1,4 @@
-/** `folio bench`: stores compared on generated and on given ledgers; stores that answer otherwise are found out. */
+/** `folio bench`: stores compared on generated and on given ledgers; stores that give wrong answers are found out. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { directory, folio, start } from './support.ts'
 
-test('gives a figure a store for every row', async () => {
+test('gives one figure per store for every row', async () => {
   const { code, out } = await folio(['bench', '--ledgers', '30', '--rounds', '1', '--json'])
   expect(code).toBe(0)
   const { ledgers, stores, rows } = JSON.parse(out)
@@ -24,7 +24,7 @@ test('gives a figure a store for every row', async () => {
     for (const [at, figure] of figures.entries()) expect(figure, name).toEqual(name === 'on disk' && at === 1 ? null : expect.any(Number))
 })
 
-test('takes ledgers of its user, and prints a table', async () => {
+test('takes ledgers of the user, and prints a table', async () => {
   const lines = [...generateLines({ ledgers: 12, seed: 3 })].join('\n')
   const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '-', '--ledgers', '10', '--rounds', '1'], {
     stdin: lines,
@@ -33,13 +33,13 @@ test('takes ledgers of its user, and prints a table', async () => {
   expect(out).toMatch(/^ +memory\n.*a durable ledger +µs/s)
 })
 
-test('the table has the least and the most of the ratios, and costs under their work', async () => {
+test('the table has the least and the greatest of the ratios, and costs under their work', async () => {
   const { out } = await folio(['bench', '--ledgers', '20', '--rounds', '2'])
   expect(out).toMatch(/^ +level +memory\na durable ledger +µs +[\d.]+ +[\d.]+ [\d.]+×\n/)
   expect(out).toMatch(/\ntrades, 200 +µs +[\d.]+ +[\d.]+ [\d.]+× \([\d.]+ to [\d.]+\)\n {2}calls of the store +calls /)
 })
 
-test('takes no directory for a file of ledgers, such as that of a store', async () => {
+test('does not take a directory, such as that of a store, for a file of ledgers', async () => {
   const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '.'])
   expect({ code, out, err }).toEqual({
     code: 1,
@@ -54,7 +54,7 @@ test('a signal ends it without figures', async () => {
   expect(await running.done).toEqual({ code: 130, out: '', err: '' })
 })
 
-test('ledgers that leave nothing to ask for are refused', async () => {
+test('ledgers that leave nothing to ask for are rejected', async () => {
   const bare = [...generateLines({ ledgers: 2, seed: 3, transactionsPerLedger: 0 })].join('\n')
   for (const [stdin, why] of [
     ['', 'there are no ledgers'],
@@ -70,14 +70,14 @@ test('ledgers that leave nothing to ask for are refused', async () => {
 const adapter = new URL('../../adapters/memory/index.ts', import.meta.url).href
 const errors = new URL('../../src/errors.ts', import.meta.url).href
 
-/** A module of the test's own. */
+/** A module made by the test. */
 function moduleOf(text: string): string {
   const path = join(directory(), 'store.mjs')
   writeFileSync(path, text)
   return path
 }
 
-test('takes a store of its user from a module', async () => {
+test('takes a store of the user from a module', async () => {
   const path = moduleOf(`
     import { writeFileSync } from 'node:fs'
     import { memory, memoryDisk } from ${JSON.stringify(adapter)}
@@ -94,7 +94,7 @@ test('takes a store of its user from a module', async () => {
   expect(rows.find(({ work }: { work: string }) => work === 'disk').figures).toEqual([null, 0.005])
 })
 
-test('refuses a module that gives no store', async () => {
+test('rejects a module that gives no store', async () => {
   const bench = (path: string) => folio(['bench', '--store', `mine=${path}`])
   expect(await bench('./nowhere.js')).toMatchObject({ code: 2, err: expect.stringMatching(/^folio: \.\/nowhere\.js cannot be loaded: /) })
   const path = moduleOf('export default 7')
@@ -107,7 +107,7 @@ test('refuses a module that gives no store', async () => {
 })
 
 test.for(['{}', '7', 'undefined', '{ get() {}, getMany() {}, scan() {}, write() {}, close() {} }'])(
-  'refuses a module that gives %s, which is no store',
+  'rejects a module that gives %s, which is not a store',
   async (given) => {
     const path = moduleOf(`export default () => (${given})`)
     expect(await folio(['bench', '--store', `mine=${path}`])).toEqual({
@@ -143,11 +143,11 @@ test('counts the calls and bytes of each store', async () => {
     JSON.parse(out).rows.flatMap((row: { name: string; figures: [number, number] }) => (row.name === name ? [row.figures] : []))
   const [calls, bytes] = [rowsOf('calls of the store'), rowsOf('bytes read')]
   for (const row of [...calls, ...bytes]) for (const figure of row) expect(figure).toBeGreaterThan(0)
-  // A store that answers at once may be asked for a value twice, since nothing waits for it.
+  // A store that answers at once may be asked twice for a value, since nothing waits for it.
   for (const rows of [calls, bytes]) expect(rows.some(([one, other]) => one !== other)).toBe(true)
 })
 
-test('refuses a store that forgets what was written', async () => {
+test('rejects a store that forgets what was written', async () => {
   const forgetful = moduleOf(`import { memory } from ${JSON.stringify(adapter)}\nexport default () => memory()`)
   expect(await folio(['bench', '--store', `mine=${forgetful}`, '--ledgers', '2'])).toEqual({
     code: 1,
@@ -168,12 +168,12 @@ test('says which store failed, whatever it throws', async () => {
   expect([code, err]).toEqual([3, expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, reason: no wire\)\n$/)])
 })
 
-test('refuses a store that it does not know', async () => {
+test('rejects a store that it does not know', async () => {
   const { code, err } = await folio(['bench', '--store', 'level,tape'])
   expect([code, err]).toEqual([2, expect.stringContaining('level, memory')])
 })
 
-test('a store that answers otherwise is an error, not a figure', async () => {
+test('a store that gives a wrong answer is an error, not a figure', async () => {
   const closes = [...generate({ ledgers: 12, seed: 5 })] as LedgerClose[]
   const disk = memoryDisk()
   const candidate = (name: string, open: () => Store): Candidate => ({
@@ -186,7 +186,7 @@ test('a store that answers otherwise is an error, not a figure', async () => {
   const other = memoryDisk()
   await (await openLedger(memory(other))).ingest(generate({ ledgers: 12, seed: 6 }))
   let opened = 0
-  // The second time it is opened it is another store.
+  // The second time it is opened, it is another store.
   const mixed = candidate('mixed', () => memory(opened++ === 0 ? memoryDisk() : other))
   await expect(compareStores([whole, mixed], closes, { rounds: 1 })).rejects.toMatchObject({ code: 'CORRUPT' })
 })

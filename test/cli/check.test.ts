@@ -1,4 +1,4 @@
-/** `folio check`: what it says of a service, and its exit codes. */
+/** `folio check`: what it says about a service, and its exit codes. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,7 +16,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A service of another make, behind a socket. */
+/** A service that is not ours, behind a socket. */
 const other = (pages: Pages): Promise<string> => {
   const answer = halService(pages)
   return listening(
@@ -29,7 +29,7 @@ const other = (pages: Pages): Promise<string> => {
   )
 }
 
-test('a service that pages well', async () => {
+test('a service that pages well passes', async () => {
   const url = await other(new Pages())
   const { code, out, err } = await folio(['check', url])
   expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -38,14 +38,14 @@ test('a service that pages well', async () => {
   )
 })
 
-test('a listing of which most was not checked is not said to be well, and the verdict counts what was checked', async () => {
+test('a listing that was mostly not checked is not said to be well, and the verdict counts what was checked', async () => {
   const { code, out } = await folio(['check', await other(new Pages()), '--requests', '12'])
   expect(code).toBe(0)
   expect(out).toMatch(/^\? \/rows +[0-4] of 9 laws hold, /)
   expect(out).toMatch(/\n\n[0-4] of 9 checks made, and no law was seen broken; 1 listings, [5-9] checks left out, /)
 })
 
-test('a service that does not: the law, the request and what came are told, and the exit code is 7', async () => {
+test('a service that does not fails: the law, the request and the answer are printed, and the exit code is 7', async () => {
   const [, , Listing] = faultyPages.find(([, fault]) => fault.startsWith('resumes after all records'))!
   const url = await other(new Listing())
   const { code, out } = await folio(['check', url])
@@ -60,7 +60,7 @@ test('a service that does not: the law, the request and what came are told, and 
   expect(JSON.parse(json.out)).toMatchObject({ url, listings: [{ kind: '/rows', empty: false, laws: expect.any(Array) }] })
 })
 
-test('our own service, with what was left out', async () => {
+test('our own service passes, with a list of what was left out', async () => {
   const ledger = await openLedger(memory())
   await ledger.ingest(lines(12).map((line) => parseJson(line) as any))
   const server = await serve(ledger, { port: 0 })
@@ -75,7 +75,7 @@ test('our own service, with what was left out', async () => {
   }
 })
 
-test('ends where nobody reads what it says', async () => {
+test('ends if nobody reads its output', async () => {
   const url = await other(new Pages())
   expect(await folio(['check', url], { stdout: failing('EPIPE') })).toMatchObject({ code: 141, err: '' })
 })
@@ -95,7 +95,7 @@ test('a signal ends it while listings are looked for', async () => {
   expect(await running.done).toEqual({ code: 130, out: '', err: '' })
 })
 
-test('nobody there, or nothing to check', async () => {
+test('says so if nobody is there, or nothing to check', async () => {
   const url = await listening(createServer((_, response) => response.writeHead(404).end()))
   expect(await folio(['check', url])).toMatchObject({
     code: 1,

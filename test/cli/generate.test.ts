@@ -7,7 +7,7 @@ import { directory, folio } from './support.ts'
 
 const small = ['generate', '--accounts', '32', '--transactions-per-ledger', '4']
 
-test('the same seed gives the same bytes, another seed others', async () => {
+test('the same seed gives the same bytes, another seed different ones', async () => {
   const [a, b, c] = await Promise.all(['7', '7', '8'].map((seed) => folio([...small, '--ledgers', '20', '--seed', seed])))
   expect(a).toMatchObject({ code: 0, err: '' })
   expect(a!.out.trimEnd().split('\n')).toHaveLength(20)
@@ -15,14 +15,14 @@ test('the same seed gives the same bytes, another seed others', async () => {
   expect(c!.out).not.toBe(a!.out)
 })
 
-test('what it writes goes in whole, ids past 2^53 too', async () => {
+test('what it writes can be ingested whole, ids past 2^53 included', async () => {
   const { out } = await folio([...small, '--ledgers', '40', '--seed', 'pipeline', '--first-ledger', '3000000'])
   const { code, err } = await folio(['ingest', '--data', join(directory(), 'data'), '--batch', '7', '-'], { stdin: out })
   expect(err).toMatch(/ingested 40 ledgers; newest 3000039/)
   expect(code).toBe(0)
 })
 
-test('an option that does not go with another is named as it is typed', async () => {
+test('options that exclude each other are named as they are typed', async () => {
   const { code, out, err } = await folio([...small, '--ledgers', '20', '--seed', '7', '--first-ledger', '2147483640'])
   expect([code, out]).toEqual([2, ''])
   expect(err).toBe('folio: --first-ledger must be a whole number from 1 to 2147483627\n')
@@ -32,7 +32,7 @@ const io = (stdout: Writable, signal = new AbortController().signal) => ({
   ...{ stdin: process.stdin, stdout, stderr: new Writable({ write: (_chunk, _encoding, done) => done() }), env: {}, signal },
 })
 
-test('a reader that goes away is no failure', async () => {
+test('a reader that goes away is not a failure', async () => {
   let written = 0
   const stdout = new Writable({
     write(chunk, _encoding, done) {

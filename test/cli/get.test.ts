@@ -40,7 +40,7 @@ describe('a store of five ledgers', () => {
     expect(JSON.parse(out.slice(out.indexOf('\n\n')))._links.self.href).toMatch(/^https:\/\/example\.org\/api\/ledgers\?/)
   })
 
-  test('gives what a link of its own answers leads to, whatever links begin with', async () => {
+  test('gives what a link in its own answers leads to, whatever links begin with', async () => {
     const data = await filled()
     for (const more of [[], ['--base-url', 'https://example.org/api/']]) {
       const get = async (path: string) => JSON.parse((await folio(['get', path, '--data', data, ...more])).out)
@@ -83,7 +83,7 @@ describe('a store of five ledgers', () => {
     expect(out).toMatch(/"id":9019431321604097\b/)
   })
 
-  test('is refused while it is open elsewhere', async () => {
+  test('is rejected while it is open elsewhere', async () => {
     const data = await filled()
     await using _ = await openLedger(level(data))
     expect(await folio(['get', '/', '--data', data])).toMatchObject({
@@ -94,7 +94,7 @@ describe('a store of five ledgers', () => {
   })
 })
 
-test('a directory without a store is not made one', async () => {
+test('a directory without a store is not made into one', async () => {
   const data = join(directory(), 'data')
   for (const command of [
     ['get', '/'],
@@ -104,7 +104,7 @@ test('a directory without a store is not made one', async () => {
   }
 })
 
-test('a status line and headers are not asked for beside records', async () => {
+test('a status line and headers cannot be combined with records', async () => {
   const { code, err } = await folio(['get', '/ledgers', '--data', 'unread', '--headers', '--ndjson'])
   expect({ code, err }).toEqual({ code: 2, err: 'folio: --ndjson prints records only, so --headers does not apply\n' })
 })

@@ -1,4 +1,4 @@
-/** `folio ingest`: what goes in, what is acknowledged, and what each refusal says. */
+/** `folio ingest`: what goes in, what is acknowledged, and what each rejection says. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -29,7 +29,7 @@ const changed = (at: number, change: (close: any) => void): string[] => {
   return closes.with(at, JSON.stringify(close))
 }
 
-test('plain files, gzip and standard input are read one after the other, and summed up in one line', async () => {
+test('plain files, gzip and standard input are read one after another, and summed up in one line', async () => {
   const dir = directory()
   const data = join(dir, 'data')
   writeFileSync(join(dir, 'a.ndjson'), ndjson(closes.slice(0, 2)))
@@ -42,12 +42,12 @@ test('plain files, gzip and standard input are read one after the other, and sum
   expect(await lastOf(data)).toBe(2_100_005)
 })
 
-test('gzip on standard input is told by its first bytes', async () => {
+test('gzip on standard input is recognised by its first bytes', async () => {
   const answer = await folio(['ingest', '--data', join(directory(), 'data'), '-'], { stdin: gzipSync(ndjson(closes)) })
   expect(answer.code).toBe(0)
 })
 
-test('--json acknowledges each ledger with a line, also those held already, and sums up in JSON', async () => {
+test('--json acknowledges each ledger with a line, even one already held, and sums up in JSON', async () => {
   const data = join(directory(), 'data')
   const first = await folio(['ingest', '--data', data, '--json', '-'], { stdin: ndjson(closes.slice(0, 4)) })
   expect(first).toMatchObject({ code: 0, out: acks(4) })
@@ -56,7 +56,7 @@ test('--json acknowledges each ledger with a line, also those held already, and 
   expect(JSON.parse(again.err)).toEqual({ appended: 2, known: 4, last: 2_100_005, seconds: expect.any(Number) })
 })
 
-test('a ledger is acknowledged while the next is not yet there', async () => {
+test('a ledger is acknowledged before the next has arrived', async () => {
   const stdin = new PassThrough()
   const running = start(['ingest', '--data', join(directory(), 'data'), '--json', '-'], { stdin })
   for (const [at, line] of closes.slice(0, 3).entries()) {
@@ -67,7 +67,7 @@ test('a ledger is acknowledged while the next is not yet there', async () => {
   expect((await running.done).code).toBe(0)
 })
 
-test('a signal ends it after the batch under way, though standard input stays open', async () => {
+test('a signal ends it after the batch in flight, even if standard input stays open', async () => {
   const stdin = new PassThrough()
   const running = start(['ingest', '--data', join(directory(), 'data'), '-'], { stdin })
   stdin.write(ndjson(closes.slice(0, 2)))
@@ -88,7 +88,7 @@ const refusals: [name: string, input: () => string[], says: RegExp][] = [
     /^folio: PREV_HASH_MISMATCH: .*\(file: -, line: 4, sequence: 2100003, held: /,
   ],
   [
-    'another ledger of a known sequence',
+    'a different ledger with a known sequence',
     () => closes.with(3, changed(2, (close) => (close.ledger.hash = 'ab'.repeat(32)))[2]!),
     /^folio: LEDGER_FORK: .*\(file: -, line: 4, sequence: 2100002, /,
   ],
@@ -102,11 +102,11 @@ const refusals: [name: string, input: () => string[], says: RegExp][] = [
     () => changed(3, (close) => delete close.ledger.sequence),
     /^folio: INVALID_INPUT: .*\(file: -, line: 4, path: ledger\.sequence, expected: /,
   ],
-  ['a line that is no object', () => closes.with(3, '[1'.slice(1)), /^folio: INVALID_INPUT: .*\(file: -, line: 4, /],
+  ['a line that is not an object', () => closes.with(3, '[1'.slice(1)), /^folio: INVALID_INPUT: .*\(file: -, line: 4, /],
 ]
 
 for (const [name, input, says] of refusals) {
-  test.for([1, 2, 100])(`${name} is refused by its line, and the ledgers before it stay (batches of %i)`, async (batch) => {
+  test.for([1, 2, 100])(`${name} is rejected by its line, and the ledgers before it stay (batches of %i)`, async (batch) => {
     const data = join(directory(), 'data')
     const { code, out, err } = await folio(['ingest', '--data', data, '--json', '--batch', String(batch), '-'], { stdin: ndjson(input()) })
     expect(code).toBe(1)
@@ -117,7 +117,7 @@ for (const [name, input, says] of refusals) {
   })
 }
 
-test('gzip that is cut off is refused by its file, and the ledgers before it stay', async () => {
+test('truncated gzip is rejected by its file, and the ledgers before it stay', async () => {
   const path = join(directory(), 'cut.ndjson.gz')
   const packed = gzipSync(ndjson(lines(60)))
   writeFileSync(path, packed.subarray(0, packed.length - 9))
@@ -129,7 +129,7 @@ test('gzip that is cut off is refused by its file, and the ledgers before it sta
   expect(out.split('\n').length).toBeGreaterThan(20)
 })
 
-test('a file that is not there is named, before a store is made for it or any other file is read', async () => {
+test('a missing file is named before a store is made for it or any other file is read', async () => {
   const [dir, good] = [directory(), join(directory(), 'good.ndjson')]
   writeFileSync(good, ndjson(closes))
   const data = join(dir, 'data')
@@ -144,7 +144,7 @@ test('a file that is not there is named, before a store is made for it or any ot
   }
 })
 
-test('of a pipe nothing is lost by looking at it first', async () => {
+test('nothing of a pipe is lost by looking at it first', async () => {
   const [data, pipe] = [join(directory(), 'data'), join(directory(), 'pipe')]
   execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe])
   const ingested = folio(['ingest', '--data', data, pipe])
@@ -160,8 +160,8 @@ test('a parent that is a file cannot hold a store', async () => {
   expect(err).toMatch(/^folio: STORE_DENIED: .*\(location: .*file\/data, reason: /)
 })
 
-// The rights of a directory do not bind root.
-test.skipIf(process.getuid?.() === 0)('a directory without rights cannot hold a store', async () => {
+// Permissions of a directory do not bind root.
+test.skipIf(process.getuid?.() === 0)('a directory without permissions cannot hold a store', async () => {
   const dir = directory()
   chmodSync(dir, 0o500)
   const { code, err } = await folio(['ingest', '--data', join(dir, 'data'), '-'], { stdin: ndjson(closes) })
@@ -169,7 +169,7 @@ test.skipIf(process.getuid?.() === 0)('a directory without rights cannot hold a 
   expect(err).toMatch(/^folio: STORE_DENIED: /)
 })
 
-test('a store that is open elsewhere is refused with what to do', async () => {
+test('a store that is open elsewhere is rejected with what to do', async () => {
   const data = join(directory(), 'data')
   await using _ = await openLedger(level(data))
   const { code, err } = await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes) })

@@ -8,7 +8,7 @@ test('a signal is heard between chunks that are at hand and written at once', as
   const stdout = new PassThrough()
   let written = 0
   stdout.on('data', () => {
-    // As the system tells of a signal: not before the event loop turns.
+    // As the system delivers a signal: not before the event loop turns.
     if (++written === 3) setImmediate(() => stop.abort('SIGINT'))
   })
   const chunks = async function* (): AsyncGenerator<string> {

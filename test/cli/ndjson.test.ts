@@ -1,4 +1,4 @@
-/** Reading NDJSON: what is taken, what is refused, and where an error says it is. */
+/** Reading NDJSON: what is taken, what is rejected, and where an error says it is. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -50,7 +50,7 @@ test('each close knows its file and line, blank lines counted', async () => {
   ])
 })
 
-test('the file: URL of a file is that file', async () => {
+test('the file: URL of a file means that file', async () => {
   const path = join(directory(), 'a close.ndjson')
   writeFileSync(path, '{"a":1}\n{"b":')
   const { values, error } = await read(pathToFileURL(path))
@@ -62,19 +62,19 @@ test.each<[string, unknown]>([
   ['nothing', undefined],
   ['null', null],
   ['a number', 7],
-  ['bytes that are no stream', Buffer.from('{}\n')],
-  ['a URL that is no file', new URL('https://ledger.example/closes.ndjson')],
+  ['bytes that are not a stream', Buffer.from('{}\n')],
+  ['a URL that is not a file', new URL('https://ledger.example/closes.ndjson')],
   ['a stream of text', Readable.from(['{}\n', '{}\n'])],
-])('%s is no source', async (_, source) => {
+])('%s is not a source', async (_, source) => {
   const { values, error } = await read(source as never)
   expect([values, error?.code, error?.fields['field']]).toEqual([[], 'BAD_REQUEST', 'sources'])
 })
 
-test('what is no source is refused before those ahead of it are read', async () => {
+test('what is not a source is rejected before those ahead of it are read', async () => {
   expect(await read([bytes('{}'), undefined as never])).toMatchObject({ values: [], error: { code: 'BAD_REQUEST' } })
 })
 
-test.each([0, -1, Number.NaN])('a batch of %d ledgers is refused before anything is read', async (batch) => {
+test.each([0, -1, Number.NaN])('a batch of %d ledgers is rejected before anything is read', async (batch) => {
   await using ledger = await openLedger(memory())
   let pulled = false
   const closes = (async function* (): AsyncGenerator<LedgerClose> {
@@ -86,16 +86,16 @@ test.each([0, -1, Number.NaN])('a batch of %d ledgers is refused before anything
 })
 
 test.each<[string, unknown, object, string]>([
-  ['an option that nobody takes', [], { bach: 5 }, 'bach'],
-  ['options that are none', [], null as never, 'options'],
-  ['a signal that is none', [], { signal: new AbortController() }, 'signal'],
-  ['the name of a file in the place of its closes', 'closes.ndjson', {}, 'closes'],
-  ['one close in the place of several', { ledger: {} }, {}, 'closes'],
-])('%s is refused by ingestCloses', async (_, closes, options, field) => {
+  ['an unknown option', [], { bach: 5 }, 'bach'],
+  ['options that are null', [], null as never, 'options'],
+  ['a signal that is not one', [], { signal: new AbortController() }, 'signal'],
+  ['the name of a file in place of its closes', 'closes.ndjson', {}, 'closes'],
+  ['one close in place of several', { ledger: {} }, {}, 'closes'],
+])('%s is rejected by ingestCloses', async (_, closes, options, field) => {
   await using ledger = await openLedger(memory())
   const refused = { code: 'BAD_REQUEST', fields: { field } }
   await expect(ingestCloses(ledger, closes as never, options)).rejects.toMatchObject(refused)
-  // A promise of a ledger is none.
+  // A promise of a ledger is not a ledger.
   await expect(ingestCloses(Promise.resolve(ledger) as never, [])).rejects.toMatchObject({
     code: 'BAD_REQUEST',
     fields: { field: 'ledger' },
@@ -106,7 +106,7 @@ test.each([
   [{ maxLineByte: 5 }, 'maxLineByte'],
   [{ maxLineBytes: '1 MiB' }, 'maxLineBytes'],
   [null, 'options'],
-])('%o are no options of readCloses', async (options, field) => {
+])('%o are not options of readCloses', async (options, field) => {
   const first = readCloses(bytes('{}'), options as never).next()
   await expect(first).rejects.toMatchObject({ code: 'BAD_REQUEST', fields: { field } })
 })
@@ -125,7 +125,7 @@ test('an empty source has no closes', async () => {
   expect(await read(pieces(gzipSync(''), 3))).toEqual({ values: [] })
 })
 
-test('however bytes are cut, packed or not, the same closes are read', async () => {
+test('however bytes are cut, compressed or not, the same closes are read', async () => {
   const text = fc.array(fc.record({ s: fc.string({ unit: 'binary' }), n: fc.integer() }), { maxLength: 8 })
   await fc.assert(
     fc.asyncProperty(text, fc.integer({ min: 1, max: 40 }), fc.boolean(), async (values, size, packed) => {
@@ -149,23 +149,23 @@ test('a malformed line is named with its line and column, and what is before it 
   expect(await fieldsOf(bytes('{"a":"b'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 8 })
 })
 
-test('a line that is JSON but no object is refused', async () => {
+test('a line that is JSON but not an object is rejected', async () => {
   for (const line of ['5', 'null', '"close"']) {
     expect(await fieldsOf(bytes(line))).toMatchObject({ code: 'INVALID_INPUT', line: 1, expected: 'an object' })
   }
 })
 
-test('a line nested deeper than the exact parser can go is refused', async () => {
+test('a line nested deeper than the exact parser can go is rejected', async () => {
   const deep = `{"a":9007199254740993,"b":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
   expect(await fieldsOf(bytes(deep, 65_536))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, reason: 'it is nested too deeply' })
 })
 
-test('a line that is not UTF-8 is refused', async () => {
+test('a line that is not UTF-8 is rejected', async () => {
   const source = pieces(Buffer.concat([Buffer.from('{}\n{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n')]), 4)
   expect(await fieldsOf(source)).toEqual({ code: 'MALFORMED_JSON', file: '-', line: 2, reason: 'the line is not UTF-8 text' })
 })
 
-test('a line past the limit is refused before it is held whole', async () => {
+test('a line past the limit is rejected before it is held whole', async () => {
   let given = 0
   async function* endless(): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -182,7 +182,7 @@ test('a line past the limit is refused before it is held whole', async () => {
   expect(await fieldsOf(bytes('{"a":1}\n'), { maxLineBytes: 7 })).toEqual({ code: undefined })
 })
 
-test('gzip that is cut off or damaged is named with its file, after the lines before', async () => {
+test('gzip that is truncated or damaged is named with its file, after the lines before it', async () => {
   const path = join(directory(), 'cut.ndjson.gz')
   const noise = Array.from({ length: 20_000 }, (_, at) => JSON.stringify({ at, noise: (at * 7919) ** 2 }))
   const packed = gzipSync(noise.join('\n'))
@@ -208,7 +208,7 @@ test('leaving early closes the source', async () => {
   expect(closed).toBe(true)
 })
 
-test('progress counts the bytes of the source, packed as they are', async () => {
+test('progress counts the bytes of the source, compressed as they are', async () => {
   const packed = gzipSync('{}\n'.repeat(1000))
   let count = 0
   await read(pieces(packed, 10), { onBytes: (more) => (count += more) })

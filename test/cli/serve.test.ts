@@ -56,7 +56,7 @@ test('SIGTERM ends it while standard input stays open', async () => {
   expect((await running.done).code).toBe(0)
 })
 
-test('a close that is refused ends the service', async () => {
+test('a close that is rejected ends the service', async () => {
   const path = join(directory(), 'closes.ndjson')
   writeFileSync(path, ndjson(closes.toSpliced(2, 1)))
   const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--ingest', path])
@@ -64,7 +64,7 @@ test('a close that is refused ends the service', async () => {
   expect(err).toMatch(/\nfolio: LEDGER_GAP: .*line: 3, sequence: 2100003, expected: 2100002\)\n$/)
 })
 
-test('a file to ingest that is not there is named before anything is served, or a store made', async () => {
+test('a missing file to ingest is named before anything is served, or a store made', async () => {
   const dir = directory()
   const { code, err } = await folio(['serve', '--data', join(dir, 'data'), '--port', '0', '--ingest', join(dir, 'nofile')])
   expect([code, err.split('\n').length]).toEqual([1, 2])
@@ -72,7 +72,7 @@ test('a file to ingest that is not there is named before anything is served, or 
   expect(readdirSync(dir)).toEqual([])
 })
 
-test('acknowledgements are not asked for where nothing is ingested', async () => {
+test('acknowledgements cannot be asked for if nothing is ingested', async () => {
   const { code, err } = await folio(['serve', '--store', 'memory', '--port', '0', '--json'])
   expect({ code, err }).toEqual({
     code: 2,

@@ -1,4 +1,4 @@
-/** The program as it is shipped: built, started as processes, stopped by signals. */
+/** The program as shipped: built, started as processes, stopped by signals. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

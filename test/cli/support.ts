@@ -1,4 +1,4 @@
-/** Runs a command line in this process, its streams caught. */
+/** Runs a command line in this process, and captures its streams. */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ export interface Answer {
 interface Given {
   readonly stdin?: Readable | Uint8Array | string
   readonly env?: Record<string, string>
-  /** Instead of one that is caught. */
+  /** Used instead of one that is captured. */
   readonly stdout?: Writable
 }
 
@@ -60,7 +60,7 @@ export function start(argv: readonly string[], { stdin = '', env = {}, stdout }:
 
 export const folio = (argv: readonly string[], given?: Given): Promise<Answer> => start(argv, given).done
 
-/** What a pipe is whose reader went away after so many writes, or a disk that is full. */
+/** Behaves like a pipe whose reader went away after so many writes, or a disk that is full. */
 export function failing(code: string, writes = 0): Writable {
   let left = writes
   const stream = new Writable({
@@ -69,7 +69,7 @@ export function failing(code: string, writes = 0): Writable {
   return stream.on('error', () => {})
 }
 
-/** A directory of the test's own. */
+/** A directory made for the test. */
 export function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'folio-cli-'))
   onTestFinished(() => rm(path, { recursive: true, force: true }))

@@ -18,7 +18,7 @@ async function stored(): Promise<string> {
   return data
 }
 
-/** Writes one value under the engine. */
+/** Writes one value beneath the engine. */
 async function damage(data: string, key: string, value: Uint8Array | undefined): Promise<void> {
   const store = await level(data)
   await store.write([[Buffer.from(key, 'hex'), value]], { durable: true })
@@ -27,7 +27,7 @@ async function damage(data: string, key: string, value: Uint8Array | undefined):
 
 const digestOf = (text: string): string => /digest ([0-9a-f]{64})/.exec(text)![1]!
 
-test('a whole store is said to be, in a line or in JSON', async () => {
+test('a whole store is reported as whole, in a line or in JSON', async () => {
   const data = await stored()
   const { code, out } = await folio(['verify', '--data', data])
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^whole: 40 ledgers, 2100000 to 2100039, [\d,]+ records, /) })
@@ -35,7 +35,7 @@ test('a whole store is said to be, in a line or in JSON', async () => {
   expect(JSON.parse(json.out)).toMatchObject({ ok: true, faults: [], ledgers: 40, oldest: FIRST, last: FIRST + 39 })
 })
 
-test('a damaged store is said to be, each fault by its key, with exit code 8', async () => {
+test('a damaged store is reported as damaged, each fault by its key, with exit code 8', async () => {
   const data = await stored()
   await damage(data, '1003000000000001', Buffer.from('nonsense'))
   const { code, out } = await folio(['verify', '--data', data])
@@ -46,7 +46,7 @@ test('a damaged store is said to be, each fault by its key, with exit code 8', a
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, faultCount: 1, faults: [{ key: '1003000000000001' }] })
 })
 
-test.for(['verify', 'repair'])('%s ends where nobody reads its faults', async (command) => {
+test.for(['verify', 'repair'])('%s ends if nobody reads its faults', async (command) => {
   const data = await stored()
   for (const key of ['1003000000000001', '1003000000000002']) await damage(data, key, Buffer.from('nonsense'))
   expect(await folio([command, '--data', data], { stdout: failing('EPIPE', 1) })).toMatchObject({ code: 141, err: '' })
@@ -85,7 +85,7 @@ test('what follows from the records is repaired; lost records are listed, and wi
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
 })
 
-test('what is no store is refused as such, whether or not its files are to be checked first', async () => {
+test('what is not a store is rejected as such, whether or not its files are to be checked first', async () => {
   const [dir, other, lost] = [directory(), directory(), await stored()]
   writeFileSync(join(other, 'notes.txt'), 'not a store')
   for (const [data, error] of [
@@ -105,7 +105,7 @@ test('what is no store is refused as such, whether or not its files are to be ch
   })
 })
 
-test('what is unfinished is said by verify and repair, with who finishes it', async () => {
+test('an unfinished change is reported by verify and repair, with what finishes it', async () => {
   const data = await stored()
   await damage(data, '02', encodeIntent({ rollback: FIRST + 29 }))
   const rest = '; a rollback is unfinished, which opening the store finishes\n'
@@ -138,7 +138,7 @@ test('what is exported and ingested gives the same lines and the same digest', a
 })
 
 test.for(['closes.ndjson', 'closes.ndjson.gz'])(
-  'an export to %s takes the place of what was there when it is complete, and not before',
+  'an export to %s replaces what was there once it is complete, and not before',
   async (name) => {
     const [data, dir] = [await stored(), directory()]
     const [out, link] = [join(dir, name), join(dir, `link-${name}`)]
@@ -171,7 +171,7 @@ test.for(['closes.ndjson', 'closes.ndjson.gz'])(
   },
 )
 
-test('an export to what is no file is written there', async () => {
+test('an export to something other than a regular file is written there', async () => {
   const [data, pipe] = [await stored(), join(directory(), 'pipe')]
   const { out } = await folio(['export', '--data', data])
   execFileSync('sh', ['-c', 'mkfifo "$1"', 'sh', pipe])
@@ -181,7 +181,7 @@ test('an export to what is no file is written there', async () => {
   expect(lstatSync(pipe).isFIFO()).toBe(true)
 })
 
-test('an export of a range that ends before it begins is refused; of one after the newest ledger there is nothing yet', async () => {
+test('an export of a range that ends before it begins is rejected; one from after the newest ledger has nothing yet', async () => {
   const data = await stored()
   expect(await folio(['export', '--data', data, '--from', String(FIRST + 5), '--to', String(FIRST + 3)])).toEqual({
     code: 1,
@@ -195,7 +195,7 @@ test('an export of a range that ends before it begins is refused; of one after t
   })
 })
 
-test('output that cannot be written is told from input that cannot be read', async () => {
+test('output that cannot be written is distinguished from input that cannot be read', async () => {
   const data = await stored()
   const says = (err: RegExp) => ({ code: 1, err: expect.stringMatching(err) })
   for (const out of ['x.ndjson', 'x.ndjson.gz'])
@@ -205,14 +205,14 @@ test('output that cannot be written is told from input that cannot be read', asy
   expect(await folio(['export', '--data', data], { stdout: failing('ENOSPC') })).toMatchObject(says(/^folio: cannot be written: .*ENOSPC/))
 })
 
-test('an empty store is said to hold nothing, whatever was asked for', async () => {
+test('an empty store is reported to hold nothing, whatever was asked for', async () => {
   const data = join(directory(), 'data')
   await folio(['ingest', '--data', data, '-'])
   for (const range of [[], ['--from', '1', '--to', '5']])
     expect(await folio(['export', '--data', data, ...range])).toEqual({ code: 0, out: '', err: 'folio: the store holds no ledgers\n' })
 })
 
-test('a copy holds what the original holds, goes on where it was stopped, and is told where it differs', async () => {
+test('a copy holds what the original holds, continues where it stopped, and is reported if it differs', async () => {
   const [data, dir] = [await stored(), directory()]
   const copy = join(dir, 'copy')
   await folio(['ingest', '--data', copy, '-'], { stdin: ndjson(closes.slice(0, 7)) })
@@ -227,7 +227,7 @@ test('a copy holds what the original holds, goes on where it was stopped, and is
   expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
 })
 
-test('a copy needs another directory than its source, whatever it is called', async () => {
+test('a copy needs a directory other than its source, however it is spelled', async () => {
   const [data, link] = [await stored(), join(directory(), 'link')]
   symlinkSync(data, link)
   for (const to of [data, `level:${data}/../data`, link])
@@ -257,7 +257,7 @@ test('a copy into a store that does not meet the source says which, and what to 
   expect((await folio(['copy', '--from', middle, '--to', data])).err).toMatch(/^folio: both hold 10 ledgers, 2100010 to 2100019; /)
 })
 
-test('the newest ledgers are taken back, and the oldest given up', async () => {
+test('rollback removes the newest ledgers, and prune the oldest', async () => {
   const data = await stored()
   expect(await folio(['rollback', '--data', data, '--to', String(FIRST + 29)])).toMatchObject({
     code: 0,
@@ -275,7 +275,7 @@ test('the newest ledgers are taken back, and the oldest given up', async () => {
   expect((await folio(['prune', '--data', data, '--before', String(FIRST + 30)])).code).toBe(1)
 })
 
-test('a store keeps the name of its network, as its copy does, and is refused with another', async () => {
+test('a store keeps the name of its network, as its copy does, and is rejected with another', async () => {
   const data = await stored()
   const ingest = (network: string, at: number) => folio(['ingest', '--data', data, '--network', network, '-'], { stdin: closes[at]! })
   expect((await ingest('Test Network', 39)).code).toBe(0)

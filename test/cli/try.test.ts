@@ -1,4 +1,4 @@
-/** What `folio serve` offers to try can be pasted into a shell, whatever the ids in it are. */
+/** What `folio serve` offers to try can be pasted into a shell, whatever ids it contains. */
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { urlsToTry } from '../../adapters/cli/try.ts'

@@ -22,7 +22,7 @@ test.for([
   expect(await folio(one.split(' '))).toEqual(await folio(other.split(' ')))
 })
 
-test.for(['serve', 'bench'])('the help of %s shows defaults as they would be given', async (command) => {
+test.for(['serve', 'bench'])('the help of %s shows defaults as they would be typed', async (command) => {
   expect((await folio([command, '--help'])).out).not.toMatch(/default: [{[]/)
 })
 
