@@ -1,7 +1,7 @@
 /**
  * What a page may allocate: counts of bytes, not times, so that a change which makes pages cost more fails here, on any machine.
- * Heap is what V8 hands out between two readings without a collection between. The least of many readings is held to the budget, since
- * compilation and other noise only ever add. A budget is a fifth to a half more than was measured on that of Node 20, 22 and 24 which takes most.
+ * Heap is what V8 hands out between two readings without a collection in between. The least of many readings is compared with the budget, since
+ * compilation and other noise only ever add. A budget is a fifth to a half more than was measured on whichever of Node 20, 22 and 24 takes most.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => ledger.close())
 
-/** The least heap bytes that a call allocates, of many readings of a few calls each. */
+/** The least heap bytes that a call allocates, over many readings of a few calls each. */
 async function allocated(work: () => unknown): Promise<number> {
   for (let i = 0; i < 1500; i++) await work()
   let least = Number.POSITIVE_INFINITY
@@ -37,7 +37,7 @@ async function allocated(work: () => unknown): Promise<number> {
     const before = process.memoryUsage().heapUsed
     for (let i = 0; i < 8; i++) work()
     const grown = (process.memoryUsage().heapUsed - before) / 8
-    // A collection between the readings shows as less than nothing.
+    // A collection between the readings shows as a negative difference.
     if (grown > 0) least = Math.min(least, grown)
   }
   return least
@@ -61,9 +61,9 @@ const cases: readonly [name: string, budget: number, work: () => () => unknown][
   ['HTTP, effects, 200', 33_000, () => answerTo('/effects?limit=200')],
 ]
 
-test.each(cases)('a page from the cache allocates what it may: %s', async (_, budget, work) => {
+test.each(cases)('a page from the cache stays within its budget of allocations: %s', async (_, budget, work) => {
   const bytes = await allocated(work())
   expect(bytes).toBeLessThanOrEqual(budget)
-  // Far less would mean that the measuring fails, or that the budget is due for a cut.
+  // Far less would mean that the measurement fails, or that the budget should be cut.
   expect(bytes).toBeGreaterThan(budget / 3)
 })

@@ -1,4 +1,4 @@
-/** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read off the exports and the types. */
+/** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { FolioError, Ledger } from '../src/index.ts'
@@ -14,7 +14,7 @@ function section(heading: string): string {
   return rest.split('\n## ')[0]!
 }
 
-/** Whatever stands between backticks, word by word. */
+/** Whatever is between backticks, word by word. */
 const namesIn = (text: string): Set<string> =>
   new Set(Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code!.match(/\w+/g) ?? []).flat())
 
@@ -42,7 +42,7 @@ test.each(ways)('every export of %s is named in its section', (way) => {
   expect(page).toContain(`](#${headingOf(way).replace('/', '')})`)
 })
 
-test('no section is of what cannot be imported', () => {
+test('no section describes what cannot be imported', () => {
   const headings = Array.from(page.matchAll(/^## (ledger-folio.*)$/gm), ([, heading]) => heading!)
   expect(headings.sort()).toEqual(ways.map(headingOf).sort())
 })

@@ -1,6 +1,6 @@
 /**
- * Every query is held to a budget of store calls and bytes read, with a cold cache: counts, not times, so that a change which
- * makes a page cost more fails here, on any machine.
+ * Every query has a budget of store calls and bytes read, with a cold cache: counts, not times, so that a change which makes a page cost more fails
+ * here, on any machine.
  */
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
@@ -37,7 +37,7 @@ const budgets: Record<string, readonly [calls: number, kilobytes: number]> = {
   tradesOfOperation: [3, 11],
 }
 
-test('a page costs what its row may cost', async () => {
+test('a page stays within the budget of its row', async () => {
   const fileEvery = 500
   const disk = memoryDisk()
   const writer = await openLedger(memory(disk), { fileEvery })
@@ -58,7 +58,7 @@ test('a page costs what its row may cost', async () => {
   const costs: Record<string, readonly [calls: number, kilobytes: number]> = {}
   for (const [name, query] of Object.entries(catalogue)) {
     if (query.kind !== 'list') continue
-    // Opened anew for each: nothing is cached but the newest records, which an open files again.
+    // Opened anew for each: nothing is cached except the newest records, which an open files again.
     const ledger = await openLedger(memory(disk), { fileEvery })
     try {
       const cursor =

@@ -1,10 +1,10 @@
-/** Ledger closes that several tests are tried on. */
+/** Ledger closes that several tests use. */
 import { generate } from '../adapters/generate/index.ts'
 import { hashOf } from '../adapters/testing/arbitraries.ts'
 import { richClose } from '../adapters/testing/invalid-closes.ts'
 import type { LedgerClose } from '../src/index.ts'
 
-/** Ledgers of 60 operations and more each, so that lists have pages, and logs blocks. */
+/** Ledgers of 60 operations and more each, so that lists have pages, and logs have blocks. */
 export const longCloses = (first: number, count: number): readonly LedgerClose[] =>
   Array.from({ length: count }, (_, n): LedgerClose => {
     const close = richClose(first + n, hashOf(first + n - 1, 99))

@@ -6,12 +6,12 @@ export const everything = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** A store as text, an entry a line: two that are equal hold the same bytes. */
+/** A store as text, one entry per line: two that are equal hold the same bytes. */
 export async function dump(store: Store): Promise<string[]> {
   const { entries } = await store.scan(everything, { limit: 1e6 })
   return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
 }
 
-/** The same store, said to be written to by other processes too. */
+/** The same store, declared to be written to by other processes too. */
 export const shared = (store: Store): Store =>
   Object.assign(Object.create(store) as Store, { capabilities: { ...store.capabilities, shared: true } })

@@ -31,7 +31,7 @@ describe('the same seed', () => {
     )
   })
 
-  it('gives other ledgers than another seed', () => {
+  it('gives different ledgers than another seed', () => {
     expect(digest({ ledgers: 2, seed: 1 })).not.toBe(digest({ ledgers: 2, seed: 2 }))
   })
 
@@ -46,7 +46,7 @@ describe('the same seed', () => {
 })
 
 describe('the chain of ledgers', () => {
-  it('has no gap and holds by hash, five seconds a ledger', () => {
+  it('has no gap, is linked by hashes, and has five seconds per ledger', () => {
     for (const [nth, { ledger }] of closes.entries()) {
       expect(ledger.hash).toMatch(/^[0-9a-f]{64}$/)
       expect(ledger.sequence).toBe(2_100_000 + nth)
@@ -57,7 +57,7 @@ describe('the chain of ledgers', () => {
     expect(closes.some((close) => close.ledger.closed_at.includes('.'))).toBe(true)
   })
 
-  it('has no ledger before ledger 1', () => {
+  it('has nothing before ledger 1', () => {
     expect([...generate({ ledgers: 1, seed: 1, firstLedger: 1 })][0]!.ledger.prev_hash).toBe('')
   })
 
@@ -139,14 +139,14 @@ describe('three hundred ledgers', () => {
     expect(BigInt(closes[0]!.ledger.sequence) << 32n).toBeGreaterThan(2n ** 53n)
   })
 
-  it('number effects and trades themselves now and then, strictly rising, with gaps', () => {
+  it('sometimes number effects and trades themselves, strictly rising, with gaps', () => {
     const lists = operations.flatMap((one) => [one.effects ?? [], one.trades ?? []]).filter((list) => list[0]?.index !== undefined)
     const steps = lists.flatMap((list) => list.slice(1).map((one, nth) => one.index! - list[nth]!.index!))
     expect(Math.min(...steps)).toBe(1)
     expect(Math.max(...steps)).toBeGreaterThan(1)
   })
 
-  it('keep failed transactions without consequences', () => {
+  it('contain failed transactions, without consequences', () => {
     const failed = transactions.filter((one) => one.successful === false)
     expect(failed.length / transactions.length).toBeCloseTo(0.15, 1)
     for (const one of failed) expect(one.operations.every((op) => op.effects === undefined && op.trades === undefined)).toBe(true)
@@ -156,7 +156,7 @@ describe('three hundred ledgers', () => {
 describe('trades', () => {
   const pair = (one: Members) => ['base', 'counter'].map((side) => one[`${side}_asset_code`] ?? 'native').join('/')
 
-  it('are of many pairs and all asset types, in both directions', () => {
+  it('are between many pairs and all asset types, in both directions', () => {
     const pairs = new Set(trades.map(pair))
     expect(pairs.size).toBeGreaterThan(50)
     expect([...pairs].filter((one) => pairs.has(one.split('/').reverse().join('/'))).length).toBeGreaterThan(20)
@@ -164,7 +164,7 @@ describe('trades', () => {
     expect(kinds(trades, 'base_is_seller')).toEqual(new Set([true, false]))
   })
 
-  it('miss an offer id, or a whole side, now and then', () => {
+  it('sometimes lack an offer id, or a whole side', () => {
     const complete = (one: Members, side: string) =>
       [`${side}_account`, `${side}_offer_id`].filter((name) => one[name] !== undefined).length
     const shapes = trades.map((one) => complete(one, 'base') + complete(one, 'counter'))
@@ -183,7 +183,7 @@ describe('trades', () => {
 })
 
 describe('offers', () => {
-  it('add up to a book from which trades take', () => {
+  it('add up to a book that trades take from', () => {
     const book = new Set<unknown>()
     let [highest, strangers, taken] = [0, 0, 0]
     for (const close of closes) {
@@ -243,7 +243,7 @@ describe('sizes', () => {
   const bytes = (value: unknown) => Buffer.byteLength(marked(value))
   const mean = (sizes: number[]) => sizes.reduce((sum, one) => sum + one, 0) / sizes.length
 
-  it('are about 1.2 KB a transaction without its operations', () => {
+  it('are about 1.2 KB per transaction without its operations', () => {
     const size = mean(transactions.map(({ operations: _, ...one }) => bytes(one)))
     expect(size).toBeGreaterThan(1_100)
     expect(size).toBeLessThan(1_300)
@@ -274,7 +274,7 @@ describe('sizes', () => {
     expect(Math.max(...all.map((one) => one.envelope_xdr.length))).toBeGreaterThan(8_192)
   })
 
-  it('leave a few accounts with most of the work, and new accounts among them', () => {
+  it('give a few accounts most of the work, and include new accounts', () => {
     const work = new Map<string, number>()
     for (const { account } of transactions) work.set(account, (work.get(account) ?? 0) + 1)
     const ranked = [...work.values()].sort((a, b) => b - a)
@@ -330,7 +330,7 @@ describe('options', () => {
     [{ failedShare: 1.1 }, 'failedShare', 'a number from 0 to 1'],
     [{ tradeShare: 7 }, 'tradeShare', 'a number from 0 to 1'],
     [{ acounts: 20 }, 'acounts', expect.stringMatching(/^not an option of generate; the options are ledgers, seed, firstLedger, /)],
-  ])('%o is refused at the call, and named', (given, field, reason) => {
+  ])('%o is rejected at the call, and named', (given, field, reason) => {
     const options = { ledgers: 1, seed: 1, ...given } as GenerateOptions
     expect(() => generate(options)).toThrow(refused(field, reason))
     expect(() => generateLines(options)).toThrow(refused(field, reason))
@@ -341,7 +341,7 @@ describe('options', () => {
     expect(() => generate(null as never)).toThrow(refused('options', 'an object'))
   })
 
-  it('at the ends of their ranges give ledgers that go in', async () => {
+  it('at the ends of their ranges give ledgers that can be ingested', async () => {
     const small = { ledgers: 4, seed: 1, accounts: 16, transactionsPerLedger: 2 }
     const ends: GenerateOptions[] = [
       { ...small, firstLedger: 2 ** 31 - 5, startTime: 253_402_300_799 - 20, firstOffer: 2n ** 62n },

@@ -1,6 +1,6 @@
 /**
- * What serving may hold: pages from all over a history several times the size of the cache are rendered, and what stays in memory after a
- * collection is held to the size that the cache was given. With the bound of the cache taken away, the same pages go over it.
+ * What serving may hold: pages from all over a history several times the size of the cache are rendered, and what stays in memory after a collection
+ * is compared with the size that the cache was given. Without a bound on the cache, the same pages exceed it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const collect = runInNewContext('gc') as () => void
 
 const MiB = 2 ** 20
 const CACHE = 4 * MiB
-/** What is held beside the cache: renderers, LevelDB's tables, compiled code. */
+/** What is held besides the cache: renderers, LevelDB's tables, compiled code. */
 const BESIDE = 8 * MiB
 const directory = mkdtempSync(join(tmpdir(), 'folio-memory-'))
 
@@ -32,7 +32,7 @@ afterAll(() => {
   for (const one of [directory, named]) rmSync(one, { recursive: true, force: true })
 })
 
-/** Bytes held after a collection: the least of a few readings, since memory outside of the heap is given back by another thread, in its time. */
+/** Bytes held after a collection: the least of a few readings, since memory outside the heap is released by another thread, in its own time. */
 async function held(): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let reading = 0; reading < 4; reading++) {
@@ -44,7 +44,7 @@ async function held(): Promise<number> {
   return least
 }
 
-/** What stays of answering for pages from everywhere, beyond what a few of them left. */
+/** What stays after answering for pages from everywhere, beyond what a few of them left. */
 async function growth(cacheBytes: number): Promise<number> {
   await using ledger = await openLedger(level(directory), { cacheBytes })
   const respond = createCore(ledger)
@@ -70,11 +70,11 @@ test('what pages leave in memory stays within the cache', async () => {
   expect(await growth(CACHE)).toBeLessThan(CACHE + BESIDE)
 }, 120_000)
 
-test('the same pages hold several times as much where the cache may', async () => {
+test('the same pages hold several times as much if the cache may', async () => {
   expect(await growth(256 * MiB)).toBeGreaterThan(3 * (CACHE + BESIDE))
 }, 120_000)
 
-test('records whose names of members are data, no two alike, leave in memory what the cache may hold', async () => {
+test('records whose member names are data, no two alike, leave in memory what the cache may hold', async () => {
   await using ledger = await openLedger(level(named), { cacheBytes: CACHE })
   const before = await held()
   const names = (of: number): string[] => Array.from({ length: 1_000 }, (_, nth) => `of ${of}, ${String(nth).padStart(60, '0')}`)

@@ -1,4 +1,4 @@
-/** The README tells the truth: its code blocks are the files of examples/, its tables are read off the code. `UPDATE_DOCS=1` rewrites them. */
+/** The README tells the truth: its code blocks are the files of examples/, its tables are derived from the code. `UPDATE_DOCS=1` rewrites them. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ test('the README shows the example files and the rows of the catalogue', () => {
 
 test.each(['docs/embedding.md', 'docs/input.md'])('%s shows the examples', (path) => same(path, withExamples(read(path))))
 
-/** What an example must have said, at the least. */
+/** What an example must have printed, at the least. */
 test.each([
   ['library', / paid \d+ \w+ to G/],
   ['stream', /^(\d+) of \1 effects/],
@@ -62,11 +62,11 @@ test('docs/errors.md has a heading for every error code, with its fields', () =>
   same('docs/errors.md', page.slice(0, page.indexOf('## ')) + sections.join('\n'))
 })
 
-/** The names of the members of an object literal: strings, which may hold anything, are passed over. */
+/** The names of the members of an object literal; strings, which may hold anything, are skipped. */
 const membersOf = (literal: string): string[] =>
   Array.from(literal.replace(/`[^`]*`|'[^']*'/g, '""').matchAll(/(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g), ([, name]) => name!)
 
-test('every field that an error is thrown with stands with its code', () => {
+test('every field that an error is thrown with is listed with its code', () => {
   const root = new URL('..', import.meta.url)
   const paths = ['src', 'adapters'].flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),

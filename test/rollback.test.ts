@@ -1,4 +1,4 @@
-/** Taking ledgers back: the store equals one that never held them, byte for byte. */
+/** Rolling ledgers back: the store equals one that never held them, byte for byte. */
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'

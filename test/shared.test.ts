@@ -15,7 +15,7 @@ const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<
   return all
 }
 
-test.each([100, 32768])('streams follow what another writer appends, also where lists are filed every %i records', async (fileEvery) => {
+test.each([100, 32768])('streams follow what another writer appends, even if lists are filed every %i records', async (fileEvery) => {
   const disk = memoryDisk()
   const writer = await openLedger(shared(memory(disk)), { fileEvery })
   await writer.ingest(closes.slice(0, 5))
@@ -63,10 +63,10 @@ test('a rollback and another branch, written elsewhere, replace what was read', 
   await expect(writer.append(closes[8]!)).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('history that is taken back and appended again during a read ends in the same head, and is read again all the same', async () => {
+test('history that is rolled back and appended again during a read ends in the same head, and is still read again', async () => {
   const values = { account: closes[0]!.transactions[0]!.account }
   const back = closes[2]!.ledger.sequence
-  /** The page, where the other process goes back after `at` answers, and forward again after as many as `wait` more. */
+  /** The page, while the other process rolls back after `at` answers, and appends again after `wait` more. */
   const disturbed = async (at: number, wait: number): Promise<{ tokens: string[]; disturbed: boolean }> => {
     const disk = memoryDisk()
     const writer = await openLedger(shared(memory(disk)), { fileEvery: 50, pollMs: 2 ** 30 })
@@ -82,7 +82,7 @@ test('history that is taken back and appended again during a read ends in the sa
     const { records } = await reader.page(catalogue.operationsOfAccount, values, { limit: 200 })
     return { tokens: records.map(({ paging_token }) => paging_token), disturbed: answers >= at + wait }
   }
-  // Gone back and not forward again, gone nowhere: what a read may say, as of a time within it.
+  // Rolled back and not appended again, and never rolled back: what a read may say, as of a time within it.
   const there = [await disturbed(1, 1000), await disturbed(1000, 0)].map(({ tokens }) => tokens)
   expect(there.map(({ length }) => length)).toEqual([expect.any(Number), 8])
   let met = 0
@@ -102,7 +102,7 @@ test.each([
   ['with other records', 30],
   ['with other records', 32_768],
 ] as const)(
-  'the same ledgers taken back and ingested again elsewhere, %s, are read anew, filed every %i records',
+  'the same ledgers rolled back and ingested again elsewhere, %s, are read anew, filed every %i records',
   async (how, fileEvery) => {
     const disk = memoryDisk()
     const open = () => openLedger(shared(memory(disk)), { pollMs: 100_000, fileEvery })
@@ -120,14 +120,14 @@ test.each([
     for (const account of ['GX', 'GY'])
       expect(await listed(account)).toEqual((await writer.page(catalogue.operationsOfAccount, { account }, { limit: 200 })).records)
     expect(await listed('GX')).not.toEqual(before)
-    // Nor does it write by what was.
+    // Nor does it write on the basis of what was.
     for (const close of again.slice(58)) await reader.append(close)
     const report = await (await open()).verify()
     expect([report.faults, report.ok]).toEqual([[], true])
   },
 )
 
-describe('who has not seen that ledgers were taken back and ingested again', () => {
+describe('a ledger that has not seen that history was rolled back and ingested again', () => {
   const all = branchOf([1, 20], 1, (sequence) => [sequence % 3 === 0 ? 'GX' : 'GY'])
   const others = branchOf([1, 20], 1, () => ['GY', 'GX'], undefined, 'corrected')
   const opening = () => {
@@ -139,7 +139,7 @@ describe('who has not seen that ledgers were taken back and ingested again', () 
     ['some of them', 12, all.slice(12, 18)],
     ['all of them', 0, all.slice(0, 18)],
     ['all of them with other records', 0, others.slice(0, 18)],
-  ] as const)('cannot write by what was, where it was %s', async (_, back, again) => {
+  ] as const)('cannot write on the basis of what was, if it was %s', async (_, back, again) => {
     const open = opening()
     const writer = await open()
     await writer.ingest(all.slice(0, 18))
@@ -153,7 +153,7 @@ describe('who has not seen that ledgers were taken back and ingested again', () 
     expect([ok, faults]).toEqual([true, []])
   })
 
-  test('cannot either, where a third one begins anew what was emptied, and has seen nothing of it', async () => {
+  test('cannot either if a third one, which has seen nothing of it, restarts the emptied history', async () => {
     const open = opening()
     const [writer, third] = [await open(), await open()]
     await writer.append(all[0]!)

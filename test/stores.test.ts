@@ -50,7 +50,7 @@ class AsyncLevel extends MemoryLevel<any, any> {
 class FailingLevel extends MemoryLevel<any, any> {
   failure: Error | undefined
   batches = 0
-  /** Where batches of every kind end, whichever way they were handed over. */
+  /** Where batches of every kind end up, whichever way they were passed in. */
   _batch(...given: any[]): Promise<void> {
     this.batches++
     return this.failure ? Promise.reject(this.failure) : (MemoryLevel.prototype as any)._batch.apply(this, given)
@@ -99,7 +99,7 @@ const code = (wanted: string, location?: string) =>
 const OPENS = "new (require('classic-level').ClassicLevel)(process.argv[1]).open().catch((error) => { throw error.cause })"
 
 describe('level, opening', () => {
-  test('a store that is open already is STORE_LOCKED, until it is closed', async () => {
+  test('a store that is already open is STORE_LOCKED, until it is closed', async () => {
     const place = await directory()
     const first = await level(place)
     await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
@@ -107,7 +107,7 @@ describe('level, opening', () => {
     await (await level(place)).close()
   })
 
-  test('a store that this process has open is STORE_LOCKED by every name of its directory, also while it is being opened', async () => {
+  test('a store that this process has open is STORE_LOCKED by every name of its directory, even while it is being opened', async () => {
     const place = await directory()
     const link = join(await directory(), 'link')
     await symlink(place, link)
@@ -118,7 +118,7 @@ describe('level, opening', () => {
     await (await level(link)).close()
   })
 
-  test('an opening that is refused leaves the store locked to other processes', async () => {
+  test('an open that is rejected leaves the store locked to other processes', async () => {
     const place = await directory()
     const first = await level(place)
     const elsewhere = () =>
@@ -140,20 +140,20 @@ describe('level, opening', () => {
     [{ writeBufferBytes: 0.5 }, 'writeBufferBytes'],
     [{ blockBytes: -1 }, 'blockBytes'],
     [null, 'options'],
-  ])('with %o is refused, and makes nothing', async (options, field) => {
+  ])('with %o is rejected, and makes nothing', async (options, field) => {
     const place = join(await directory(), 'data')
     const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) })
     await expect(level(place, options as never)).rejects.toEqual(refused)
     await expect(level(place, { mustExist: true })).rejects.toEqual(code('STORE_MISSING', place))
   })
 
-  test('of a directory are refused beside a database, which has its own', async () => {
+  test('of a directory are rejected beside a database, which has its own', async () => {
     const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'mustExist' }) })
     await expect(level(new MemoryLevel(), { mustExist: true })).rejects.toEqual(refused)
     await (await level(new MemoryLevel(), { mustExist: undefined })).close()
   })
 
-  test('the check of files takes the options there are, and memory a disk or nothing', async () => {
+  test('the check of files takes only its own options, and memory only a disk or nothing', async () => {
     const place = await directory()
     await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toMatchObject({
       code: 'BAD_REQUEST',
@@ -162,7 +162,7 @@ describe('level, opening', () => {
     expect(() => memory({ cacheBytes: 5 } as never)).toThrow(code('STORE_MISUSE'))
   })
 
-  test('a file in the place of the directory, or of one above it, is STORE_DENIED', async () => {
+  test('a file in place of the directory, or of one above it, is STORE_DENIED', async () => {
     const file = join(await directory(), 'file')
     await writeFile(file, '')
     await expect(level(file)).rejects.toEqual(code('STORE_DENIED', file))
@@ -175,7 +175,7 @@ describe('level, opening', () => {
     await expect(level(place)).rejects.toEqual(code('STORE_DENIED', place))
   })
 
-  test.runIf(process.platform === 'linux')('a parent that takes no directories is STORE_DENIED at once, where it could hang', async () => {
+  test.runIf(process.platform === 'linux')('a parent that takes no directories is STORE_DENIED at once, though it could hang', async () => {
     await expect(level('/proc/folio/a/b')).rejects.toEqual(code('STORE_DENIED', '/proc/folio/a/b'))
   })
 
@@ -189,7 +189,7 @@ describe('level, opening', () => {
     await (await level(place, { mustExist: true })).close()
   })
 
-  test('where CURRENT is lost beside data, the store is CORRUPT and the data stays', async () => {
+  test('if CURRENT is lost beside data, the store is CORRUPT and the data stays', async () => {
     const place = await directory()
     const store = await level(place)
     await store.write([[key(1), key(1)]], { durable: true })
@@ -222,12 +222,12 @@ async function tables(): Promise<string> {
 }
 
 describe('level, damaged', () => {
-  // Files of this size are looked through before they are opened, which would find it first.
+  // Files of this size are checked before they are opened, which would find the damage first.
   const owned = (place: string) => level(place, { checkFiles: false })
   const handed = (place: string) => level(new ClassicLevel(place))
   test.for([
     ['its own', owned],
-    ['one handed in', handed],
+    ['one passed in', handed],
   ] as const)('no chunk hides a block that LevelDB had to skip: %s', async ([, open]) => {
     const place = await tables()
     for (const name of await readdir(place)) {
@@ -257,7 +257,7 @@ describe('level, damaged', () => {
 })
 
 describe('level, writing', () => {
-  test('after a write that failed the store is POISONED for writes and reads on, until it is opened again', async () => {
+  test('after a failed write the store is POISONED for writes and still reads, until it is opened again', async () => {
     const db = new FailingLevel()
     const store = await level(db)
     await store.write([[key(1), key(1)]], { durable: true })
@@ -294,7 +294,7 @@ describe('level, writing', () => {
     ['IO error: 000003.log: Permission denied', 'LEVEL_IO_ERROR', 'STORE_DENIED'],
     ['IO error: MANIFEST-000004: No space left on device', 'LEVEL_IO_ERROR', 'STORE_FAILED'],
     ['Corruption: bad block', 'LEVEL_CORRUPTION', 'CORRUPT'],
-  ] as const)('"%s" is given as what it is', async ([message, given, wanted]) => {
+  ] as const)('"%s" is reported as what it is', async ([message, given, wanted]) => {
     const db = new FailingLevel()
     const store = await level(db)
     db.failure = Object.assign(new Error(message), { code: given })
@@ -302,7 +302,7 @@ describe('level, writing', () => {
     await store.close()
   })
 
-  test('a database handed in is closed with the store, and closed by another it gives CLOSED', async () => {
+  test('a database passed in is closed with the store, and if someone else closes it, it gives CLOSED', async () => {
     const [mine, theirs] = [new MemoryLevel(), new MemoryLevel()]
     const store = await level(mine)
     await store.close()

@@ -1,4 +1,4 @@
-/** Streams: history and live records by one read; each once, in order. */
+/** Streams: history and live records by one read; each record once, in order. */
 import { expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'

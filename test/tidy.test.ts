@@ -10,7 +10,7 @@ const ROOMS =
   'bytes sha256 errors json store position tuple params query resources logs catalogue layout scan stream ingest audit options ledger open index'.split(
     ' ',
   )
-/** What store adapters and the laws they are held to need, without the engine. */
+/** What store adapters and their laws need, without the engine. */
 const CONTRACT = ['src/bytes.ts', 'src/errors.ts', 'src/store.ts']
 const LONGEST = 250
 /** Longer for a reason. */
@@ -58,7 +58,7 @@ describe('imports go upwards', () => {
     expect(wrong).toEqual([])
   })
 
-  test('an adapter imports the engine by its door, another adapter by its own', () => {
+  test('an adapter imports the engine through its door, another adapter through its own', () => {
     const contract = ['memory', 'level', 'testing']
     const wrong = adapters.flatMap(({ path, imports }) =>
       imports
@@ -72,7 +72,7 @@ describe('imports go upwards', () => {
     expect(wrong).toEqual([])
   })
 
-  test('no two files of src import each other, however far around', () => {
+  test('no two files of src import each other, however indirectly', () => {
     const importsOf = new Map(src.map(({ path, imports }) => [path, imports]))
     const loops: string[] = []
     const done = new Set<string>()
@@ -87,7 +87,7 @@ describe('imports go upwards', () => {
   })
 })
 
-/** Imports that are there at run time: types may refer to each other. */
+/** Imports that exist at run time: types may refer to each other. */
 function valuesOf(path: string, imports: readonly string[]): string[] {
   const { text = '' } = all.find((file) => file.path === path) ?? {}
   return imports.filter((to) => {
@@ -102,7 +102,7 @@ describe('every file', () => {
     expect(silent.map(({ path }) => path)).toEqual([])
   })
 
-  test(`has at most ${LONGEST} lines of code, but for those listed`, () => {
+  test(`has at most ${LONGEST} lines of code, except for those listed`, () => {
     const lines = new Map([...src, ...adapters].map(({ path, text }) => [path, codeLines(text)]))
     const long = [...lines].filter(([, count]) => count > LONGEST).map(([path, count]) => `${path}: ${count}`)
     expect(long.filter((line) => !(line.split(':')[0]! in LONG))).toEqual([])

@@ -34,7 +34,7 @@ const order = (a: Element, b: Element): number =>
   typeof a === 'string' ? compare(utf8(a), utf8(b as string)) : a < (b as bigint) ? -1 : a > (b as bigint) ? 1 : 0
 
 test.each(shapes.map((shape, at) => [at, shape] as const))(
-  'keys of one shape (%i) compare as their elements do, and none begins another but by FF',
+  'keys of one shape (%i) compare as their elements do, and none is a prefix of another except before FF',
   (_, shape) => {
     fc.assert(
       fc.property(shape, shape, (a, b) => {
@@ -54,7 +54,7 @@ describe('elements are read back from bytes', () => {
     { maxLength: 4 },
   )
 
-  test('as they were written, also from the middle of a larger buffer', () => {
+  test('as they were written, even from the middle of a larger buffer', () => {
     fc.assert(
       fc.property(anyShape, fc.uint8Array({ maxLength: 3 }), (elements, before) => {
         const bytes = tuple(elements)
@@ -65,7 +65,7 @@ describe('elements are read back from bytes', () => {
     )
   })
 
-  test('and where they are no tuple, nothing is read', () => {
+  test('and from what is not a tuple, nothing is read', () => {
     for (const digits of [
       '15',
       '1500',

@@ -1,4 +1,4 @@
-/** What a query is asked with is typed by its row: what is missing, misspelt or of another type does not compile. */
+/** The parameters of a query are typed by its row: what is missing, misspelt or of another type does not compile. */
 import { expect, expectTypeOf, test } from 'vitest'
 import type { CoreOptions, ListenerOptions, ServeOptions } from '../adapters/http/index.ts'
 import type { LevelOptions } from '../adapters/level/index.ts'
@@ -49,7 +49,7 @@ function calls(): void {
   void ledger.get(catalogue.transaction, { hash: 7n })
 }
 
-/** What a program has that was told some options, or none. */
+/** What a program has that was given some options, or none. */
 type Maybe<T> = { readonly [N in keyof Required<T>]: Required<T>[N] | undefined }
 
 function options(): void {
@@ -71,7 +71,7 @@ function options(): void {
   expectTypeOf<Maybe<IngestClosesOptions>>().toExtend<IngestClosesOptions>()
 }
 
-test('an option that is undefined compiles as one that is not there', () => {
+test('an option that is undefined compiles like one that is absent', () => {
   expectTypeOf(options).returns.toBeVoid()
 })
 
