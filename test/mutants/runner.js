@@ -1,7 +1,7 @@
 /**
- * Runs tests for `npm run mutate`, in one process and without starting anything for a fault: test files are bundled once with the sources that
- * faults are planted in, and loaded afresh for each fault, so that none sees what another left behind. That takes milliseconds where a test
- * runner that is started again takes a second. Of vitest it knows what the tests of the engine use, and `expect` is vitest's own.
+ * Runs tests for `npm run mutate`, in one process and without starting anything per fault: test files are bundled once with the sources that faults
+ * are planted in, and loaded afresh for each fault, so that none sees what another left behind. That takes milliseconds, while restarting a test
+ * runner takes a second. It knows as much of vitest as the tests of the engine use, and `expect` is vitest's own.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -34,7 +34,7 @@ function collectSuite(name, fill, { skip = false } = {}) {
   suite = suite.parent
 }
 
-/** Options may stand before or behind the body. */
+/** Options may come before or after the body. */
 function collectTest(name, a, b) {
   const [run, options = {}] = typeof a === 'function' ? [a, b] : [b, a]
   file.tests.push({ name, run, suite, skip: suite.skip || (typeof options === 'object' && !!options.skip) })
@@ -45,7 +45,7 @@ const titled = (title, row, at) => {
     row !== null && typeof row === 'object' && !Array.isArray(row)
       ? title.replace(/\$(\w+)/g, (whole, name) => (name in row ? String(row[name]) : whole))
       : title
-  // What a title does not ask for is left out of it: bytes that are not written yet are others each time a file is loaded.
+  // What a title does not ask for is left out of it: bytes that are not written yet differ each time a file is loaded.
   const asked = named.match(/%[sdifjoO]/g)?.length ?? 0
   return format(named.replaceAll('%#', String(at)).replaceAll('%$', String(at + 1)), ...(Array.isArray(row) ? row : [row]).slice(0, asked))
 }
@@ -69,7 +69,7 @@ function forms(collect) {
 }
 
 let finished = []
-/** In the place of a test's id, while what comes before all tests of a suite is carried out. */
+/** In place of a test's id, while what precedes all tests of a suite is running. */
 const BEFORE = 'before '
 const api = {
   test: forms(collectTest),
@@ -117,12 +117,12 @@ class Runner {
   async init() {
     // Shrinking would find nicer counterexamples, which nobody reads.
     fc.configureGlobal({ seed: Number(FC_SEED), endOnFailure: true })
-    // What a fault breaks outside of a test is seen by a test, or not at all.
+    // What a fault breaks outside a test is seen by a test, or not at all.
     for (const event of ['unhandledRejection', 'uncaughtException']) process.on(event, () => {})
     this.files = MUTATE_TESTS.split(' ').filter(Boolean)
     if (this.files.length === 0) throw new Error('MUTATE_TESTS names the test files to try, with blanks between them')
     this.out = join(process.cwd(), '.mutants')
-    // A process that was ended for a fault without end is followed by one that finds all of this done.
+    // If a process was ended for a fault that does not end, the next one finds all of this done.
     const times = await readFile(join(this.out, 'times.json'), 'utf8').catch(() => '')
     if (times === '') await this.bundle()
     else this.times = new Map(JSON.parse(times))
@@ -136,7 +136,7 @@ class Runner {
       name: 'vitest',
       setup: ({ onResolve }) => {
         onResolve({ filter: /^vitest$/ }, () => ({ path: join(this.out, 'vitest.mjs') }))
-        // What is installed stays outside, and is loaded once.
+        // Installed packages stay outside, and are loaded once.
         onResolve({ filter: /^[a-z@]/ }, ({ path, kind }) =>
           kind === 'entry-point' || path.startsWith('ledger-folio') ? undefined : { path, external: true },
         )
@@ -164,7 +164,7 @@ class Runner {
     for (const [at, path] of this.files.entries()) {
       const filename = join(this.out, `${at}.cjs`)
       const code = readFileSync(filename, 'utf8')
-      // Compiled once: to load a file again is to call it again.
+      // Compiled once: loading a file again means calling it again.
       const script = new Script(`(function (require, module, exports, __filename, __dirname) {${code}\n})`, {
         filename,
         importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

@@ -17,7 +17,7 @@ const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scrip
 const files = JSON.parse(told)[0].files.map(({ path }) => path)
 
 test('the package holds its doors, what they share, its documentation, and nothing else', () => {
-  // What is shared has a hash in its name, and how much of it there is is no matter.
+  // Shared files have a hash in their name, and how many there are does not matter.
   const isShared = (path) => /^dist\/(chunk-\w{8}\.js|[\w-]+-[\w-]{8}\.d\.ts)$/.test(path)
   const isPage = (path) => /^docs\/[\w-]+\.md$/.test(path)
   const doors = ways.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`])
@@ -25,7 +25,7 @@ test('the package holds its doors, what they share, its documentation, and nothi
   assert.deepEqual(files.filter((path) => !isShared(path) && !isPage(path)).sort(), ['LICENSE', 'package.json', ...pages, ...doors].sort())
 })
 
-test('every door opens from CommonJS, which needs that no module waits for another one', () => {
+test('every door opens from CommonJS, so no module waits for another', () => {
   const require = createRequire(import.meta.url)
   for (const way of ways.filter((name) => name !== 'cli'))
     assert.ok(Object.keys(require(`ledger-folio${way === 'index' ? '' : `/${way}`}`)).length > 0, way)

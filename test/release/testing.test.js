@@ -1,4 +1,4 @@
-/** The property kit as it is shipped, under the runner of Node: after `npm run build`, `node --test test/release/*.test.js`. */
+/** The property kit as shipped, under the runner of Node: after `npm run build`, `node --test test/release/*.test.js`. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** The types as they are shipped, in a consumer's compiler: after `npm run build`, `node --test test/release/*.test.js`. */
+/** The types as shipped, in a consumer's compiler: after `npm run build`, `node --test test/release/*.test.js`. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -10,11 +10,11 @@ const { exports } = JSON.parse(readFileSync(here('package.json'), 'utf8'))
 const ways = Object.keys(exports).filter((way) => !way.endsWith('.json'))
 const examples = readdirSync(here('examples')).filter((name) => name.endsWith('.ts'))
 
-/** Imports of every way in, as a file that is nowhere: the package is found by its own name. */
+/** Imports of every way in, as a file that does not exist: the package is found by its own name. */
 const EVERY = here('examples/every.ts')
 const every = ways.map((way, n) => `import * as way${n} from 'ledger-folio${way.slice(1)}'\nvoid way${n}\n`).join('')
 
-/** What the compiler says of the examples and of every import, and the files of this repository that it read. */
+/** What the compiler says about the examples and about every import, and the files of this repository that it read. */
 function compile(options) {
   const settings = {
     target: ts.ScriptTarget.ES2023,

@@ -1,6 +1,6 @@
 /**
- * Files of a LevelDB store damaged in every way, one at a time: what is opened and read then is right, or a typed error; never wrong, never short,
- * and never without an end. What `checkFiles` says of the same damage is counted.
+ * Files of a LevelDB store damaged in every way, one at a time: what is then opened and read is right, or a typed error; never wrong, never short,
+ * and it never hangs. What `checkFiles` says about the same damage is counted.
  */
 import {
   copyFileSync,
@@ -22,7 +22,7 @@ import { checkFiles, level } from '../../adapters/level/index.ts'
 import { catalogue, FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
 
-/** A store as it was left, what it answers, and how it was some time before. */
+/** A store as it was left, what it answers, and what it was some time before. */
 interface Template {
   readonly directory: string
   readonly earlier: string
@@ -31,7 +31,7 @@ interface Template {
 
 const QUERIES = 12
 
-/** Everything that a store says, question by question; a typed error in the place of what cannot be said. */
+/** Everything that a store answers, question by question; a typed error in place of what cannot be answered. */
 async function ask(ledger: Ledger, accounts: readonly string[], hashes: readonly string[]): Promise<Map<string, string>> {
   const answers = new Map<string, string>()
   const tell = async (name: string, read: () => Promise<unknown>): Promise<void> => {
@@ -117,7 +117,7 @@ const rewritten = (path: string, change: (bytes: Buffer) => void): void => {
   writeFileSync(path, bytes)
 }
 
-/** Each says what it did; nothing where it does not apply. */
+/** Each says what it did; nothing if it does not apply. */
 const damages: Readonly<Record<string, Damage>> = {
   flip(random, path) {
     let place = -1
@@ -174,7 +174,7 @@ const damages: Readonly<Record<string, Damage>> = {
 
 const DEAF = 'files that are not looked at, by a store that is silent about what LevelDB says'
 
-/** A store that gives nothing where LevelDB says that something is damaged. */
+/** A store that returns nothing if LevelDB says that something is damaged. */
 const deaf = (store: Store): Store => {
   const quiet = async <T>(read: () => T | Promise<T>, otherwise: T): Promise<T> => {
     try {

@@ -1,4 +1,4 @@
-/** Random databases for the stresses of trust: collided networks, filed now and then, pruned and taken back on the way. */
+/** Random databases for the stresses of trust: networks with collisions, sometimes filed, pruned and rolled back on the way. */
 import fc from 'fast-check'
 import type { Random } from '../../adapters/generate/random.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'

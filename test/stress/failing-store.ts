@@ -1,4 +1,4 @@
-/** A store that fails when a plan says so: before a write, though it was applied, or with the write coming after the error. */
+/** A store that fails when a plan says so: before a write, after applying it, or with the write arriving after the error. */
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { FolioError, type Store } from '../../src/index.ts'
 
@@ -17,7 +17,7 @@ interface Late {
   readonly apply: () => void
 }
 
-/** What several handles, one after the other, are opened over. */
+/** What several handles are opened over, one after another. */
 export class FailingDisk {
   readonly disk: MemoryDisk = memoryDisk()
   plan: Plan
@@ -68,7 +68,7 @@ export class FailingDisk {
     }
   }
 
-  /** Everything that was still on its way arrives. */
+  /** Everything that was still in flight arrives. */
   settle(): void {
     this.arrive(Number.POSITIVE_INFINITY)
   }

@@ -120,7 +120,7 @@ class Run {
   private async append(ledger: Ledger): Promise<void> {
     const { model, batch } = this.scenario
     const { first, closes } = model.history
-    // From what was acknowledged on: what is held besides is passed over.
+    // From what was acknowledged on; what else is held is skipped.
     await ledger.ingest(closes.slice(this.acknowledged, this.goal), {
       batch,
       onBatch: (results) => {
@@ -230,7 +230,7 @@ const plantsAt = (count: number) => ({
   'two batches a ledger, the head last': count,
 })
 
-/** In each way every call fails once, in every manner that it can. */
+/** In each way of use, every call fails once, in every manner that it can. */
 export const failing: Stress = {
   name: 'failing',
   unit: 'ways to use a store, each of whose calls failed in turn: before, after and though applied',

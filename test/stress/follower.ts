@@ -1,4 +1,4 @@
-/** One client of an event stream, as small as it can be: a socket, the ids that came, and where it takes them up again. */
+/** One client of an event stream, as small as it can be: a socket, the ids that came, and where it resumes. */
 import { connect, type Socket } from 'node:net'
 
 export interface Followed {
@@ -6,9 +6,9 @@ export interface Followed {
   readonly path: string
   /** The tokens that must come, in their order. */
   readonly wanted: readonly string[]
-  /** Where it begins: so many of them are history to it. */
+  /** Where it begins: so many of them are history for it. */
   readonly from: number
-  /** Is told what is wrong. */
+  /** Called with what is wrong. */
   readonly fault: (what: string) => void
 }
 
@@ -18,7 +18,7 @@ export class Follower {
   greeted = false
   /** The other side has ended the connection. */
   over = false
-  /** How often it took the stream up again. */
+  /** How often it resumed the stream. */
   resumed = 0
   socket: Socket | undefined
   private text = ''

@@ -21,7 +21,7 @@ export type Told = { readonly full: boolean; readonly acknowledged: number } | {
 const tell = (told: Told): void => void process.send!(told)
 const nextMessage = <T>(): Promise<T> => new Promise((resolve) => process.once('message', resolve as (message: unknown) => void))
 
-/** A bug to plant: the handle forgets that a write of it failed. */
+/** A bug to plant: the handle forgets that one of its writes failed. */
 export const FORGETFUL = 'a handle goes on writing after an error'
 
 export async function fullChild(): Promise<void> {
@@ -106,7 +106,7 @@ class Attempt {
     await ledger.close().catch((error) => this.typed(error, 'close while full'))
   }
 
-  /** There is space again: everything is there, and it goes on. */
+  /** There is space again: everything is there, and it carries on. */
   private async after(): Promise<void> {
     for (const again of [1, 2]) {
       const [, ledger] = await this.open(`again, ${again}`)

@@ -8,7 +8,7 @@ export interface Answer {
 
 export interface Read {
   readonly answers: readonly Answer[]
-  /** Bytes at the end that are no whole answer. */
+  /** Bytes at the end that are not a whole answer. */
   readonly rest: Buffer
   readonly fault?: string
 }
@@ -45,7 +45,7 @@ export function readAnswers(bytes: Buffer, methods: readonly string[]): Read {
   return { answers, rest: Buffer.alloc(0) }
 }
 
-/** Undefined where the body has not come whole. */
+/** Undefined if the body has not arrived whole. */
 function bodyLength(
   bytes: Buffer,
   start: number,
@@ -56,7 +56,7 @@ function bodyLength(
   if (status === 204 || status === 304 || method === 'HEAD') return 0
   const length = headers.get('content-length')
   if (length === undefined) return bytes.length - start
-  // Of a request that was mutated it is not known whether it was a HEAD.
+  // For a mutated request it is not known whether it was a HEAD.
   const followed = bytes.length === start || bytes.subarray(start, start + 9).toString('latin1') === 'HTTP/1.1 '
   if (method === undefined && followed) return 0
   return start + Number(length) <= bytes.length ? Number(length) : undefined
@@ -79,7 +79,7 @@ export function judge({ status, headers, body }: Answer, method: string | undefi
     const problem = JSON.parse(text)
     if (problem.status === status && /^\/problems\/\w+$/.test(problem.type) && typeof problem.detail === 'string') return undefined
   } catch {
-    // Told below.
+    // Reported below.
   }
   return `${status} with a body that is no problem: ${text.slice(0, 300)}`
 }

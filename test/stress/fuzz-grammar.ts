@@ -8,7 +8,7 @@ type Chance = ReturnType<typeof random>
 export interface Volley {
   readonly kind: 'well-formed' | 'mutated' | 'garbage' | 'reset' | 'slow' | 'stream' | 'unread'
   readonly bytes: Buffer
-  /** The methods of its requests in turn: as many answers come back, where it is well-formed. */
+  /** The methods of its requests in turn: that many answers come back, if it is well-formed. */
   readonly methods: readonly string[]
 }
 
@@ -103,11 +103,11 @@ export class Grammar {
     }
   }
 
-  /** Requests behind each other, the last of which ends the connection. */
+  /** Requests one behind another, the last of which ends the connection. */
   private requests(count: number): { bytes: Buffer; methods: string[] } {
     const broken = this.chance.chance(0.1)
     const made = Array.from({ length: count }, (_, i) => this.request(i === count - 1 && !broken))
-    // One that the parser refuses is answered too, and in its turn.
+    // One that the parser rejects is answered too, in its turn.
     if (broken) made.push({ method: 'GET', text: this.chance.pick(refused) })
     return { bytes: Buffer.from(made.map(({ text }) => text).join(''), 'latin1'), methods: made.map(({ method }) => method) }
   }
@@ -129,12 +129,12 @@ export class Grammar {
       body = 'x'.repeat(chance.below(2000))
       lines.push(`Content-Length: ${body.length}`)
     }
-    // Node reads nothing that comes in one packet behind an upgrade that was asked for.
+    // Node reads nothing that comes in one packet behind a requested upgrade.
     if (last) lines.push(chance.chance(0.05) ? 'Upgrade: websocket\r\nConnection: close, upgrade' : 'Connection: close')
     return { method, text: `${method} ${this.target()} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}` }
   }
 
-  /** Of bytes that may stand in a request line. */
+  /** Made of bytes that may appear in a request line. */
   private target(): string {
     const { chance } = this
     const path = chance.chance(0.08) ? chance.pick(own) : this.path(chance.pick(paths))

@@ -1,7 +1,7 @@
 /**
- * Fuzzed HTTP against a service in a process of its own: well-formed requests with anything in them, mutated bytes, pipelines, resets, slow
- * senders, streams, clients that do not read. No answer is a 5xx, every 4xx is a problem, nothing hangs for 3 seconds, memory stays, and
- * another client is served meanwhile.
+ * Fuzzed HTTP against a service in a process of its own: well-formed requests with anything in them, mutated bytes, pipelines, resets, slow senders,
+ * streams, clients that do not read. No answer is a 5xx, every 4xx is a problem, nothing hangs for 3 seconds, memory stays bounded, and another
+ * client is served meanwhile.
  */
 import type { ChildProcess } from 'node:child_process'
 import { Agent, get } from 'node:http'
@@ -14,7 +14,7 @@ import { type Ask, Faults, type Figure, type Stress, wait } from './stress.ts'
 const HANG_MS = 3000
 const GROWTH = 96 * 2 ** 20
 
-/** What the process that serves says of itself. */
+/** What the serving process says about itself. */
 export interface Serving {
   readonly port: number
   readonly known: Known
@@ -31,7 +31,7 @@ export const memoryOf = (server: ChildProcess): Promise<number> =>
     server.send('memory')
   })
 
-/** How late this process itself is: a machine that stands still is no fault of the service. */
+/** How late this process itself is: a machine that stalls is not a fault of the service. */
 class Lag {
   private late = 0
   private readonly timer: NodeJS.Timeout
@@ -126,7 +126,7 @@ function faultOf({ kind, bytes, methods }: Volley, { got, ended }: Outcome): str
   return undefined
 }
 
-/** Another client, that asks for what is good and counts. */
+/** Another client, which asks for what is valid, and counts. */
 class Witness {
   served = 0
   slowest = 0
@@ -193,7 +193,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const clients = Array.from({ length: CONNECTIONS }, (_, i) => client(2 + i))
   let over = false
   const watch = (async () => {
-    // Caches fill and code is compiled first.
+    // First, caches fill and code is compiled.
     while (!over && sent < Math.min(count / 5, 20_000)) await wait(50)
     base = await looked()
     for (let ticks = 1; !over; ticks++) {

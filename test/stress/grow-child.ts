@@ -9,7 +9,7 @@ export interface Growth {
   readonly data: string
   readonly ledgers: number
   readonly seed: number
-  /** Ledgers that are there from the start. */
+  /** Ledgers that exist from the start. */
   readonly initial: number
   /** Between two commits; they begin when it is told to go. */
   readonly everyMs: number

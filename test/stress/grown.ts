@@ -47,7 +47,7 @@ export class Grown {
     return this.process.exitCode !== null
   }
 
-  /** From now on it commits. */
+  /** Lets it commit from now on. */
   go(): void {
     this.process.send('go')
   }

@@ -11,7 +11,7 @@ import type { Figure } from './stress.ts'
 const collect = (globalThis as { gc?: () => void }).gc ?? (() => {})
 const kept: unknown[] = []
 
-/** Descriptors of this process; where the system does not tell, none. */
+/** Descriptors of this process; none if the system does not tell. */
 function descriptors(): number {
   try {
     return readdirSync('/proc/self/fd').length
@@ -40,7 +40,7 @@ export async function handlesChild(plant: string | undefined): Promise<void> {
   const first = await openLedger(level(data))
   await first.ingest(history.closes.slice(0, 40), { batch: 40 })
   await first.close()
-  // One that stays open: what streams and walks leave behind, it would hold.
+  // One that stays open: it would hold what streams and walks leave behind.
   const lasting = await openLedger(memory(), { cacheBytes: 4 << 20 })
   await lasting.ingest(history.closes.slice(0, 40))
 

@@ -1,5 +1,5 @@
 /**
- * What a store must hold: the listings of a network of closes, learnt once from a store in memory and checked against the input itself.
+ * What a store must hold: the listings of a network of closes, learned once from a store in memory and checked against the input itself.
  * A ledger under test is compared with the part of them up to its head: every record, every account's lists, every hash, the book.
  */
 import { crc32 } from 'node:zlib'
@@ -21,7 +21,7 @@ const ofAccount = ['transactionsOfAccount', 'operationsOfAccount', 'paymentsOfAc
 const nameOf = ([{ path }, values]: Listing): string => path.replace(/\{(\w+)\}/, (_, name) => values[name]!)
 
 const sumOf = (text: Uint8Array): number => (crc32 as ((data: Uint8Array) => number) | undefined)?.(text) ?? slowSum(text)
-/** Where zlib has no crc32 yet. */
+/** For versions whose zlib has no crc32 yet. */
 const slowSum = (text: Uint8Array): number => text.reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), 0x811c9dc5)
 
 /** Reads a listing to its end. A page that is not full before it is a fault. */
@@ -48,7 +48,7 @@ const optionsOf = ({ accounts = 24, transactionsPerLedger = 6, ...network }: Net
   ...network,
 })
 
-/** Removed and changed offers, as the closes tell them: the ids of live offers by seller. */
+/** Removed and changed offers, as the closes state them: the ids of live offers by seller. */
 function bookAfter(closes: readonly LedgerClose[]): Map<string, string[]> {
   const sellers = new Map<string, string>()
   for (const { offers } of closes) {
@@ -99,7 +99,7 @@ export class History {
     return this.first + this.closes.length - 1
   }
 
-  /** The listings above are only worth what the input says. */
+  /** The listings above are worth only as much as the input confirms. */
   private checkAgainstInput(): void {
     const done = this.closes.flatMap(({ transactions = [] }) => transactions.filter(({ successful }) => successful !== false))
     const operations = done.flatMap(({ operations = [] }) => operations)

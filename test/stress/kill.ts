@@ -27,12 +27,12 @@ interface Attempt {
 interface Said {
   readonly acknowledged: readonly number[]
   readonly torn: boolean
-  /** Where it ended by itself. */
+  /** If it ended by itself. */
   readonly code: number | null
   readonly error: string
 }
 
-/** Feeds a child, kills it, and gives what it had acknowledged. */
+/** Feeds a child, kills it, and returns what it had acknowledged. */
 export async function killed(history: History, attempt: Attempt, env: NodeJS.ProcessEnv = {}): Promise<Said> {
   const { data, from, batch, plant, writeBufferBytes, afterLines, ms } = attempt
   const args = ['cli', 'ingest', '--data', data, '--json', '--batch', String(batch), '-']
@@ -61,7 +61,7 @@ export async function killed(history: History, attempt: Attempt, env: NodeJS.Pro
   return { acknowledged: lines.map((line) => Number(/^\{"ledger":(\d+)\}$/.exec(line)?.[1])), torn, code, error }
 }
 
-/** Opens what a killed child has left, and compares it. Gives the newest ledger held. */
+/** Opens what a killed child has left, and compares it. Returns the newest ledger held. */
 export async function inspect(history: History, data: string, promised: number, faults: Faults): Promise<number> {
   try {
     await using ledger = await openLedger(await level(data))
@@ -73,7 +73,7 @@ export async function inspect(history: History, data: string, promised: number, 
   }
 }
 
-/** What acknowledgements must be like: every ledger once, in order, a line each. */
+/** What acknowledgements must be like: every ledger once, in order, one per line. */
 export function checkSaid({ acknowledged, torn, code, error }: Said, from: number): string[] {
   const wrong = acknowledged.findIndex((sequence, i) => sequence !== from + i)
   const faults = wrong < 0 ? [] : [`acknowledged ${acknowledged[wrong]} in place of ${from + wrong}`]

@@ -1,4 +1,4 @@
-/** Bugs to plant in a store: each breaks one promise, and the stress that watches over the promise must find it. */
+/** Bugs to plant in a store: each breaks one promise, and the stress that checks the promise must find it. */
 import type { Store, Write, WriteOptions } from '../../src/index.ts'
 import { wait } from './stress.ts'
 

@@ -46,7 +46,7 @@ const sizes = (folder: string): Map<string, number> =>
       : [],
   )
 
-/** How many bytes of each file are on the disk: what was there before, and what was synced since. */
+/** How many bytes of each file are on disk: what was there before, and what was synced since. */
 function onDisk(before: Map<string, number>, journal: string): Map<string, number> {
   const sure = new Map(before)
   if (!existsSync(journal)) return sure
@@ -59,7 +59,7 @@ function onDisk(before: Map<string, number>, journal: string): Map<string, numbe
   return sure
 }
 
-/** Takes away what is not sure to be there. Returns how many bytes that were. */
+/** Takes away what is not sure to be there. Returns the number of bytes. */
 function cutPower(folder: string, sure: Map<string, number>, chance: Chance): number {
   let lost = 0
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
@@ -108,7 +108,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     counted.stores++
     let held = history.first - 1
     for (let i = 0; i < CUTS_A_STORE && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
-      // The first syncs are those of a store that is made.
+      // The first syncs are those of creating a store.
       const nth = chance.pick([1, -1]) * (1 + chance.below(chance.pick([5, 40])))
       const [cut, afterLines] = chance.chance(0.7) ? [nth, 60] : [0, 1 + chance.below(30)]
       const batch = chance.pick([1, 1, 3, 10])

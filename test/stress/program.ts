@@ -1,4 +1,4 @@
-/** The program that stresses run in processes of its own, built once a process. */
+/** The program that stresses run in processes of its own, built once per process. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,7 +24,7 @@ export function workshop(): string {
 
 const folders: string[] = []
 
-/** Removes what was built; for processes that are not let to their end. */
+/** Removes what was built; for processes that do not reach their end. */
 export function sweep(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
@@ -32,14 +32,14 @@ export function sweep(): void {
 async function compile(): Promise<string> {
   const outDir = workshop()
   const entry = { child: join(root, 'test/stress/child.ts') }
-  // Dependencies in the bundle: the program starts in a third of the time. Those that are CommonJS want `require`.
+  // Dependencies are bundled: the program starts in a third of the time. Those that are CommonJS want `require`.
   const banner = { js: "import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);" }
   const bundle = { noExternal: [/^(?!classic-level)/], banner }
   await build({ entry, outDir, ...bundle, config: false, format: 'esm', target: 'node20', silent: true })
   return join(outDir, 'child.js')
 }
 
-/** What a child is told beside its arguments. */
+/** What a child is told besides its arguments. */
 export interface ChildSetup {
   readonly plant?: string | undefined
   readonly writeBufferBytes?: number | undefined

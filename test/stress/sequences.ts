@@ -1,7 +1,7 @@
 /**
- * Appends, rollbacks, prunes and reopenings in any order, each now and then killed at one of its writes, over memory and LevelDB.
- * Whatever happened, an open finds a state that was asked for, whole: `verify` has nothing to say, digest and book are those of a store that
- * only ever held the chain as it is now, and where nothing was pruned the bytes are.
+ * Appends, rollbacks, prunes and reopenings in any order, each sometimes killed at one of its writes, over memory and LevelDB.
+ * Whatever happened, an open finds a state that was asked for, whole: `verify` reports nothing, digest and book are those of a store that only ever
+ * held the chain as it is now, and if nothing was pruned so are the bytes.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { FolioError, type Ledger, type LedgerClose, openLedger, type Store, veri
 import { everything } from './databases.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
 
-/** How a write ends that the process does not live to see: nothing of it applied, or all of it. Half of it only by a planted bug. */
+/** How a write ends if the process does not survive it: nothing of it applied, or all of it. Half of it only by a planted bug. */
 type Death = 'before' | 'after' | 'half'
 
 interface Fate {
@@ -24,7 +24,7 @@ interface Fate {
   death: Death
 }
 
-/** What a planted bug makes of the writes and reads. */
+/** What a planted bug makes of writes and reads. */
 interface Bug {
   readonly death?: Death
   readonly forgets?: number
@@ -128,7 +128,7 @@ class Sequence {
     await this.open()
   }
 
-  /** @returns whether the work came to its end; where it did not, the store is open again */
+  /** @returns whether the work came to its end; if it did not, the store is open again */
   private async survives(what: string, work: () => Promise<unknown>): Promise<boolean> {
     this.said.push(`${what}${Number.isFinite(this.fate.left) ? `, killed ${this.fate.death} write ${this.fate.left}` : ''}`)
     await this.refate()

@@ -13,7 +13,7 @@ export async function serveChild(plant: string | undefined): Promise<void> {
   const history = await History.of({ ledgers: 150, seed: 'serve', accounts: 24, transactionsPerLedger: 8 })
   const ledger = await openLedger(memory(), { cacheBytes: 32 << 20 })
   await ledger.ingest(history.closes)
-  // An answer of 5xx is told in full by the client that got it.
+  // An answer of 5xx is reported in full by the client that got it.
   const { port } = await serve(ledger, { port: 0, log: console.error })
   if (plant !== undefined) spoil(plant)
   process.on('message', () => {
@@ -25,7 +25,7 @@ export async function serveChild(plant: string | undefined): Promise<void> {
 
 type Event = readonly [name: string | symbol, request: IncomingMessage & Socket, response: ServerResponse & Socket]
 
-/** Bugs of a service: what becomes of an event of its server; true where that is all. */
+/** Bugs of a service: what becomes of an event of its server; true if nothing else is to happen. */
 const plants: Readonly<Record<string, (event: Event, nth: number) => boolean>> = {
   'a defect behind one kind of value': ([name, { url }, response]) => {
     if (name !== 'request' || !url!.includes('0x10')) return false
@@ -44,7 +44,7 @@ const plants: Readonly<Record<string, (event: Event, nth: number) => boolean>> =
 }
 const kept: Buffer[] = []
 
-/** Puts a bug before whatever servers of this process do. */
+/** Puts a bug in front of everything that servers of this process do. */
 function spoil(plant: string): void {
   const { emit } = Server.prototype
   let nth = 0

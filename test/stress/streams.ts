@@ -1,7 +1,7 @@
 /**
  * Thousands of event streams of one service, while it commits: most read at once, some slowly, some not at all, some come and go.
- * Those that read get every record once and in order, those that come and go too; slow ones as well, cut or not; those that do not read are
- * cut off; and memory is bounded.
+ * Those that read get every record once and in order, and so do those that come and go and those that are slow, cut off or not; those that do not
+ * read are cut off; and memory is bounded.
  */
 import { Follower } from './follower.ts'
 import { Grown } from './grown.ts'
@@ -22,7 +22,7 @@ async function until(what: () => boolean, seconds: number): Promise<boolean> {
   return true
 }
 
-/** Waits as long as something comes: a busy machine is no fault. */
+/** Waits as long as something arrives: a busy machine is not a fault. */
 async function progress(counted: () => number, done: () => boolean, say: (line: string) => void): Promise<void> {
   for (let before = -1; !done() && counted() > before; ) {
     before = counted()
@@ -31,9 +31,9 @@ async function progress(counted: () => number, done: () => boolean, say: (line: 
   }
 }
 
-/** Reads a bit, and rests; some of the time longer than it may, so that it is cut off and takes the stream up again. */
+/** Reads a bit, and rests; sometimes longer than it may, so that it is cut off and resumes the stream. */
 async function slowly(one: Follower, chance: Chance, ended: () => boolean): Promise<void> {
-  // What a system keeps for a reader grows with what he reads: the first rest is the one that is noticed.
+  // What a system buffers for a reader grows with what it reads: the first rest is the one that is noticed.
   for (let fresh = true; !ended(); fresh = false) {
     if (one.over && !one.done) one.resume()
     one.socket?.pause()
@@ -56,7 +56,7 @@ async function flapping(one: Follower, chance: Chance, ended: () => boolean): Pr
 
 type Chance = ReturnType<typeof random>
 
-/** All who follow one service. */
+/** All that follow one service. */
 class Crowd {
   readonly fast: Follower[] = []
   readonly deaf: Follower[] = []
@@ -87,12 +87,12 @@ class Crowd {
     return one
   }
 
-  /** A hundredth of them does not read, a two-hundredth reads slowly, as many come and go. */
+  /** A hundredth of them do not read, a two-hundredth read slowly, as many come and go. */
   async assemble(count: number, say: (line: string) => void): Promise<void> {
     const { chance, history, fast } = this
     const share = (part: number): unknown[] => Array(Math.max(5, Math.floor(count / part))).fill(0)
     const rest = count - share(100).length - 2 * share(200).length
-    // Of an account that is not there yet there is no stream.
+    // An account that does not exist yet has no stream.
     const ofAccounts = history.accounts
       .map((account) => `/accounts/${account}/operations`)
       .filter((path) => history.seen(path).some(({ ledger }) => ledger < history.first + INITIAL))
@@ -119,14 +119,14 @@ class Crowd {
     return this.readers.reduce((sum, { at, given: { from } }) => sum + at - from, 0)
   }
 
-  /** Everything was committed, and everybody had the time to read it. */
+  /** Everything was committed, and everyone had time to read it. */
   judge(): void {
     for (const { done, at, given } of this.readers)
       if (!done) this.faults.add(`a record did not come: ${at} of ${given.wanted.length} of ${given.path}`)
     for (const { over } of this.fast) if (over) this.faults.add('a stream that was read has been ended')
   }
 
-  /** Who has been cut off sees it as soon as he reads. Returns how many were. */
+  /** A stream that was cut off sees it as soon as it reads. Returns how many were. */
   async listen(): Promise<number> {
     const { deaf } = this
     await wait(STALL_MS)
@@ -146,7 +146,7 @@ async function run({ count, seed, plant, say = () => {} }: Ask): Promise<Figure>
   const network = { ledgers: INITIAL + COMMITS, seed }
   const history = await History.of(network)
   const streamStallMs = plant === NEVER_CUT ? 600_000 : STALL_MS
-  // On a machine that stands still for seconds, a request may be read late.
+  // On a machine that stalls for seconds, a request may be read late.
   const patient = { headersMs: 120_000, requestMs: 120_000, drainMs: 0 }
   const limits = { ...patient, maxStreams: count + 500, maxConnections: count + 1000, streamStallMs }
   const grown = await Grown.start({ ...network, initial: INITIAL, everyMs: count > 1000 ? 500 : 100, limits, plant })

@@ -9,14 +9,14 @@ export interface Ask {
   readonly seed: number
   /** A bug to plant, by its name in {@link Stress.plants}. */
   readonly plant?: string | undefined
-  /** Is told how far it is, now and then. */
+  /** Called now and then with how far it is. */
   readonly say?: ((line: string) => void) | undefined
 }
 
 export interface Figure {
   /** How many of what was asked for were done. */
   readonly done: number
-  /** What broke the promise; empty where it was kept. */
+  /** What broke the promise; empty if it was kept. */
   readonly faults: readonly string[]
   /** What else was counted. */
   readonly counted: Readonly<Record<string, number | string>>
@@ -35,7 +35,7 @@ export interface Stress {
   run(ask: Ask): Promise<Figure>
 }
 
-/** Faults, kept up to a number that can be read. */
+/** Faults, kept up to a readable number. */
 export class Faults {
   readonly list: string[] = []
   count = 0

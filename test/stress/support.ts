@@ -1,4 +1,4 @@
-/** How the tests beside the stresses run them: at a small figure, and with every bug planted that each must find. */
+/** How the tests beside the stresses run them: at a small figure, and with every planted bug that each must find. */
 import { afterAll, expect, test } from 'vitest'
 import { sweep } from './program.ts'
 import type { Stress } from './stress.ts'

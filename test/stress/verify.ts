@@ -1,6 +1,6 @@
 /**
- * `verify` over random databases: a good one gives no alarm; and where any one value was mutated, cut, deleted, put under another key, or
- * exchanged with another, or is an older one of the same key, the report names that key.
+ * `verify` over random databases: a good one gives no alarm; and if any one value was mutated, cut, deleted, put under another key, exchanged with
+ * another, or replaced by an older one of the same key, the report names that key.
  */
 
 import type { Random } from '../../adapters/generate/random.ts'
@@ -85,7 +85,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const named = report.faults
         .map(({ key }) => key)
         .filter((key) => plant !== 'hash entries that are not looked at' || !key.startsWith('30'))
-      // Of a list whose records were all pruned only the index can be named.
+      // If all records of a list were pruned, only its index can be named.
       const isNamed = (key: string): boolean => named.some((name) => name === key || (name.length === 4 && key.startsWith(name)))
       for (const key of keys) if (!isNamed(key)) faults.add(`database ${done}: ${kind} ${key} is not named, but ${named}`)
       damages++

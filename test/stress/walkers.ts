@@ -71,7 +71,7 @@ async function forwards(world: World, path: string, limit: number): Promise<void
   const wanted = world.history.seen(path)
   let at = 0
   let url = `${world.base}${path}?limit=${limit}`
-  // Nobody knows an account before the first record that affects it.
+  // An account is unknown before the first record that affects it.
   while (!world.over && world.acknowledged < wanted[0]!.ledger) await wait(20)
   while (!world.over && world.faults.count < 20) {
     const acknowledged = world.acknowledged
