@@ -8,7 +8,7 @@ import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 import { closes, hashOf } from './support.ts'
 
 /** Longer than a test may take: what is seen to end did not end because of it. */
-const NEVER = 60_000
+const NEVER = 600_000
 /** Several polls of a server that closes. */
 const LOOKS = 250
 /** A page of 20 MB, more than the two sockets of a connection hold between them. */

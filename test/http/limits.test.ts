@@ -79,7 +79,7 @@ describe('a limit', () => {
   ])(
     'on a client that reads nothing is enforced, even if the client %s: it is cut off, and what waits behind its answer is dropped',
     async (_, last, more) => {
-      const server = await serve(ledger, { port: 0, log: () => {}, stallMs: 200, drainMs: 60_000 })
+      const server = await serve(ledger, { port: 0, log: () => {}, stallMs: 200, drainMs: 600_000 })
       // As long as it does not read, it sees no end; that the server has dropped it shows in that the server can close.
       const stalled = connect(server.port, '127.0.0.1', () => stalled.write(get('/transactions?limit=200').repeat(20) + last))
       stalled.pause()
