@@ -306,7 +306,7 @@ describe('an error', () => {
     expect(new FolioError('CORRUPT', { gone: undefined }).message.includes('(')).toBe(false)
   })
 
-  test('is transient or not, and has a status', () => {
+  test('is worth another try or not, and has a status', () => {
     const of = (code: ConstructorParameters<typeof FolioError>[0]) => [new FolioError(code).retry, new FolioError(code).status]
     expect([of('CLOSED')[0], of('STORE_LOCKED')[0], of('STORE_FAILED')[0]]).toEqual([true, true, true])
     expect([of('CORRUPT'), of('BAD_REQUEST'), of('NOT_FOUND')]).toEqual([

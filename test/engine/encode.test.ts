@@ -230,7 +230,7 @@ describe('a trade', () => {
     ] as const)
       expect(keysOf(tradesByPair.keys({}, { base_asset, counter_asset }))).toEqual([['a', 'b']])
   })
-  test('filters are read from text, written as text, and pick lists', () => {
+  test('filters are read from text, written as text, and choose lists', () => {
     const query = (text: string) => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')
     const pair = 'base_asset_type=native&counter_asset_type=credit_alphanum4&counter_asset_code=USD&counter_asset_issuer=I'
     expect(query('')).toEqual({})

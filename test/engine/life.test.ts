@@ -59,7 +59,7 @@ describe('a closed ledger', () => {
   })
 })
 
-describe('a ledger opened again', () => {
+describe('a reopened ledger', () => {
   test('goes on where it stopped, and gives the same answers', async () => {
     const disk = memoryDisk()
     const before = await openLedger(memory(disk))

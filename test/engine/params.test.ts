@@ -74,7 +74,7 @@ describe.each(Object.entries(params))('%s', (name, param: any) => {
   )
 })
 
-test('parameters have OpenAPI schemas', () => {
+test('parameters have these OpenAPI schemas', () => {
   expect(Object.fromEntries(Object.entries(params).map(([name, { schema }]) => [name, schema]))).toEqual({
     account: { type: 'string', description: 'Account ID' },
     hash: { type: 'string', description: 'Transaction hash, hexadecimal', pattern: '^[0-9a-fA-F]{64}$' },

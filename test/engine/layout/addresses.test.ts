@@ -9,7 +9,7 @@ const ids = fc.oneof(
   fc.nat(2 ** 31 - 1),
 )
 
-test('finds what was set and not deleted, for any history', () => {
+test('the table finds what was set and not deleted, for any history', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('set', 'set', 'delete'), ids, fc.nat(2 ** 31 - 1)), { maxLength: 300 }), (steps) => {
       const [table, model] = [new Addresses(), new Map<number, number>()]
@@ -28,7 +28,7 @@ test('finds what was set and not deleted, for any history', () => {
   )
 })
 
-test('finds each of many, and nothing once they are gone', () => {
+test('the table finds each of many values, and nothing once they are gone', () => {
   const table = new Addresses()
   const count = 20_000
   for (let n = 0; n < count; n++) table.set(n * 64 + 3, n)
@@ -39,14 +39,14 @@ test('finds each of many, and nothing once they are gone', () => {
   expect([table.size, table.get(67)]).toEqual([0, NOWHERE])
 })
 
-test('finds nothing beyond the largest id', () => {
+test('the table finds nothing beyond the largest id', () => {
   const table = new Addresses()
   table.set(5, 1)
   expect([canBeFound(2 ** 38 - 1), canBeFound(2 ** 38)]).toEqual([true, false])
   expect([table.get(2 ** 38 + 5), table.at(5, 2 ** 32), table.at(5, 0), table.at(6, 0)]).toEqual([NOWHERE, NOWHERE, 1, NOWHERE])
 })
 
-test('reuses leaves that have become empty', () => {
+test('the table reuses leaves that have become empty', () => {
   const table = new Addresses()
   // One value at a time, all over a log: never more than one leaf is in use, so none is ever added.
   for (let n = 0; n < 1000; n++) {

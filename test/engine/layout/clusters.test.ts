@@ -33,7 +33,7 @@ function records(cache: Cache, faces = 1) {
   ).map(([number, at]) => ({ block: blocks[number]!, at }))
 }
 
-test('hold the records in their order, each with its position, sides, text and mark', () => {
+test('clusters hold the records in their order, each with its position, sides, text and mark', () => {
   for (const faces of [1, 2]) {
     const cache = new Cache(10_000_000)
     const held = new Held(cache, 'edge', 10, 3)
@@ -57,7 +57,7 @@ test('hold the records in their order, each with its position, sides, text and m
   }
 })
 
-test('are kept apart by number and by the way their records face', () => {
+test('clusters are kept apart by number and by the way their records face', () => {
   const cache = new Cache(10_000_000)
   const held = new Held(cache, 'edge', 10, 3)
   const [one, two, three, four] = records(cache)
@@ -76,7 +76,7 @@ test('are kept apart by number and by the way their records face', () => {
   )
 })
 
-test('are weighed once, with what hangs on them', () => {
+test('clusters are weighed once, with what hangs on them', () => {
   const cache = new Cache(10_000_000)
   let grown = 0
   const held = new Held(cache, 'edge', 10, 3)
@@ -102,7 +102,7 @@ test('are weighed once, with what hangs on them', () => {
   expect([grown, held.weight]).toEqual([2 * before, 10 + 2 * before])
 })
 
-test('are worth gathering once each of their records was asked for eight times', () => {
+test('clusters are worth gathering once each of their records was asked for eight times', () => {
   const held = new Held(new Cache(10_000_000), 'edge', 10, 3)
   const asks = (records: number): number => {
     let count = 1
@@ -112,7 +112,7 @@ test('are worth gathering once each of their records was asked for eight times',
   expect([asks(CLUSTER), asks(CLUSTER), asks(10), asks(8 * CLUSTER)]).toEqual([8, 8, 26, 1])
 })
 
-test('are gathered later if they are pushed out before gathering has paid, and sooner if it pays', () => {
+test('clusters are gathered later if they are pushed out before gathering has paid, and sooner if it pays', () => {
   const cache = new Cache(100_000)
   const held = new Held(cache, 'edge', 10, 3)
   const given = records(cache)
@@ -154,7 +154,7 @@ test('are gathered later if they are pushed out before gathering has paid, and s
   expect(cache.gatheredAt).toBe(8)
 })
 
-test('are finished by the finisher used last, and anew by another that is asked for often enough', () => {
+test('clusters are finished by the finisher used last, and anew by another that is asked for often enough', () => {
   const cache = new Cache(20_000_000)
   const held = new Held(cache, 'edge', 10, 3)
   const given = records(cache)
@@ -185,7 +185,7 @@ test('are finished by the finisher used last, and anew by another that is asked 
   expect(block.finishedBy(SECOND)).toBeUndefined()
 })
 
-test('have their stored texts if the finisher used last has retired', () => {
+test('clusters have their stored texts if the finisher used last has retired', () => {
   const cache = new Cache(20_000_000)
   const retired = { ...finisher(9, 'gone ') }
   const given = records(cache)

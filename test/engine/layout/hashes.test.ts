@@ -11,7 +11,7 @@ import { blockOf, row } from './support.ts'
 const hashOf = (n: number): string =>
   (n * 0x9e3779b1).toString(16).padStart(16, '0').slice(-16).split('').reverse().join('').padEnd(64, 'ab')
 
-test('finds what was added, however long history is', () => {
+test('the table finds what was added, however long history is', () => {
   const hashes = new Hashes(2 ** 16)
   expect(hashes.get(hashOf(1))).toBeUndefined()
   for (const [n, ordinal] of [0, 5, 2 ** 31, 2 ** 40].entries()) hashes.add(hashOf(n), { log: n % 2 ? 6 : 2, ordinal })
@@ -22,7 +22,7 @@ test('finds what was added, however long history is', () => {
   expect(hashes.get(hashOf(1))).toBeUndefined()
 })
 
-test('has a fixed size: older entries give way', () => {
+test('the table has a fixed size: older entries give way', () => {
   const hashes = new Hashes(1024)
   for (let n = 0; n < 1000; n++) hashes.add(hashOf(n), { log: 2, ordinal: n })
   const held = Array.from({ length: 1000 }, (_, n) => n).filter((n) => hashes.get(hashOf(n)) !== undefined)
@@ -33,7 +33,7 @@ test('has a fixed size: older entries give way', () => {
   expect(none.get(hashOf(1))).toBeUndefined()
 })
 
-test('learns from blocks of transactions', () => {
+test('the table learns from blocks of transactions', () => {
   const hashes = new Hashes(2 ** 16)
   const block = blockOf(
     transactions,

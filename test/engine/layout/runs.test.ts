@@ -56,7 +56,7 @@ test.each([false, true])('a run holds what its blocks hold (last to first: %s)',
   expect(cache.run(coins, 0, !reverse)).toBeUndefined()
 })
 
-test('its blocks stay in the slabs, but are no longer objects', () => {
+test('the blocks of a run stay in the slabs, but are no longer objects', () => {
   const cache = cacheWith(RUN + 1)
   const [hot, next] = [cache.block(coins, 1, SIZE, 0)!, cache.block(coins, RUN, SIZE, 0)!]
   expect([hot.isHot, next.isHot, gathered(cache)?.count]).toEqual([true, true, RUN * SIZE])
@@ -72,7 +72,7 @@ test('its blocks stay in the slabs, but are no longer objects', () => {
   expect([gathered(alone)?.count, alone.block(coins, 2, SIZE, 0) === own]).toEqual([RUN * SIZE, true])
 })
 
-test('it is gathered if each of its blocks is at hand, full, finished by the same finisher, and often asked for', () => {
+test('a run is gathered if each of its blocks is at hand, full, finished by the same finisher, and often asked for', () => {
   expect(gathered(cacheWith(RUN - 1))).toBeUndefined()
   expect(gathered(cacheWith(2 * RUN), 1)?.id(0)).toBe(
     cacheWith(2 * RUN)
@@ -98,7 +98,7 @@ test('it is gathered if each of its blocks is at hand, full, finished by the sam
   expect(gathered(seldom)?.count).toBe(RUN * SIZE)
 })
 
-test('it is finished anew by another finisher, with the same marks', () => {
+test('a run is finished anew by another finisher, with the same marks', () => {
   const cache = cacheWith(RUN)
   const run = gathered(cache)!
   run.asked = 4 * run.count - 1
@@ -113,7 +113,7 @@ test('it is finished anew by another finisher, with the same marks', () => {
   ])
 })
 
-test('it weighs what it holds and what hangs on it, and leaves when others push it out', () => {
+test('a run weighs what it holds and what hangs on it, and leaves when others push it out', () => {
   const cache = cacheWith(RUN)
   const { ring } = cache as any
   const run = gathered(cache)!
