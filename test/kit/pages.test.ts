@@ -69,7 +69,7 @@ describe('the options of laws', () => {
 
   test.each([
     [
-      'a member by another name',
+      'an unknown member',
       [
         { open, reopn: open },
         { open, case: 5 },
@@ -77,8 +77,8 @@ describe('the options of laws', () => {
       ],
       ['reopn', 'case', 'run'],
     ],
-    ['nothing to open', [{}, {}, {}], ['open', 'open', 'open']],
-    ['no object', [open, open, open], ['options', 'options', 'options']],
+    ['a missing `open`', [{}, {}, {}], ['open', 'open', 'open']],
+    ['a value that is not an object', [open, open, open], ['options', 'options', 'options']],
   ])('%s is refused', (_, [store, paging, stream], [ofStore, ofPaging, ofStream]) => {
     expect(() => storeConformance(store as never)).toThrow(refuse(ofStore!))
     expect(() => pagingLaws(paging as never)).toThrow(refuse(ofPaging!))
