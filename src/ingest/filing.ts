@@ -116,6 +116,7 @@ export class Filing {
 /** Files the records from `from` up to but excluding `to` (counts of every log) as they were when they were appended. */
 export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
   const unfiled = new Unfiled()
+  reader.each(logs, (resource) => reader.askFor(resource, from[resource.tag]!, to[resource.tag]!))
   for (const resource of logs) {
     const bySides = isFiledBySides(resource)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
@@ -130,8 +131,9 @@ export function fileAgain(reader: Reader, from: readonly number[], to: readonly 
 /** The writes that file everything waiting in the store's lists. */
 export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   const writes: Write[] = []
-  for (const { index, key, ordinals } of waiting.all())
+  reader.each(waiting.all(), ({ index, key, ordinals }) => {
     writes.push(edgeWrite(index, key, appendTo(reader.edge(index, key), index, key, ordinals, writes)))
+  })
   return writes
 }
 

@@ -47,14 +47,14 @@ function giveUp(reader: Reader, target: number): Step {
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
   const pruned = { ...reader.pruned() }
-  for (const { index, key } of fileAgain(reader, before.since, head.since).all()) {
+  reader.each(fileAgain(reader, before.since, head.since).all(), ({ index, key }) => {
     const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
     const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
     if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
     const from = unreachable(edge, passed)
     for (const [level, to] of unreachable(edge, passing).entries())
       for (let number = from[level]!; number < to; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
-  }
+  })
   writes.push([PRUNED, encodePruned(pruned)])
   for (const resource of [transactions, failedTransactions])
     for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])

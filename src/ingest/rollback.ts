@@ -38,8 +38,10 @@ export function stepBack(reader: Reader, target: number): Step {
   const writes: Write[] = []
   for (const resource of logs) writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
   if (head.filed < before.filed)
-    for (const { index, key } of fileAgain(reader, head.filedCounts, before.filedCounts).all())
+    reader.each(fileAgain(reader, head.filedCounts, before.filedCounts).all(), ({ index, key }) => {
       writes.push(...cutList(reader, index, key, head.filedCounts[index.of.tag]!))
+    })
+  reader.each([transactions, failedTransactions, offerChanges], (log) => reader.askFor(log, head.counts[log.tag]!, before.counts[log.tag]!))
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
@@ -50,7 +52,7 @@ export function stepBack(reader: Reader, target: number): Step {
     const { block, at } = reader.at(offerChanges, ordinal)
     changed.add(block.side(at, offerSide.id))
   }
-  for (const id of changed) writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!))
+  reader.each(changed, (id) => void writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!)))
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
     writes.push([digestKey(sequence), undefined])
   return { writes, head, unfiled: fileAgain(reader, head.filedCounts, head.counts) }

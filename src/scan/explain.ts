@@ -4,7 +4,8 @@ import { pathNames } from '../params.ts'
 import type { List } from '../query.ts'
 import { offers } from '../resources/offer.ts'
 import { type PageOptions, readPage } from './page.ts'
-import type { Reader, ReadStats } from './reader.ts'
+import type { Reader } from './reader.ts'
+import type { ReadStats } from './requests.ts'
 import type { Values } from './resolve.ts'
 
 export interface Explanation {

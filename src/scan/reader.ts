@@ -1,6 +1,5 @@
 /**
- * One read of the store, written as if everything were at hand. What is neither cached nor available synchronously is requested, and the read is run
- * again when it has arrived: reads are pure functions of the store under one head, so running them again changes nothing.
+ * One read of the store, written as if everything were at hand: from the cache, or by {@link Requests}.
  * **Invariant:** nothing above the head with which the reader was made is ever returned.
  */
 import { text } from '../bytes.ts'
@@ -18,27 +17,10 @@ import { corrupt, sumOf, unseal } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
 import { type Offer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
+import type { Chunk, KeyRange, MaybePromise, ScanOptions, Store } from '../store.ts'
 import type { Element } from '../tuple.ts'
+import { type ReadStats, Requests } from './requests.ts'
 import { listId, type Unfiled } from './unfiled.ts'
-
-const nothingArrived: Map<number | string, Uint8Array | Chunk | undefined> = new Map()
-
-/** Thrown to suspend a read until what it requested has arrived; never leaves {@link run}. */
-const suspended = Symbol('suspended')
-
-/** What a read cost: for `explain`, and for tests that hold it to a budget. */
-export interface ReadStats {
-  /** Calls to the store: gets, and scans. */
-  gets: number
-  scans: number
-  /** Value bytes that the store returned. */
-  bytes: number
-  /** Blocks that the read looked into, from the store or the cache; gathered neighbours count as one. */
-  blocks: number
-  /** Values found in the cache. */
-  hits: number
-}
 
 /** True if hardly two of the records share a block, and there are enough of them for their cache misses to overlap. */
 const isScattered = (ordinals: readonly number[], size: number): boolean =>
@@ -54,19 +36,19 @@ export class Reader {
   readonly head: Head
   /** Filings of the ledgers after `head.filed`. */
   readonly unfiled: Unfiled
-  readonly stats: ReadStats = { gets: 0, scans: 0, bytes: 0, blocks: 0, hits: 0 }
+  readonly stats: ReadStats
   private readonly store: Store
+  private readonly requests: Requests
   private readonly cache: Cache
   /** The edition of the cache that belongs to the head. */
   private readonly edition: number
-  /** Values that arrived for this read alone, so that a small cache cannot lose them before it is run again. */
-  private arrived: Map<number | string, Uint8Array | Chunk | undefined> = nothingArrived
-  private readonly awaited: Promise<unknown>[] = []
   /** For a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
   private readonly unsure: (() => void)[] | undefined
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
+    this.requests = new Requests(store)
+    this.stats = this.requests.stats
     this.cache = cache
     this.edition = cache.edition
     this.head = head
@@ -76,31 +58,16 @@ export class Reader {
 
   /** Runs a read to its end; without a promise if the store answers without one. */
   run<T>(read: (reader: Reader) => T): MaybePromise<T> {
-    try {
-      return read(this)
-    } catch (error) {
-      if (error !== suspended) throw error
-      return Promise.all(this.awaited.splice(0)).then(() => this.run(read))
-    }
+    // A read that is run again meets again what is to be cached.
+    return this.requests.run(
+      () => read(this),
+      () => this.unsure?.splice(0),
+    )
   }
 
-  private fetch(id: number | string, key: Uint8Array): Uint8Array | undefined {
-    if (this.arrived.has(id)) return this.arrived.get(id) as Uint8Array | undefined
-    this.stats.gets++
-    const answer = this.store.get(key)
-    if (!isPromise(answer)) return this.count(answer)
-    this.awaited.push(answer.then((value) => this.arrive(id, this.count(value))))
-    throw suspended
-  }
-
-  private arrive(id: number | string, value: Uint8Array | Chunk | undefined): void {
-    if (this.arrived === nothingArrived) this.arrived = new Map()
-    this.arrived.set(id, value)
-  }
-
-  private count(value: Uint8Array | undefined): Uint8Array | undefined {
-    this.stats.bytes += value?.length ?? 0
-    return value
+  /** Runs a step for each item of a long read: from a store that answers with promises, what the steps miss is requested in one call. */
+  each<T>(items: Iterable<T>, step: (item: T) => void): void {
+    this.requests.each(items, step)
   }
 
   /**
@@ -116,7 +83,7 @@ export class Reader {
       return cached
     }
     const key = blockKey(resource.tag, number)
-    const value = this.fetch(blockId(resource.tag, number), key)
+    const value = this.requests.get(blockId(resource.tag, number), key)
     if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
     const block = Block.of(resource, unseal(key, value), key, sumOf(value))
     if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
@@ -165,21 +132,21 @@ export class Reader {
   }
 
   private prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
-    const wanted = Array.from(numbers, (number) => ({
-      id: blockId(resource.tag, number),
-      key: blockKey(resource.tag, number),
-    })).filter(({ id }) => !this.arrived.has(id) && !this.cache.has(id))
-    if (wanted.length === 0) return
-    this.stats.gets++
-    const answer = this.store.getMany(wanted.map(({ key }) => key))
-    const arrive = (values: (Uint8Array | undefined)[]): void => {
-      for (const [i, { id }] of wanted.entries()) this.arrive(id, this.count(values[i]))
+    const wanted = new Map<number, Uint8Array>()
+    for (const number of numbers) {
+      const id = blockId(resource.tag, number)
+      if (!this.cache.has(id)) wanted.set(id, blockKey(resource.tag, number))
     }
-    if (isPromise(answer)) {
-      this.awaited.push(answer.then(arrive))
-      throw suspended
-    }
-    arrive(answer)
+    this.requests.getMany(wanted)
+  }
+
+  /** Requests the blocks of a range of records in one call, from a store that answers with promises. */
+  askFor(resource: Resource<any>, from: number, to: number): void {
+    if (this.store.capabilities.sync || from >= to) return
+    const size = 1 << resource.shift
+    const first = Math.floor(from / size)
+    const numbers = Array.from({ length: Math.ceil(to / size) - first }, (_, nth) => first + nth)
+    this.prefetch(resource, numbers)
   }
 
   /** The place of a record. */
@@ -228,7 +195,7 @@ export class Reader {
       return cached.value
     }
     const key = postingKey(index.tag, elements)
-    const value = this.fetch(id, key)
+    const value = this.requests.get(id, key)
     if (value === undefined) return PostingEdge.empty
     const edge = decodeEdge(unseal(key, value), key)
     this.keep(id, toHeld(this.cache, edge, this.head.last))
@@ -261,7 +228,7 @@ export class Reader {
         return cached.value
       }
       const key = postingPageKey(index.tag, elements, level, page)
-      const value = this.fetch(id, key)
+      const value = this.requests.get(id, key)
       if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
       const entries = decodePage(unseal(key, value), key)
       this.keep(id, new Held(this.cache, entries, 100 + 8 * entries.length, this.head.last))
@@ -279,7 +246,7 @@ export class Reader {
   /** The place of the transaction with this hash. */
   hashed(hash: string): Found | undefined {
     const key = hashKey(hash)
-    const value = this.fetch(`hash ${hash}`, key)
+    const value = this.requests.get(`hash ${hash}`, key)
     if (value === undefined) return undefined
     const { ordinal, failed } = decodeHash(unseal(key, value), key)
     const found = { log: (failed ? failedTransactions : transactions).tag, ordinal }
@@ -290,10 +257,10 @@ export class Reader {
   /** An offer of the current book, as a block of one; undefined if it never was there or was removed. */
   offer(id: bigint, attempt = 1): Block<Offer> | undefined {
     const sellerKey = bookSellerKey(id)
-    const seller = this.fetch(`seller ${id} ${attempt}`, sellerKey)
+    const seller = this.requests.get(`seller ${id} ${attempt}`, sellerKey)
     if (seller === undefined) return undefined
     const key = bookKey(text(unseal(sellerKey, seller)), id)
-    const value = this.fetch(`offer ${id} ${attempt}`, key)
+    const value = this.requests.get(`offer ${id} ${attempt}`, key)
     if (value !== undefined) return Block.of(offers, unseal(key, value), key, sumOf(value))
     // A commit between the two reads may have removed the offer, or given it another seller.
     if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
@@ -303,28 +270,18 @@ export class Reader {
   /** The last change of an offer below the oldest ledger held; its position is the ordinal of the change. */
   base(id: bigint): Place<Offer> | undefined {
     const key = baseKey(id)
-    const value = this.fetch(`base ${id}`, key)
+    const value = this.requests.get(`base ${id}`, key)
     return value && { block: Block.of(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
   }
 
   /** How many lists of each index name pruned records. */
   pruned(): Pruned {
-    const value = this.fetch('pruned', PRUNED)
+    const value = this.requests.get('pruned', PRUNED)
     return value ? decodePruned(value) : {}
   }
 
   scan(range: KeyRange, options: ScanOptions): Chunk {
-    const id = `scan ${range.gte.join()} ${range.lt.join()} ${options.limit} ${options.reverse}`
-    if (this.arrived.has(id)) return this.arrived.get(id) as Chunk
-    this.stats.scans++
-    const answer = this.store.scan(range, options)
-    const arrive = (chunk: Chunk): Chunk => {
-      for (const [, value] of chunk.entries) this.count(value)
-      return chunk
-    }
-    if (!isPromise(answer)) return arrive(answer)
-    this.awaited.push(answer.then((chunk) => this.arrive(id, arrive(chunk))))
-    throw suspended
+    return this.requests.scan(range, options)
   }
 
   /** The book entries of a seller, by offer id, from `from` up to but excluding `to`. */
