@@ -240,11 +240,12 @@ describe('a rollback', () => {
 
 describe('pruning', () => {
   test.each([0, 1])('whose store fails after %i batches poisons the ledger, and is finished by the next open', async (batches) => {
-    const { disk, ledger, fails } = await holding({ fileEvery: 1 })
+    // Nothing is filed yet, so a prune writes twice: it files what it will remove, then removes it.
+    const { disk, ledger, fails } = await holding({ fileEvery: 1e6 })
     fails.writes = batches
-    const code = await codeOf(() => ledger.prune(FIRST + 9))
+    await expect(ledger.prune(FIRST + 9)).rejects.toBe(gone)
     fails.writes = Number.POSITIVE_INFINITY
-    if (code !== 'no error') expect(await said(ledger)).toEqual(poisoned)
+    expect(await said(ledger)).toEqual(poisoned)
     await ledger.close()
     const again = await openLedger(memory(disk))
     expect([again.head!.oldest, (await again.verify()).ok]).toEqual([batches === 0 ? FIRST : FIRST + 9, true])
