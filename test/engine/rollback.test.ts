@@ -94,9 +94,10 @@ describe.each([1, 30, 1e6])('with lists filed every %i records', (fileEvery) => 
     await ledger.ingest(old)
     left = good
     const code = await codeOf(() => ledger.rollback(11))
+    // It writes at least once; how often depends on how often lists were filed.
+    expect([good > 0 || code === 'STORE_FAILED', left < 0]).toEqual([true, code === 'STORE_FAILED'])
     left = Number.POSITIVE_INFINITY
-    if (code !== 'no error') {
-      expect(code).toBe('STORE_FAILED')
+    if (code === 'STORE_FAILED') {
       expect(await codeOf(() => ledger.append(old[2]!))).toBe('POISONED')
       await codeOf(() => ledger.page(catalogue.operations, {}))
     }
