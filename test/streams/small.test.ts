@@ -105,9 +105,12 @@ describe.each([
       const waiting = stream.next()
       await settle()
       expect(ledger.waitingStreams).toBe(1)
-      await ledger.append(closes[(ledger.head?.last ?? 0) - FIRST + 1]!)
-      const after = await all()
-      if (after.length > before.length) expect((await waiting).value?.paging_token).toBe(after[before.length])
+      let after = before
+      while (after.length === before.length) {
+        await ledger.append(closes[ledger.head!.last - FIRST + 1]!)
+        after = await all()
+      }
+      expect((await waiting).value?.paging_token).toBe(after[before.length])
       await stream.return()
       expect(await stream.next()).toEqual(done)
       expect(ledger.waitingStreams).toBe(0)
@@ -240,15 +243,7 @@ describe.each([
 
   test('a stream that waits where a rollback ends goes on waiting, and delivers what comes', async () => {
     const ledger = await holding(6)
-    const account = 'nobody'
-    const quiet = ledger.stream(catalogue.effectsOfAccount, { account }, { cursor: String(BigInt(FIRST) << 32n) })
-    const pull = quiet.next()
-    pull.catch(() => {})
-    await settle()
     await ledger.rollback(FIRST + 4)
-    await settle()
-    await quiet.return()
-    await pull.catch(() => {})
     const early = ledger.stream(catalogue.ledgers, {}, { cursor: String(BigInt(FIRST + 4) << 32n) })
     const next = early.next()
     await settle()
