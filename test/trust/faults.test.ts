@@ -279,9 +279,9 @@ describe('a head', () => {
       const head = headOf(store)
       return [headWith(store, { last: head.last - 1 })]
     })
-    expect(older['00']).toBeDefined()
+    expect(older['00']).toBe('the counts of the head are not those of the newest ledger')
     expect(await audited((store) => [[HEAD, flipped(held(store, HEAD))]])).toEqual({ '00': damaged })
-    expect((await audited(() => [[HEAD, undefined]]))['00']).toBeDefined()
+    expect((await audited(() => [[HEAD, undefined]]))['00']).toBe('the head is missing')
   })
 })
 

@@ -344,12 +344,16 @@ describe('a report', () => {
     let time = 1e6
     const { now } = Date
     const store = await planted('wide', () => [gone(hashKey(hashOf(FIRST, 1)))])
+    let report: VerifyReport
     try {
       Date.now = () => (time += 100)
-      await verifyStore(store, { onProgress: (progress) => progress.phase === 'naming' && told.push([progress.done, progress.total]) })
+      report = await verifyStore(store, {
+        onProgress: (progress) => progress.phase === 'naming' && told.push([progress.done, progress.total]),
+      })
     } finally {
       Date.now = now
     }
+    expect(report.faults).toEqual([fault(hashKey(hashOf(FIRST, 1)), 'the entry of a transaction is missing')])
     expect(told).toEqual([
       [0, 1],
       [0, 1],
