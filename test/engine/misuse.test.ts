@@ -168,9 +168,15 @@ const bound = (store: Store): Pick<Store, 'get' | 'getMany' | 'scan' | 'write'> 
   write: (batch, options) => store.write(batch, options),
 })
 
-test('`level` accepts databases with any key and value types', () => {
-  const takes = (_: Parameters<typeof level>[0]): boolean => true
-  expect(takes(new MemoryLevel()) && takes(new MemoryLevel<string, object>({ valueEncoding: 'json' }))).toBe(true)
+test('`level` takes databases with any key and value encodings, and stores bytes in them', async () => {
+  const [bytes, value] = [Uint8Array.of(0x80, 0xff), Uint8Array.of(0, 0xfe)]
+  for (const db of [new MemoryLevel(), new MemoryLevel<string, object>({ valueEncoding: 'json' })]) {
+    const store = await level(db)
+    await store.write([[bytes, value]], { durable: true })
+    expect(await store.get(bytes)).toEqual(value)
+    await store.close()
+  }
+  // A type check: the database of classic-level is taken as well; test/engine/support.ts opens one by its directory.
   const classic = (location: string): Promise<Store> => level(new ClassicLevel(location))
   expect(classic).toBeTypeOf('function')
 })
