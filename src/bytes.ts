@@ -21,7 +21,7 @@ export const characters: (bytes: Uint8Array, from: number, to: number) => string
   ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
   : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
 
-const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
+export const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
 
 /** Unsigned byte order; of two keys with a common prefix, the shorter comes first. */
 export const compare: (a: Uint8Array, b: Uint8Array) => number = node
@@ -88,6 +88,16 @@ export const portableCrc32 = crc32Table
 /** Plain memory, since views of a `Buffer` cost more than those of a `Uint8Array`. */
 const allocate = (size: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
 
+/** Writes text as UTF-8 at a place where there is room for it; returns how many bytes that took. */
+export const writeText: (bytes: Uint8Array, at: number, value: string) => number = node
+  ? (bytes, at, value) => node.prototype.utf8Write.call(bytes, value, at)
+  : (bytes, at, value) => encoder.encodeInto(value, bytes.subarray(at)).written
+
+/** The same for text that is all ASCII. */
+export const writeAscii: (bytes: Uint8Array, at: number, value: string) => number = node
+  ? (bytes, at, value) => node.prototype.latin1Write.call(bytes, value, at)
+  : writeText
+
 /**
  * Values are carved from slabs, since many small buffers cost the garbage collector far more than a few large ones. A slab is abandoned when full,
  * never reused: it lives as long as any value carved from it.
@@ -95,6 +105,17 @@ const allocate = (size: number): Uint8Array => (node ? new Uint8Array(node.alloc
 const SLAB_BYTES = 256 * 1024
 let slab: Uint8Array = new Uint8Array(0)
 let slabUsed = 0
+
+/** Fresh memory of undefined content for a value. */
+export function carve(bytes: number): Uint8Array {
+  if (bytes > SLAB_BYTES / 4) return allocate(bytes)
+  if (slabUsed + bytes > slab.length) {
+    slab = allocate(SLAB_BYTES)
+    slabUsed = 0
+  }
+  slabUsed += bytes
+  return slab.subarray(slabUsed - bytes, slabUsed)
+}
 
 /** Text up to this length is written character by character. */
 const SHORT = 24
@@ -107,15 +128,7 @@ export class Writer {
 
   /** @param capacity bytes that will be needed; if that was too few, the buffer grows by copying */
   constructor(capacity = 256) {
-    if (capacity > SLAB_BYTES / 4) this.bytes = allocate(capacity)
-    else {
-      if (slabUsed + capacity > slab.length) {
-        slab = allocate(SLAB_BYTES)
-        slabUsed = 0
-      }
-      this.bytes = slab.subarray(slabUsed, slabUsed + capacity)
-      slabUsed += capacity
-    }
+    this.bytes = carve(capacity)
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length)
   }
 
@@ -185,9 +198,7 @@ export class Writer {
   text(value: string): number {
     if (this.bytes.length - this.length < value.length * 3) this.reserve(byteLength(value))
     if (value.length <= SHORT && this.ascii(value)) return value.length
-    const written = node
-      ? node.prototype.utf8Write.call(this.bytes, value, this.length)
-      : encoder.encodeInto(value, this.bytes.subarray(this.length)).written
+    const written = writeText(this.bytes, this.length, value)
     this.length += written
     return written
   }

@@ -90,7 +90,7 @@ export const parseForReading = (text: string): unknown =>
   })
 
 /** An integer past 2^53 that was given as a number: read back as the same bigint, whatever stands beside it. */
-const longInteger = /[[:,]-?\d{16}/
+export const longInteger = /[[:,]-?\d{16}/
 
 /**
  * JSON text of a value, with every digit: bigints and {@link Digits} become bare numbers, so that what {@link parseJson} gave is written as it was.

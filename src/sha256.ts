@@ -99,9 +99,9 @@ export const portableHasher = (): Hasher => new PortableHasher()
 
 export const hasher: () => Hasher = crypto ? () => crypto.createHash('sha256') : portableHasher
 
-/** The digest of a text's UTF-8 bytes. */
-export function sha256(text: string): Uint8Array {
+/** The digest of bytes, or of a text's UTF-8 bytes. */
+export function sha256(data: Uint8Array | string): Uint8Array {
   const all = hasher()
-  all.update(text)
+  all.update(data)
   return all.digest()
 }

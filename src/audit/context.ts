@@ -2,7 +2,6 @@
 import { Cache } from '../layout/cache.ts'
 import type { Head, Intent } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
-import { putTogether } from '../layout/text.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Entry, KeyRange, Store } from '../store.ts'
@@ -83,6 +82,8 @@ export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<
 
 /** The same texts and side columns. */
 export const sameRow = (a: Row, b: Row): boolean =>
-  equalLists(a.texts.map(putTogether), b.texts.map(putTogether)) && equalLists(a.sides, b.sides) && a.exact === b.exact
+  equalLists(textsOf(a), textsOf(b)) && equalLists(a.sides, b.sides) && a.exact === b.exact
+
+export const textsOf = ({ texts }: Row): string[] => texts.map(({ text }) => text)
 
 const equalLists = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((one, at) => one === b[at])

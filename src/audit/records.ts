@@ -10,7 +10,6 @@ import { decodeDigest } from '../layout/digest.ts'
 import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
 import type { Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
-import { putTogether } from '../layout/text.ts'
 import { logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
@@ -19,7 +18,7 @@ import { offerChanges, offerSide } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
-import { type Context, sameRow } from './context.ts'
+import { type Context, sameRow, textsOf } from './context.ts'
 
 type Counts = readonly number[]
 
@@ -195,4 +194,4 @@ export function changeBook(book: Context['book'], row: Row): void {
   else book.set(id, { seller, sum: sumOfRow(row), entry: false, back: false })
 }
 
-export const sumOfRow = (row: Row): number => crc32(utf8(row.sides.join('\0')), crc32(utf8(row.texts.map(putTogether).join('\0'))))
+export const sumOfRow = (row: Row): number => crc32(utf8(row.sides.join('\0')), crc32(utf8(textsOf(row).join('\0'))))

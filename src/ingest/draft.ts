@@ -106,9 +106,10 @@ export class Draft {
 
   private refuseKnownHashes(close: EncodedClose): void {
     const own = new Set<string>()
-    for (const { hash, path } of close.hashes) {
-      if (own.has(hash)) throw invalidInput(close.sequence, path, 'a hash that no other transaction of the ledger has')
-      if (this.seenHashes.get(hash)) throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path, hash })
+    for (const { hash, place } of close.hashes) {
+      if (own.has(hash)) throw invalidInput(close.sequence, place.path('hash'), 'a hash that no other transaction of the ledger has')
+      if (this.seenHashes.get(hash))
+        throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
       own.add(hash)
     }
   }

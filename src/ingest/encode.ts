@@ -1,12 +1,11 @@
 /** From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed. */
 import { invalidInput } from '../errors.ts'
 import type { Row } from '../layout/row.ts'
-import { takeApart } from '../layout/text.ts'
 import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
-import { type Encoded, type Place, utc } from '../resources/encode.ts'
+import { type Encoded, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput } from '../resources/ledger.ts'
 import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
@@ -34,8 +33,8 @@ export interface EncodedClose {
   readonly hash: string
   readonly closedAt: string
   readonly rows: readonly EncodedRow[]
-  /** Transactions in order: which log, and the hash. */
-  readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly path: string }[]
+  /** Transactions in order: the hash, which log, and where the input has them. */
+  readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
   readonly book: readonly BookChange[]
   ledgerRow(sides: readonly [ends: string, topOffer: string, filed: string]): Row
 }
@@ -68,8 +67,7 @@ const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exa
   hi,
   lo,
   index,
-  texts: turned === undefined ? [takeApart(text)] : [takeApart(text), takeApart(turned)],
-  text,
+  texts: turned === undefined ? [text] : [text, turned],
   sides,
   exact,
 })
@@ -82,22 +80,15 @@ function encodeClose(close: LedgerClose): EncodedClose {
   const { sequence } = close.ledger
   const closedAt = utc(close.ledger.closed_at, sequence, () => 'ledger.closed_at')
   const rows: EncodedRow[] = []
-  const hashes: { hash: string; failed: boolean; path: string }[] = []
+  const hashes: { hash: string; failed: boolean; place: Place }[] = []
   let operationCount = 0
   let failedCount = 0
 
-  const place = (lo: number, index: number, path: string): Place => ({
-    ledger: sequence,
-    lo,
-    index,
-    closedAt,
-    path: (member) => (member ? `${path}.${member}` : path),
-  })
-  const add = (resource: Resource<any>, input: object, encoded: Encoded, { lo, index, path }: Place): Row => {
-    const row = rowOf(sequence, lo, index, encoded)
+  const add = (resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row => {
+    const row = rowOf(sequence, place.lo, place.index, encoded)
     const filings: (readonly [Index<any>, readonly Element[]])[] = []
     eachFiling(resource, input, row.sides, (index, key) => {
-      if (!key.every(isWellFormed)) throw invalidInput(sequence, path(), 'accounts, sellers and assets without lone surrogates')
+      if (!key.every(isWellFormed)) throw invalidInput(sequence, place.path(), 'accounts, sellers and assets without lone surrogates')
       filings.push([index, key])
     })
     rows.push({ resource, row, filings })
@@ -108,54 +99,56 @@ function encodeClose(close: LedgerClose): EncodedClose {
     resource: Resource<any>,
     inputs: readonly I[],
     first: number,
-    lo: number,
-    path: string,
+    parent: Place,
+    list: string,
     encode: (input: I, place: Place) => Encoded,
   ): void => {
     let next = first
     for (const [i, input] of inputs.entries()) {
       const index = input.index ?? next
       if (index < next || index > MAX_INDEX)
-        throw invalidInput(sequence, `${path}[${i}].index`, `a number from ${next} on, since indexes rise`)
-      const at = place(lo, index, `${path}[${i}]`)
+        throw invalidInput(sequence, parent.path(`${list}[${i}].index`), `a number from ${next} on, since indexes rise`)
+      const at = new Place(sequence, closedAt, parent.lo, index, list, i, parent)
       add(resource, input, encode(input, at), at)
       next = index + 1
     }
   }
 
   for (const [t, transaction] of (close.transactions ?? []).entries()) {
-    const path = `transactions[${t}]`
     const failed = transaction.successful === false
     const hash = transaction.hash.toLowerCase()
     const inner = transaction.operations ?? []
-    const at = place(low(t + 1, 0, sequence), 0, path)
+    const at = new Place(sequence, closedAt, low(t + 1, 0, sequence), 0, 'transactions', t)
     const affected = inner.flatMap((operation) => operationAffects(operation, transaction.account))
     add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, affected, at), at)
-    hashes.push({ hash, failed, path: `${path}.hash` })
+    hashes.push({ hash, failed, place: at })
     if (failed) {
       failedCount++
       continue
     }
     operationCount += inner.length
     for (const [o, operation] of inner.entries()) {
-      const below = `${path}.operations[${o}]`
-      const operationPlace = place(low(t + 1, o + 1, sequence), 0, below)
-      add(operations, operation, encodeOperation(operation, { hash, account: transaction.account }, operationPlace), operationPlace)
-      addCaused(effects, operation.effects ?? [], 1, operationPlace.lo, `${below}.effects`, encodeEffect)
-      addCaused(trades, operation.trades ?? [], 0, operationPlace.lo, `${below}.trades`, encodeTrade)
+      const below = new Place(sequence, closedAt, low(t + 1, o + 1, sequence), 0, 'operations', o, at)
+      add(operations, operation, encodeOperation(operation, { hash, account: transaction.account }, below), below)
+      addCaused(effects, operation.effects ?? [], 1, below, 'effects', encodeEffect)
+      addCaused(trades, operation.trades ?? [], 0, below, 'trades', encodeTrade)
     }
   }
 
   const book: BookChange[] = []
-  const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, number: number, path: string): void => {
-    const row = add(offerChanges, input, encoded, place(number, 0, path))
-    book.push({ id: encoded.id, row: encoded.text === '' ? undefined : row })
+  const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, place: Place): void => {
+    const row = add(offerChanges, input, encoded, place)
+    book.push({ id: encoded.id, row: encoded.text.length === 0 ? undefined : row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
-  for (const [i, offer] of changed.entries())
-    addChange(encodeOffer(offer, place(i, 0, `offers.changed[${i}]`)), offer, i, `offers.changed[${i}]`)
-  for (const [i, id] of removed.entries())
-    addChange(encodeRemoval(id, place(changed.length + i, 0, `offers.removed[${i}]`)), {}, changed.length + i, `offers.removed[${i}]`)
+  for (const [i, offer] of changed.entries()) {
+    const at = new Place(sequence, closedAt, i, 0, 'offers.changed', i)
+    addChange(encodeOffer(offer, at), offer, at)
+  }
+  for (const [i, id] of removed.entries()) {
+    const at = new Place(sequence, closedAt, changed.length + i, 0, 'offers.removed', i)
+    addChange(encodeRemoval(id, at), {}, at)
+  }
 
   const successful = hashes.length - failedCount
   const counts: Counts = {
@@ -164,7 +157,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
     failed_transaction_count: failedCount,
     operation_count: operationCount,
   }
-  const at = place(0, 0, 'ledger')
+  const at = new Place(sequence, closedAt, 0, 0, 'ledger')
   const encoded = encodeLedger(close.ledger, counts, at)
   const ledgerRow = (sides: readonly [string, string, string]): Row => rowOf(sequence, 0, 0, { ...encoded, sides })
   return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }

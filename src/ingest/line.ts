@@ -6,8 +6,8 @@
  * transaction were given as `participants` and which its operations name.
  */
 
+import { text, Writer } from '../bytes.ts'
 import type { Row } from '../layout/row.ts'
-import { putTogether } from '../layout/text.ts'
 import { TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
@@ -27,50 +27,91 @@ export interface LedgerRows {
 }
 
 /** True for an offer's removal, which has no text. */
-export const isEmpty = (row: Row): boolean => row.texts[0]!.frame === ''
+export const isEmpty = (row: Row): boolean => row.texts[0]!.length === 0
 /** The text of a record, as its listing shows it. */
-export const textOf = ({ text, texts }: Row): string => text ?? putTogether(texts[0]!)
+export const textOf = (row: Row): string => row.texts[0]!.text
 
-/** Renders consecutive rows, up to but excluding the one at `lo`, separated by commas. */
-const taker = (rows: readonly Row[], render: (row: Row) => string): ((lo: number) => string) => {
-  let at = 0
-  return (lo) => {
-    let json = ''
-    for (; at < rows.length && rows[at]!.lo < lo; at++) json += json === '' ? render(rows[at]!) : `,${render(rows[at]!)}`
-    return json
-  }
+/** Rows that are written one after another. */
+interface Queue {
+  readonly rows: readonly Row[]
+  at: number
+}
+const queue = (rows: readonly Row[]): Queue => ({ rows, at: 0 })
+
+/** Lines are written here, one at a time. */
+const out = new Writer(1 << 18)
+
+function writeText(row: Row): void {
+  const { sheet, from, length } = row.texts[0]!
+  out.raw(sheet.region.part(from, from + length))
 }
 
-const member = (name: string, list: string): string => (list === '' ? '' : `,"${name}":[${list}]`)
+/** Writes the rows before `lo` as a member of what precedes, if there are any; `inner` writes what a record has besides its text. */
+function writeList(name: string, queue: Queue, lo: number, inner?: (row: Row) => void): void {
+  const { rows, at: first } = queue
+  for (; queue.at < rows.length && rows[queue.at]!.lo < lo; queue.at++) {
+    const row = rows[queue.at]!
+    out.text(queue.at === first ? `,"${name}":[{` : ',{')
+    writeText(row)
+    inner?.(row)
+    out.text('}')
+  }
+  if (queue.at > first) out.text(']')
+}
+
 const column = (resource: Resource<any>, name: string) => {
   const at = resource.sides.indexOf(name)
   return (row: Row): string => row.sides[at]!
 }
 const [transactionExtra, operationExtra] = [column(transactions, 'participants'), column(operations, 'participants')]
 const offerId = column(offerChanges, 'id')
-const participants = (side: string): string => (side === '' ? '' : `,"participants":${side}`)
-
-export function closeLine({ ledger, of }: LedgerRows): string {
-  const plain = (row: Row): string => `{${textOf(row)}}`
-  const [effectsTo, tradesTo] = [taker(of(effects), plain), taker(of(trades), plain)]
-  const operationsTo = taker(of(operations), (row) => {
-    const caused = member('effects', effectsTo(row.lo + 1)) + member('trades', tradesTo(row.lo + 1))
-    return `{${textOf(row)}${participants(operationExtra(row))}${caused}}`
-  })
-  const all = [...of(transactions), ...of(failedTransactions)].sort((a, b) => a.lo - b.lo)
-  const listed = taker(all, (row) => {
-    const inner = member('operations', operationsTo(row.lo + TRANSACTION_STEP))
-    return `{${textOf(row)}${participants(transactionExtra(row))}${inner}}`
-  })
-  const changes = of(offerChanges)
-  const changed = changes.filter((row) => !isEmpty(row)).map(plain)
-  const removed = changes.filter(isEmpty).map(offerId)
-  const book = [changed.length > 0 && `"changed":[${changed}]`, removed.length > 0 && `"removed":[${removed}]`].filter(Boolean)
-  return `{"ledger":{${textOf(ledger)}}${member('transactions', listed(Number.POSITIVE_INFINITY))}${book.length > 0 ? `,"offers":{${book}}` : ''}}`
+const writeParticipants = (side: string): void => {
+  if (side !== '') out.text(`,"participants":${side}`)
 }
 
+/** A ledger's line as bytes, valid until the next one is written. */
+function closeBytes({ ledger, of }: LedgerRows): Uint8Array {
+  out.length = 0
+  out.text('{"ledger":{')
+  writeText(ledger)
+  out.text('}')
+  const [succeeded, failed] = [of(transactions), of(failedTransactions)]
+  const all = queue(failed.length === 0 ? succeeded : [...succeeded, ...failed].sort((a, b) => a.lo - b.lo))
+  const [ofOperations, ofEffects, ofTrades] = [queue(of(operations)), queue(of(effects)), queue(of(trades))]
+  const writeOperation = (row: Row): void => {
+    writeParticipants(operationExtra(row))
+    writeList('effects', ofEffects, row.lo + 1)
+    writeList('trades', ofTrades, row.lo + 1)
+  }
+  writeList('transactions', all, Number.POSITIVE_INFINITY, (row) => {
+    writeParticipants(transactionExtra(row))
+    writeList('operations', ofOperations, row.lo + TRANSACTION_STEP, writeOperation)
+  })
+  writeBook(of(offerChanges))
+  out.text('}')
+  return out.bytes.subarray(0, out.length)
+}
+
+function writeBook(changes: readonly Row[]): void {
+  if (changes.length === 0) return
+  const changed = changes.filter((row) => !isEmpty(row))
+  const removed = changes.filter(isEmpty).map(offerId)
+  out.text(',"offers":{')
+  const start = out.length
+  for (const [at, row] of changed.entries()) {
+    out.text(at === 0 ? '"changed":[{' : ',{')
+    writeText(row)
+    out.text('}')
+  }
+  if (changed.length > 0) out.text(']')
+  if (removed.length > 0) out.text(`${out.length > start ? ',' : ''}"removed":[${removed}]`)
+  out.text('}')
+}
+
+export const closeLine = (rows: LedgerRows): string => text(closeBytes(rows))
+
 /** The digest of a ledger: SHA-256 of its line, without a line end. */
-export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeLine(rows))
+export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeBytes(rows))
 
 /** The rows of a ledger that is about to be stored. */
 export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {

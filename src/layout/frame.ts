@@ -2,9 +2,10 @@
  * Frames as bytes: UTF-8, except that a byte from 1 to 31 together with the next one stands for an entry of the vocabulary, and 0 for a hole. There
  * are few of them and they are in every block, so each is decoded only once.
  */
+
 import { Region, text, utf8 } from '../bytes.ts'
+import { LONGEST_FRAME } from '../text/apart.ts'
 import { Recipe } from './recipe.ts'
-import { LONGEST_FRAME } from './text.ts'
 import { abbreviate, meaning } from './vocabulary.ts'
 
 /** A frame as bytes, cut at its holes. */

@@ -1,13 +1,12 @@
 /** What blocks are made of: the rows that go in, and the numbers of the format that writer and reader share. The picture is in `shape.ts`. */
+
 import type { Position } from '../position.ts'
-import type { Apart } from './text.ts'
+import type { Apart } from '../text/apart.ts'
 
 /** One record on its way into a block. */
 export interface Row extends Position {
   /** JSON members without braces, taken apart; a second text if the record has two faces. */
   readonly texts: readonly Apart[]
-  /** The first text as it was, if available. */
-  readonly text?: string
   readonly sides: readonly string[]
   readonly exact: boolean
 }

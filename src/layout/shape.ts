@@ -168,8 +168,8 @@ export class Shape<R> extends Holder {
   }
 
   /** How many bytes the stored text has; 0 if the record has no text. */
-  textBytes(at: number): number {
-    return this.number(this.cell(1, at))
+  textBytes(at: number, face = this.face): number {
+    return this.number(this.cell(1, at, face))
   }
 
   /** Where the body of a text begins: in a finished block, what is to be sent of the record. */

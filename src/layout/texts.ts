@@ -1,13 +1,15 @@
 /** Reading a record: its text, its members, its side columns, and what it was put together from. */
+
 import { characters, copy, Region, SLACK, text } from '../bytes.ts'
 import { exactId, idText, writeId, writeNumber } from '../position.ts'
 import type { OpenRecord } from '../query.ts'
+import type { Apart } from '../text/apart.ts'
+import { takeApart } from '../text/writer.ts'
 import { decodeFrame, type Frame, frameOf, recipeOf, weightOf } from './frame.ts'
 import { numberIn, numberOf } from './number.ts'
 import { FINISHED, FRAME, ID, INDEXED_ID, LEDGER, LESSER, LITERAL, MAX_LITERAL, type Row, STRING } from './row.ts'
 import { corrupt } from './seal.ts'
 import { Shape, u32 } from './shape.ts'
-import { type Apart, takeApart } from './text.ts'
 import { parseRecord } from './typed.ts'
 
 /** Where texts are put together for reading. */
@@ -47,11 +49,11 @@ export class Texts<R> extends Shape<R> {
    * Writes the wire members of a record without braces and `_links` into `out`, which has room for {@link textBytes} and the slack of `copy`; returns
    * where they end.
    */
-  write(at: number, out: Region, to: number): number {
+  write(at: number, out: Region, to: number, face = this.face): number {
     const { bytes, region } = this
-    if (this.flags & FINISHED) return copy(out, to, region, this.textStart(at), this.textBytes(at))
-    let from = this.bodyStart(at)
-    const { pieces, ends } = this.frame(at)!
+    if (this.flags & FINISHED) return copy(out, to, region, this.textStart(at, face), this.textBytes(at, face))
+    let from = this.bodyStart(at, face)
+    const { pieces, ends } = this.frame(at, face)!
     const start = to
     let end = ends[0]!
     to = copy(out, to, pieces, 0, end)
@@ -80,7 +82,7 @@ export class Texts<R> extends Shape<R> {
       end = ends[hole]!
       to = copy(out, to, pieces, begin, end - begin)
     }
-    if (to - start !== this.textBytes(at)) throw corrupt(this.key, 'a text of the block has another length')
+    if (to - start !== this.textBytes(at, face)) throw corrupt(this.key, 'a text of the block has another length')
     return to
   }
 
@@ -96,18 +98,18 @@ export class Texts<R> extends Shape<R> {
   }
 
   /** The wire members of a record as JSON text, without braces and `_links`. */
-  private membersText(at: number): string {
+  private membersText(at: number, face = this.face): string {
     if (this.flags & FINISHED) {
-      const from = this.textStart(at)
-      return text(this.bytes, from, from + this.textBytes(at))
+      const from = this.textStart(at, face)
+      return text(this.bytes, from, from + this.textBytes(at, face))
     }
-    const { bytes } = this.room(at)
-    return text(bytes, 0, this.write(at, scratch, 0))
+    const { bytes } = this.room(at, face)
+    return text(bytes, 0, this.write(at, scratch, 0, face))
   }
 
   /** The region in which texts are put together, with room for that of a record. */
-  private room(at: number): Region {
-    const room = this.textBytes(at) + SLACK
+  private room(at: number, face = this.face): Region {
+    const room = this.textBytes(at, face) + SLACK
     if (scratch.bytes.length < room) scratch = new Region(new Uint8Array(2 * room))
     return scratch
   }
@@ -149,7 +151,7 @@ export class Texts<R> extends Shape<R> {
       hi: this.hi(at),
       lo: this.lo(at),
       index: this.index(at),
-      texts: Array.from({ length: this.faces }, (_, face) => this.apart(at, face)),
+      texts: Array.from({ length: this.faces }, (_, face): Apart => takeApart(this.membersText(at, face))),
       sides: this.sides(at),
       exact: this.isExact(at),
     }
@@ -158,14 +160,6 @@ export class Texts<R> extends Shape<R> {
   /** The first rows of the block. */
   rows(count: number): Row[] {
     return Array.from({ length: count }, (_, at) => this.row(at))
-  }
-
-  private apart(at: number, face: number): Apart {
-    if (this.flags & FINISHED) {
-      const from = this.textStart(at, face)
-      return takeApart(text(this.bytes, from, from + this.number(this.cell(1, at, face))))
-    }
-    return { frame: this.frame(at, face)!.text, values: this.values(at, face) as string[] }
   }
 
   /**

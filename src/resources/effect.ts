@@ -1,6 +1,9 @@
 /** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
+
 import type { Index, Resource } from '../query.ts'
-import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
+import { compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
 /** What an operation did to an account; the members of its type stand beside these. */
@@ -49,11 +52,16 @@ export const effectsByAccount: Index<Effect> = {
   keys: (_record, sides) => [[sides['account']!]],
 }
 
+const form = new Form(['paging_token'], ['account'])
+
 export function encodeEffect(input: EffectInput, place: Place): Encoded {
-  const { account, paging_token, ...rest } = input
+  const { account } = input
   const token = indexedTokenOf(place)
-  checkReserved(input, place)
-  checkIdentity(paging_token, token, 'paging_token', place)
-  checkOf.get(input.type)?.(input, () => place.ledger, place.path)
-  return compose(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest, [place.closedAt, account], place)
+  checkOf.get(input.type)?.(
+    input,
+    () => place.ledger,
+    () => place.path(),
+  )
+  const out = write().string('account', account).string('paging_token', token)
+  return { ...compose(out, form, input, { paging_token: token }, place), sides: [place.closedAt, account] }
 }

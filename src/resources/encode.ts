@@ -1,27 +1,52 @@
 /**
- * From validated input to stored text. The text of a record is its wire form without `_links`: derived members first, then the members as given, in
+ * From validated input to stored texts. The text of a record is its wire form without `_links`: derived members first, then the members as given, in
  * order. What links and indexes need besides goes into side columns.
  */
+
 import { FolioError, invalidInput } from '../errors.ts'
-import { writeJson } from '../json.ts'
 import { idText } from '../position.ts'
 import type { OpenRecord, Source } from '../query.ts'
+import type { Apart } from '../text/apart.ts'
+import type { Form } from '../text/form.ts'
+import type { TextWriter } from '../text/writer.ts'
 
-/** Where the record being encoded stands. */
-export interface Place {
+/** Where the record being encoded stands, and where in the input it came from. */
+export class Place {
   readonly ledger: number
+  readonly closedAt: string
   readonly lo: number
   readonly index: number
-  readonly closedAt: string
+  private readonly parent: Place | undefined
+  private readonly name: string
+  private readonly at: number | undefined
+
+  /**
+   * @param name the member of the input that holds the record, or the list of which it is number `at`
+   * @param parent the record that has that member, if any
+   */
+  constructor(ledger: number, closedAt: string, lo: number, index: number, name: string, at?: number, parent?: Place) {
+    this.ledger = ledger
+    this.closedAt = closedAt
+    this.lo = lo
+    this.index = index
+    this.name = name
+    this.at = at
+    this.parent = parent
+  }
+
   /** The path of a member, for errors. */
-  path(member?: string): string
+  path(member?: string): string {
+    const own = this.at === undefined ? this.name : `${this.name}[${this.at}]`
+    const path = this.parent ? this.parent.path(own) : own
+    return member ? `${path}.${member}` : path
+  }
 }
 
 export interface Encoded {
   /** JSON members without the braces. */
-  readonly text: string
+  readonly text: Apart
   /** The same, seen from the other side, for records that have one. */
-  readonly turned?: string
+  readonly turned?: Apart
   readonly sides: readonly string[]
   /** Holds numbers that `JSON.parse` would change. */
   readonly exact: boolean
@@ -30,37 +55,36 @@ export interface Encoded {
 export const tokenOf = (place: Place): string => idText(place.ledger, place.lo)
 export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, place.lo)}-${place.index}`
 
-const RESERVED = ['_links', '_embedded'] as const
-
-/** Refuses reserved members. */
-export function checkReserved(input: OpenRecord, place: Place): void {
-  for (const name of RESERVED)
-    if (input[name] !== undefined) throw invalidInput(place.ledger, place.path(name), 'nothing: this member is reserved, leave it out')
-}
-
-/** Refuses a derived member that was given with a different value. */
-export function checkIdentity(given: unknown, derived: string, name: string, place: Place): void {
-  if (given !== undefined && String(given) !== derived)
-    throw invalidInput(place.ledger, place.path(name), `${derived}, as derived from the place of the record, or nothing`)
-}
-
-/** As {@link checkIdentity}, for hexadecimal text in either case. */
-export const checkHex = (given: unknown, derived: string, name: string, place: Place): void =>
-  checkIdentity(typeof given === 'string' ? given.toLowerCase() : given, derived, name, place)
-
-/** The text of the derived members, then the rest as JSON. @throws INVALID_INPUT for open members that JSON cannot hold */
-export function compose(derived: string, rest: object, sides: readonly string[], place: Place): Encoded {
-  const { json, exact } = jsonOf(rest, place)
-  return { text: json === '{}' ? derived : `${derived},${json.slice(1, -1)}`, sides, exact }
-}
-
-function jsonOf(members: object, { ledger, path }: Place): { json: string; exact: boolean } {
+/**
+ * Ends a text whose derived members are written: the members of the input follow, and then those `added`.
+ * @param derived what the derived members of the input must be, if it has them; hexadecimal digits may be in either case
+ * @throws INVALID_INPUT for a derived member with another value, for reserved members, and for members that JSON cannot hold
+ */
+export function compose(
+  out: TextWriter,
+  form: Form,
+  input: OpenRecord,
+  derived: Readonly<Record<string, string>>,
+  place: Place,
+  added?: OpenRecord,
+): { readonly text: Apart; readonly exact: boolean } {
+  const { ledger } = place
   try {
-    return writeJson(members)
+    out.members(input, form, (name, value, isReserved) => {
+      if (isReserved) throw invalidInput(ledger, place.path(name), 'nothing: this member is reserved, leave it out')
+      const wanted = derived[name]!
+      if (String(value) !== wanted && String(value).toLowerCase() !== wanted)
+        throw invalidInput(ledger, place.path(name), `${wanted}, as derived from the place of the record, or nothing`)
+    })
+    if (added) for (const name of Object.keys(added)) out.member(name, added[name])
   } catch (error) {
+    out.abandon()
+    if (error instanceof FolioError) throw error
     const expected = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
-    throw new FolioError('INVALID_INPUT', { ledger, path: path(), expected }, error)
+    throw new FolioError('INVALID_INPUT', { ledger, path: place.path(), expected }, error)
   }
+  const { exact } = out
+  return { text: out.end(), exact }
 }
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
@@ -102,9 +126,18 @@ function integerIn(text: string, name: string): bigint | undefined {
 }
 
 /** Distinct account ids, in order of first mention. */
-export const distinct = (accounts: Iterable<unknown>): string[] => [
-  ...new Set(Array.from(accounts).filter((account): account is string => typeof account === 'string' && account !== '')),
-]
+export function distinct(accounts: Iterable<unknown>): string[] {
+  const found: string[] = []
+  for (const account of accounts) if (typeof account === 'string' && account !== '') found.push(account)
+  if (found.length > FEW) return [...new Set(found)]
+  for (let at = 1; at < found.length; ) {
+    if (found.indexOf(found[at]!) < at) found.splice(at, 1)
+    else at++
+  }
+  return found
+}
+/** Up to this many are told apart faster by comparing each with all before it. */
+const FEW = 16
 
 /** The `participants` side column: only accounts that the record's own members do not name. */
 export const extraText = (accounts: readonly string[], known: readonly string[]): string => {

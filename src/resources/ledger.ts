@@ -3,7 +3,9 @@
 import Type from 'typebox'
 import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { checkHex, checkIdentity, checkReserved, compose, type Encoded, type Place, tokenOf } from './encode.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
+import { compose, type Encoded, type Place, tokenOf } from './encode.ts'
 import { amount, integer, object, optional, text, timestamp } from './schema.ts'
 
 /** A closed ledger. Amounts are decimal strings, fees and reserves in stroops. */
@@ -83,16 +85,20 @@ export interface Counts {
   readonly operation_count: number
 }
 
+const form = new Form(['id', 'paging_token'], ['hash', 'prev_hash', 'sequence', 'closed_at'])
+
 /** The text of a ledger; its side columns are known only when it is stored. */
 export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
   const hash = input.hash.toLowerCase()
-  const { id, paging_token, hash: _hash, prev_hash: previous, sequence, closed_at: _closed, ...rest } = input
   const token = tokenOf(place)
-  checkReserved(input, place)
-  checkHex(id, hash, 'id', place)
-  checkIdentity(paging_token, token, 'paging_token', place)
-  const head = `"id":"${hash}","paging_token":"${token}","hash":"${hash}","prev_hash":"${(previous ?? '').toLowerCase()}","sequence":${sequence},"closed_at":"${place.closedAt}"`
+  const out = write()
+    .string('id', hash)
+    .string('paging_token', token)
+    .string('hash', hash)
+    .string('prev_hash', (input.prev_hash ?? '').toLowerCase())
+    .number('sequence', String(input.sequence))
+    .string('closed_at', place.closedAt)
   const missing: Record<string, number> = {}
   for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
-  return compose(head, { ...rest, ...missing }, [], place)
+  return { ...compose(out, form, input, { id: hash, paging_token: token }, place, missing), sides: [] }
 }

@@ -2,7 +2,9 @@
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
 import type { Index, OpenRecord, Resource } from '../query.ts'
-import { checkIdentity, checkReserved, compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
+import { compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
 import { amount, array, assetType, type Int64Input, int64, int64Text, object, optional, price, text, timestamp } from './schema.ts'
 
 export interface OfferAsset {
@@ -98,22 +100,22 @@ const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
     if (given[member] === undefined) throw invalidInput(place.ledger, place.path(`${name}.${member}`), 'a non-empty string; it is missing')
 }
 
+const form = new Form(['paging_token'], ['id', 'price_r', 'last_modified'])
+
 /** The text of an offer's state after a change, with the id it is kept under. */
 export function encodeOffer(input: OfferInput, place: Place): Encoded & { readonly id: bigint } {
-  const { id: given, price_r, last_modified, paging_token, ...rest } = input
-  const id = int64Text(given, place.ledger, () => place.path('id'))
-  checkReserved(input, place)
-  checkIdentity(paging_token, id, 'paging_token', place)
+  const { last_modified } = input
+  const id = int64Text(input.id, place.ledger, () => place.path('id'))
   checkAsset(input.selling, 'selling', place)
   checkAsset(input.buying, 'buying', place)
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
-  const members = { ...rest, price_r: priceOf(price_r), last_modified: modified }
-  const encoded = compose(`"id":${id},"paging_token":"${id}"`, members, [input.seller, id, String(place.ledger), place.closedAt], place)
-  return { ...encoded, id: BigInt(id) }
+  const out = write().number('id', id).string('paging_token', id)
+  const composed = compose(out, form, input, { paging_token: id }, place, { price_r: priceOf(input.price_r), last_modified: modified })
+  return { ...composed, sides: [input.seller, id, String(place.ledger), place.closedAt], id: BigInt(id) }
 }
 
 /** The change that removes an offer. */
 export const encodeRemoval = (id: Int64Input, place: Place): Encoded & { readonly id: bigint } => {
   const text = int64Text(id, place.ledger, () => place.path())
-  return { text: '', sides: ['', text, String(place.ledger), place.closedAt], exact: false, id: BigInt(text) }
+  return { text: write().end(), sides: ['', text, String(place.ledger), place.closedAt], exact: false, id: BigInt(text) }
 }

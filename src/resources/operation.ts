@@ -2,20 +2,11 @@
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
 import type { Index, OpenRecord, Resource } from '../query.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
-import {
-  checkIdentity,
-  checkReserved,
-  compose,
-  distinct,
-  type Encoded,
-  exactInteger,
-  extraText,
-  type Place,
-  readExtra,
-  tokenOf,
-} from './encode.ts'
-import { array, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
+import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
+import { array, type Int64Input, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
 /** An operation of any type; the members of its type stand beside these. {@link isPayment} and {@link isCreateAccount} give them their types. */
@@ -132,8 +123,20 @@ export const operations: Resource<Operation> = {
   },
 }
 
+const accountPlace = new Map(accountMembers.map((name, at) => [name as string, at]))
+
+/** The accounts that an operation's members name, in the order of {@link accountMembers}: found by walking its members, as most are not there. */
+function accountsNamed(record: OpenRecord): unknown[] {
+  const found: unknown[] = []
+  for (const name in record) {
+    const at = accountPlace.get(name)
+    if (at !== undefined) found[at] = record[name]
+  }
+  return found
+}
+
 const affects = (record: OpenRecord, sides: { readonly [column: string]: string }): string[] =>
-  distinct([sides['source'], ...accountMembers.map((name) => record[name]), ...readExtra(sides['participants'])])
+  distinct([sides['source'], ...accountsNamed(record), ...readExtra(sides['participants'])])
 
 export const operationsByAccount: Index<Operation> = {
   name: 'account',
@@ -156,11 +159,15 @@ export const paymentsByAccount: Index<Operation> = {
   keys: (record, sides) => (paymentTypes.has(record['type']) ? affects(record, sides).map((account) => [account]) : []),
 }
 
+const derived = ['id', 'paging_token']
+const omitted = ['type_i', 'participants', 'effects', 'trades']
+const form = new Form(derived, omitted)
+const paymentForm = new Form(derived, [...omitted, 'amount'])
+
 /** @param owner the hash and source account of its transaction */
 export function encodeOperation(input: OperationInput, owner: { readonly hash: string; readonly account: string }, place: Place): Encoded {
-  const { participants, effects, trades, type_i, id, paging_token, ...rest } = input
   const known = Object.hasOwn(operationTypes, input.type) ? operationTypes[input.type] : undefined
-  const code = type_i ?? known
+  const code = input.type_i ?? known
   if (code === undefined)
     throw invalidInput(
       place.ledger,
@@ -169,25 +176,25 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
     )
   if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
   const token = tokenOf(place)
-  checkReserved(input, place)
-  checkIdentity(id, token, 'id', place)
-  checkIdentity(paging_token, token, 'paging_token', place)
-  memberChecks.get(input.type)?.(input, () => place.ledger, place.path)
+  memberChecks.get(input.type)?.(
+    input,
+    () => place.ledger,
+    () => place.path(),
+  )
 
   const source = input.source_account ?? owner.account
-  const named = distinct([source, ...accountMembers.map((name) => input[name])])
-  const sides = [owner.hash, place.closedAt, source, extraText(distinct(participants ?? []), named), String(code)]
-  let head = `"id":${token},"paging_token":"${token}"`
-  let members: object = rest
-  if (paymentTypes.has(input.type) && rest['amount'] !== undefined) {
-    // Written before any open member, so that decoding finds its digits.
-    const { amount, ...others } = rest
-    head += `,"amount":${int64Text(amount as bigint, place.ledger, () => place.path('amount'))}`
-    members = others
-  }
-  return compose(`${head},"type_i":${code}`, members, sides, place)
+  const named = distinct([source, ...accountsNamed(input)])
+  const isPayment = paymentTypes.has(input.type)
+  const given = input['amount']
+  const amount = isPayment && given !== undefined ? int64Text(given as Int64Input, place.ledger, () => place.path('amount')) : undefined
+  const sides = [owner.hash, place.closedAt, source, extraText(distinct(input.participants ?? []), named), String(code)]
+  const out = write().number('id', token).string('paging_token', token)
+  // Written before any open member, so that decoding finds its digits.
+  if (amount !== undefined) out.number('amount', amount)
+  out.number('type_i', String(code))
+  return { ...compose(out, isPayment ? paymentForm : form, input, { id: token, paging_token: token }, place), sides }
 }
 
 /** The accounts that an input operation affects, for the transaction that holds it. */
 export const operationAffects = (input: OperationInput, transactionAccount: string): string[] =>
-  distinct([input.source_account ?? transactionAccount, ...accountMembers.map((name) => input[name]), ...(input.participants ?? [])])
+  distinct([input.source_account ?? transactionAccount, ...accountsNamed(input), ...(input.participants ?? [])])

@@ -3,8 +3,10 @@ import { compareTexts } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { checkIdentity, checkReserved, compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -122,28 +124,37 @@ export const tradesByPair: Index<Trade> = {
   keys: (_record, sides) => [pairKey(sides['base_asset']!, sides['counter_asset']!)],
 }
 
+const offerIds = ['offer_id', 'base_offer_id', 'counter_offer_id'] as const
+const derivedNames = ['id', 'paging_token', 'ledger_close_time']
+const asText = Object.fromEntries(offerIds.map((name) => [name, String]))
+const form = new Form(derivedNames, ['price'], asText)
+/** The name that a member has once base and counter are exchanged. */
+const turnedName = (name: string): string => {
+  const [, side, rest] = /^(base|counter)_(?!is_seller$)(.*)$/s.exec(name) ?? []
+  return side === undefined ? name : `${side === 'base' ? 'counter' : 'base'}_${rest}`
+}
+/** The trade with base and counter exchanged; the order of members stays. */
+const turnedForm = new Form(derivedNames, ['price'], { ...asText, base_is_seller: (value: boolean) => !value }, turnedName)
+
 export function encodeTrade(input: TradeInput, place: Place): Encoded {
-  const { id, paging_token, ledger_close_time, price: ratio, ...rest } = input
   const token = indexedTokenOf(place)
-  checkReserved(input, place)
-  checkIdentity(id, token, 'id', place)
-  checkIdentity(paging_token, token, 'paging_token', place)
-  checkIdentity(ledger_close_time, place.closedAt, 'ledger_close_time', place)
   if (input.base_account === undefined && input.counter_account === undefined)
     throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
   for (const side of ['base', 'counter'] as const) {
     const problem = assetProblem(input[`${side}_asset_type`], input[`${side}_asset_code`], input[`${side}_asset_issuer`])
     if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
   }
-  const members: Record<string, unknown> = { ...rest }
-  for (const name of ['offer_id', 'base_offer_id', 'counter_offer_id'] as const) {
+  for (const name of offerIds) {
     const given = input[name]
-    if (given !== undefined) members[name] = int64Text(given, place.ledger, () => place.path(name))
+    if (given !== undefined) int64Text(given, place.ledger, () => place.path(name))
   }
-  members['price'] = priceOf(ratio)
-  const head = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${place.closedAt}"`
+  const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
+  const price = priceOf(input.price)
+  const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
+  const text = compose(begin(), form, input, derived, place, { price })
+  const turned = compose(begin(), turnedForm, input, derived, place, { price: { ...price, n: price['d'], d: price['n'] } })
   const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
-  return { ...compose(head, members, sides, place), turned: compose(head, turnTrade(members), [], place).text }
+  return { ...text, turned: turned.text, sides }
 }
 
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */
@@ -156,16 +167,6 @@ function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 
     return { member: 'code', reason: `a code of 1 to ${longest} letters or digits` }
   if (typeof issuer !== 'string' || issuer === '') return { member: 'issuer', reason: 'the account id of the issuer' }
   return undefined
-}
-
-/** The trade with base and counter exchanged, and the price inverted; the order of members stays. */
-function turnTrade(trade: OpenRecord): OpenRecord {
-  const turned = Object.entries(trade).map(([name, value]) => {
-    if (name === 'base_is_seller') return [name, !value]
-    if (name === 'price') return [name, { ...value, n: value.d, d: value.n }]
-    return [name.startsWith('base_') ? `counter_${name.slice(5)}` : name.startsWith('counter_') ? `base_${name.slice(8)}` : name, value]
-  })
-  return Object.fromEntries(turned)
 }
 
 /** Filters of trade listings; all that are given must match. With both assets, base and counter follow the order of the filter. */

@@ -2,19 +2,9 @@
 
 import type { TSchema } from 'typebox'
 import type { Index, Resource, Source } from '../query.ts'
-import {
-  checkHex,
-  checkIdentity,
-  checkReserved,
-  compose,
-  distinct,
-  type Encoded,
-  exactInteger,
-  extraText,
-  type Place,
-  readExtra,
-  tokenOf,
-} from './encode.ts'
+import { Form } from '../text/form.ts'
+import { write } from '../text/writer.ts'
+import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
 import type { OperationInput } from './operation.ts'
 import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
 
@@ -95,35 +85,29 @@ const byAccount = { name: 'account', column: 'account', bySides: true, keys: aff
 export const transactionsByAccount: Index<Transaction> = { ...byAccount, of: transactions, tag: 1 }
 export const failedByAccount: Index<Transaction> = { ...byAccount, of: failedTransactions, tag: 2 }
 
+const form = new Form(
+  ['id', 'paging_token', 'ledger', 'created_at'],
+  ['hash', 'account', 'account_sequence', 'operation_count', 'participants', 'operations', 'successful'],
+)
+
 /** @param affected accounts named by its operations, in order */
 export function encodeTransaction(input: TransactionInput, affected: Iterable<string>, place: Place): Encoded {
-  const {
-    hash: given,
-    account,
-    account_sequence,
-    participants,
-    operations,
-    successful,
-    operation_count,
-    id,
-    paging_token,
-    ledger,
-    created_at,
-    ...rest
-  } = input
+  const { account, participants, operations, successful } = input
   const token = tokenOf(place)
-  const hash = given.toLowerCase()
-  checkReserved(input, place)
-  checkHex(id, hash, 'id', place)
-  checkIdentity(paging_token, token, 'paging_token', place)
-  checkIdentity(ledger, String(place.ledger), 'ledger', place)
-  checkIdentity(created_at, place.closedAt, 'created_at', place)
-  const sequence = int64Text(account_sequence, place.ledger, () => place.path('account_sequence'))
-  const head =
-    `"id":"${hash}","paging_token":"${token}","hash":"${hash}","ledger":${place.ledger},"created_at":"${place.closedAt}"` +
-    `,"account":${JSON.stringify(account)},"account_sequence":${sequence},"operation_count":${operation_count ?? operations?.length ?? 0}`
+  const hash = input.hash.toLowerCase()
+  const sequence = int64Text(input.account_sequence, place.ledger, () => place.path('account_sequence'))
   const all = distinct([account, ...(participants ?? []), ...affected])
+  const out = write()
+    .string('id', hash)
+    .string('paging_token', token)
+    .string('hash', hash)
+    .number('ledger', String(place.ledger))
+    .string('created_at', place.closedAt)
+    .string('account', account)
+    .number('account_sequence', sequence)
+    .number('operation_count', String(input.operation_count ?? operations?.length ?? 0))
+  const derived = { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt }
   // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
-  const shown = successful === undefined ? rest : { ...rest, successful }
-  return compose(head, shown, [account, extraText(all, [account]), hash], place)
+  const composed = compose(out, form, input, derived, place, successful === undefined ? undefined : { successful })
+  return { ...composed, sides: [account, extraText(all, [account]), hash] }
 }

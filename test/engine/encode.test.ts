@@ -2,28 +2,40 @@
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
 import { indexes, isFiledBySides, logs } from '../../src/logs.ts'
+import type { OpenRecord } from '../../src/query.ts'
 import { effects, effectsByAccount, encodeEffect } from '../../src/resources/effect.ts'
-import { compose, distinct, exactInteger, extraText, type Place, priceOf, readExtra, utc } from '../../src/resources/encode.ts'
+import { compose, distinct, exactInteger, extraText, Place, priceOf, readExtra, utc } from '../../src/resources/encode.ts'
 import { encodeLedger } from '../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../src/resources/offer.ts'
 import { encodeOperation, operationAffects, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
 import { array, integer, object, validator } from '../../src/resources/schema.ts'
 import { encodeTrade, tradeFilters, tradesByAccount, tradesByOffer, tradesByPair } from '../../src/resources/trade.ts'
 import { encodeTransaction, failedByAccount, transactionsByAccount } from '../../src/resources/transaction.ts'
+import type { Apart } from '../../src/text/apart.ts'
+import { Form } from '../../src/text/form.ts'
+import { write } from '../../src/text/writer.ts'
 
 const TIME = '2019-06-01T12:00:00Z'
 /** Ledger 7, transaction 2, operation 3. */
 const ID = '30064779267'
-const place: Place = { ledger: 7, lo: 2 * 4096 + 3, index: 4, closedAt: TIME, path: (member) => (member ? `here.${member}` : 'here') }
+const place = new Place(7, TIME, 2 * 4096 + 3, 4, 'here')
 const refused = (path: string, expected: string) =>
   expect.objectContaining({ code: 'INVALID_INPUT', fields: { ledger: 7, path, expected } })
+/** With texts as strings. */
+const spelled = <T extends { text: Apart; turned?: Apart }>({ text, turned, ...rest }: T) => ({
+  text: text.text,
+  ...(turned && { turned: turned.text }),
+  ...rest,
+})
 const keysOf = (keys: Iterable<readonly unknown[]>): unknown[] => [...keys]
 
 describe('parts', () => {
   test('derived members come first, and alone if there are no others', () => {
-    expect(compose('"a":1', {}, ['s'], place)).toEqual({ text: '"a":1', sides: ['s'], exact: false })
-    expect(compose('"a":1', { b: 'x', c: [2] }, [], place)).toEqual({ text: '"a":1,"b":"x","c":[2]', sides: [], exact: false })
-    expect(compose('"a":1', { b: new Digits('1.50') }, [], place)).toEqual({ text: '"a":1,"b":1.50', sides: [], exact: true })
+    const form = new Form([], ['left'])
+    const composed = (input: object) => spelled(compose(write().number('a', '1'), form, input as OpenRecord, {}, place))
+    expect(composed({})).toEqual({ text: '"a":1', exact: false })
+    expect(composed({ b: 'x', left: 'out', c: [2] })).toEqual({ text: '"a":1,"b":"x","c":[2]', exact: false })
+    expect(composed({ b: new Digits('1.50') })).toEqual({ text: '"a":1,"b":1.50', exact: true })
   })
 
   test.each([
@@ -97,16 +109,16 @@ describe('a ledger', () => {
   const given = { sequence: 7, hash: 'AB', prev_hash: 'CD', closed_at: TIME, total_coins: '1', fee_pool: '0' } as any
   const counts = { transaction_count: 1, successful_transaction_count: 2, failed_transaction_count: 3, operation_count: 4 } as any
   const head = '"id":"ab","paging_token":"30064771072","hash":"ab","prev_hash":"cd","sequence":7,"closed_at":"2019-06-01T12:00:00Z"'
-  const at = { ...place, lo: 0 }
+  const at = new Place(7, TIME, 0, 0, 'here')
   test('gets the counts that it does not state', () => {
-    expect(encodeLedger({ ...given, failed_transaction_count: 9 }, counts, at)).toEqual({
+    expect(spelled(encodeLedger({ ...given, failed_transaction_count: 9 }, counts, at))).toEqual({
       text: `${head},"total_coins":"1","fee_pool":"0","failed_transaction_count":9,"transaction_count":1,"successful_transaction_count":2,"operation_count":4`,
       ...{ sides: [], exact: false },
     })
   })
   test('without a prev_hash gets an empty one', () => {
     const { prev_hash: _, ...first } = given
-    expect(encodeLedger(first, {} as any, at).text).toBe(`${head.replace('"cd"', '""')},"total_coins":"1","fee_pool":"0"`)
+    expect(encodeLedger(first, {} as any, at).text.text).toBe(`${head.replace('"cd"', '""')},"total_coins":"1","fee_pool":"0"`)
   })
 })
 
@@ -115,18 +127,18 @@ describe('a transaction', () => {
   const head = (count: number) =>
     `"id":"ab","paging_token":"${ID}","hash":"ab","ledger":7,"created_at":"${TIME}","account":"G\\"A","account_sequence":9007199254740993,"operation_count":${count}`
   test('keeps the accounts that it affects in side columns', () => {
-    expect(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], place)).toEqual({
+    expect(spelled(encodeTransaction({ ...given, operations: [{}, {}] }, ['Q', 'P'], place))).toEqual({
       ...{ text: `${head(2)},"memo":"m"`, sides: ['G"A', '["P","Q"]', 'ab'], exact: false },
     })
     const { participants: _, ...alone } = given
-    expect(encodeTransaction(alone, [], place)).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
+    expect(spelled(encodeTransaction(alone, [], place))).toEqual({ text: `${head(0)},"memo":"m"`, sides: ['G"A', '', 'ab'], exact: false })
   })
   test('says whether it was successful only if that is given', () => {
-    expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], place).text).toBe(
+    expect(encodeTransaction({ ...given, operation_count: 9, successful: false }, [], place).text.text).toBe(
       `${head(9)},"memo":"m","successful":false`,
     )
-    expect(encodeTransaction({ ...given, successful: true }, [], place).text).toBe(`${head(0)},"memo":"m","successful":true`)
-    expect(encodeTransaction(given, [], place).text).not.toContain('successful')
+    expect(encodeTransaction({ ...given, successful: true }, [], place).text.text).toBe(`${head(0)},"memo":"m","successful":true`)
+    expect(encodeTransaction(given, [], place).text.text).not.toContain('successful')
   })
   test('is filed under its accounts', () => {
     for (const index of [transactionsByAccount, failedByAccount]) {
@@ -140,17 +152,17 @@ describe('an operation', () => {
   const owner = { hash: 'ab', account: 'OWNER' }
   const payment = { type: 'payment', sender: 'S', receiver: 'R', asset: { code: 'X' }, amount: '9007199254740993', amount_f: 1 } as any
   test('of type payment has its amount before any other given member', () => {
-    expect(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, place)).toEqual({
+    expect(spelled(encodeOperation({ ...payment, participants: ['P', 'R', 'P'] }, owner, place))).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","amount":9007199254740993,"type_i":1,"type":"payment","sender":"S","receiver":"R","asset":{"code":"X"},"amount_f":1`,
       ...{ sides: ['ab', TIME, 'OWNER', '["P"]', '1'], exact: false },
     })
   })
   test('of another type keeps its amount in its place, and its own source', () => {
-    expect(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, place)).toEqual({
+    expect(spelled(encodeOperation({ type: 'inflation', amount: '1.5', source_account: 'O' } as any, owner, place))).toEqual({
       text: `"id":${ID},"paging_token":"${ID}","type_i":9,"type":"inflation","amount":"1.5","source_account":"O"`,
       ...{ sides: ['ab', TIME, 'O', '', '9'], exact: false },
     })
-    expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, place).text).toBe(
+    expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, place).text.text).toBe(
       `"id":${ID},"paging_token":"${ID}","type_i":2,"type":"path_payment","from":"F"`,
     )
   })
@@ -177,7 +189,7 @@ describe('an operation', () => {
 
 test('an effect is written with its account and type first, and is filed under its account', () => {
   const given = { account: 'G"A', type: 'odd', type_i: 99, more: 1 }
-  expect(encodeEffect(given, place)).toEqual({
+  expect(spelled(encodeEffect(given, place))).toEqual({
     text: `"account":"G\\"A","paging_token":"${ID}-4","type":"odd","type_i":99,"more":1`,
     ...{ sides: [TIME, 'G"A'], exact: false },
   })
@@ -201,7 +213,7 @@ describe('a trade', () => {
   const [native, usd] = [{ type: 'native' }, { type: 'credit_alphanum4', code: 'USD', issuer: 'I' }] as const
   const USD = 'credit_alphanum4:USD:I'
   test('is written facing either way', () => {
-    expect(encodeTrade(given, place)).toEqual({
+    expect(spelled(encodeTrade(given, place))).toEqual({
       text: `${head},"base_account":"A","base_offer_id":"7","base_amount":"1","base_asset_type":"native","offer_id":"8","counter_account":"B","counter_amount":"2","counter_asset_type":"credit_alphanum4","counter_asset_code":"USD","counter_asset_issuer":"I","base_is_seller":true,"baseless":1,"counterfeit":2,"price":{"n":5,"d":2}`,
       turned: `${head},"counter_account":"A","counter_offer_id":"7","counter_amount":"1","counter_asset_type":"native","offer_id":"8","base_account":"B","base_amount":"2","base_asset_type":"credit_alphanum4","base_asset_code":"USD","base_asset_issuer":"I","base_is_seller":false,"baseless":1,"counterfeit":2,"price":{"n":2,"d":5}`,
       ...{ sides: ['A', 'B', 'native', USD], exact: false },
@@ -297,11 +309,11 @@ describe('an offer', () => {
     '"seller":"S","selling":{"asset_type":"native"},"buying":{"asset_type":"native"},"amount":"9","price":"2.5","price_r":{"n":5,"d":2}'
   const head = '"id":9007199254740993,"paging_token":"9007199254740993"'
   test('is kept with its seller, its id, and when it changed', () => {
-    expect(encodeOffer(given, place)).toEqual({
+    expect(spelled(encodeOffer(given, place))).toEqual({
       text: `${head},${rest},"last_modified":"${TIME}"`,
       ...{ sides: ['S', '9007199254740993', '7', TIME], exact: false, id: 9007199254740993n },
     })
-    expect(encodeOffer({ ...given, last_modified: '2019-06-01T12:00:00+02:00' }, place).text).toBe(
+    expect(encodeOffer({ ...given, last_modified: '2019-06-01T12:00:00+02:00' }, place).text.text).toBe(
       `${head},${rest},"last_modified":"2019-06-01T10:00:00Z"`,
     )
   })
@@ -316,7 +328,7 @@ describe('an offer', () => {
         )
   })
   test('that is removed leaves a change without a seller', () => {
-    expect(encodeRemoval('12', place)).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false, id: 12n })
+    expect(spelled(encodeRemoval('12', place))).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false, id: 12n })
     expect(keysOf(changesByOffer.keys({}, { id: '12' }))).toEqual([[12n]])
     expect(keysOf(changesBySeller.keys({}, { seller: 'S' }))).toEqual([['S']])
     expect(keysOf(changesBySeller.keys({}, { seller: '' }))).toEqual([])

@@ -20,10 +20,10 @@ import {
 } from '../../src/layout/keys.ts'
 import { encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
 import { SEAL_BYTES, seal } from '../../src/layout/seal.ts'
-import { takeApart } from '../../src/layout/text.ts'
 import { indexes, logs } from '../../src/logs.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
+import { takeApart } from '../../src/text/writer.ts'
 
 const values = Object.keys(folio).sort()
 const source = readFileSync(new URL('../../src/index.ts', import.meta.url), 'utf8')

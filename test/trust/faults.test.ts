@@ -25,6 +25,7 @@ import { seal, unseal } from '../../src/layout/seal.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { payments } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
+import { takeApart } from '../../src/text/writer.ts'
 import { dump, everything, hex } from '../dump.ts'
 
 const FIRST = 50
@@ -224,7 +225,7 @@ describe('the book', () => {
     }
     const changed = await audited((store) => {
       const row = first(store).row(0)
-      return [sealed(key, encodeBlock(offers, [{ ...row, texts: [{ frame: '"amount":"9"', values: [] }] }]))]
+      return [sealed(key, encodeBlock(offers, [{ ...row, texts: [takeApart('"amount":"9"')] }]))]
     })
     expect(changed).toEqual({ [hex(key)]: 'the offer is not as its last change left it' })
     const moved = await audited((store) => {
@@ -310,8 +311,7 @@ describe('records', () => {
     const found = await audited((store) => {
       const block = Block.of(transactions, unseal(key, held(store, key)), key)
       const rows = Array.from({ length: block.count }, (_, at) => block.row(at))
-      const { frame, values } = rows[0]!.texts[0]!
-      rows[0] = { ...rows[0]!, texts: [{ frame: `${frame},"more":true`, values }] }
+      rows[0] = { ...rows[0]!, texts: [takeApart(`${rows[0]!.texts[0]!.text},"more":true`)] }
       return [sealed(key, encodeBlock(transactions, rows))]
     })
     expect(Object.entries(found)).toEqual([[expect.stringMatching(/^50/), 'the records of the ledger are not those that were digested']])

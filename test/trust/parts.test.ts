@@ -12,7 +12,7 @@ import { type Entry, FolioError, type KeyRange, openLedger, type Store } from '.
 import { decodeHead } from '../../src/layout/head.ts'
 import { digestKey, HEAD } from '../../src/layout/keys.ts'
 import { corrupt } from '../../src/layout/seal.ts'
-import { takeApart } from '../../src/layout/text.ts'
+import { takeApart } from '../../src/text/writer.ts'
 import { errorOf } from '../engine/support.ts'
 
 describe('findings', () => {

@@ -13,7 +13,6 @@ import { decodeHead } from '../../src/layout/head.ts'
 import { blockKey, digestKey, HEAD } from '../../src/layout/keys.ts'
 import type { Row } from '../../src/layout/row.ts'
 import { unseal } from '../../src/layout/seal.ts'
-import { putTogether, takeApart } from '../../src/layout/text.ts'
 import { logs } from '../../src/logs.ts'
 import type { Resource } from '../../src/query.ts'
 import { effects } from '../../src/resources/effect.ts'
@@ -22,6 +21,7 @@ import { offerChanges } from '../../src/resources/offer.ts'
 import { operations } from '../../src/resources/operation.ts'
 import { trades } from '../../src/resources/trade.ts'
 import { failedTransactions, transactions } from '../../src/resources/transaction.ts'
+import { takeApart } from '../../src/text/writer.ts'
 import {
   broken,
   CHECKSUM,
@@ -119,7 +119,7 @@ const side =
   (row: Row): Row => ({ ...row, sides: row.sides.map((one, at) => (at === column ? change(one) : one)) })
 const text =
   (change: (text: string) => string) =>
-  (row: Row): Row => ({ ...row, texts: [takeApart(change(putTogether(row.texts[0]!))), ...row.texts.slice(1)] })
+  (row: Row): Row => ({ ...row, texts: [takeApart(change(row.texts[0]!.text)), ...row.texts.slice(1)] })
 
 /** What is left out of each log, as spans. */
 function leftOut({ unread, head }: Context): Record<string, (readonly [number, number])[]> {

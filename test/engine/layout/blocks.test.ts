@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { crc32, hex, Region, SLACK, text, utf8 } from '../../../src/bytes.ts'
 import { Block } from '../../../src/layout/block.ts'
 import { blockKey } from '../../../src/layout/keys.ts'
-import { putTogether } from '../../../src/layout/text.ts'
 import { bare, blockOf, comesBack, finished, KEY, payloadOf, resource, row, sided, textOf } from './support.ts'
 
 const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '1009', reason } })
@@ -61,8 +60,9 @@ describe('the bytes of a block', () => {
     ['a short value', `03${hex(utf8('ABC'))}`, 'ABC'],
     ['a value as long as a side', 'c800', 'SIDE'],
     ['a value shorter than strings are', `03${hex(utf8('SID'))}`, 'SID'],
-    ['66 characters', `42${'41'.repeat(66)}`, 'A'.repeat(66)],
-    ['67 characters', `e843000000${'41'.repeat(67)}`, 'A'.repeat(67)],
+    ['199 bytes', `c7${'41'.repeat(199)}`, 'A'.repeat(199)],
+    ['200 bytes', `e8c8000000${'41'.repeat(200)}`, 'A'.repeat(200)],
+    ['201 bytes that are 67 characters', `e8c9000000${hex(utf8('€'.repeat(67)))}`, '€'.repeat(67)],
     ['66 characters of three bytes', `c6${hex(utf8('€'.repeat(66)))}`, '€'.repeat(66)],
     ['300 characters', `e82c010000${'41'.repeat(300)}`, 'A'.repeat(300)],
     ['nothing', '00', ''],
@@ -98,7 +98,7 @@ describe('the bytes of a block', () => {
     expect(comesBack(resource(true), [record]).token(0)).toBe('4294967298-3')
   })
 
-  test('hold a repeated value once if it has four characters or more', () => {
+  test('hold a repeated value once if it has four bytes or more', () => {
     const strings = (...texts: string[]) =>
       payloadOf(
         sided,
@@ -108,6 +108,8 @@ describe('the bytes of a block', () => {
     expect(strings('"v":"FOUR"', '"v":"FOUR","w":"FOUR"')).toBe(3)
     expect(strings('"v":"FOUR","w":"FIVE!"')).toBe(2)
     expect(strings('"v":"TRI","w":"TRI","x":"B","y":"B"')).toBe(2)
+    // As bytes: these two characters take four.
+    expect(strings('"v":"éé","w":"éé","x":"aé","y":"aé"')).toBe(3)
     expect(strings('"v":"SIDE","w":"SIDE"')).toBe(2)
     // A value that begins with the id nearly always follows from it.
     expect(strings('"v":"30064771080","w":"30064771080"')).toBe(2)
@@ -256,7 +258,7 @@ describe('a block of records with two faces', () => {
       [18, 23],
       [19, 23],
     ])
-    expect(block.row(1).texts.map(putTogether)).toEqual(['"base":"BB","n":22', '"counter":"BB!","n":-22'])
+    expect(block.row(1).texts.map((one) => one.text)).toEqual(['"base":"BB","n":22', '"counter":"BB!","n":-22'])
   })
 
   test('is turned once, and weighs what hangs on either face', () => {

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Recipe } from '../../../src/layout/recipe.ts'
-import { takeApart } from '../../../src/layout/text.ts'
-import { bare, blockOf, finished, rounded, row } from './support.ts'
+import { takeApart } from '../../../src/text/writer.ts'
+import { bare, blockOf, cutAs, finished, rounded, row } from './support.ts'
 
 const textOf = (members: object): string => JSON.stringify(members).slice(1, -1)
 /** What a block makes of a text, both stored and finished; undefined if the text has to be parsed. */
@@ -72,7 +72,7 @@ describe('records made without parsing', () => {
   })
 
   test('are not made of values that hold several strings, as older blocks have them', () => {
-    const texts = [{ frame: '"a":"\u0000","n":\u0000', values: ['AAAA","b":"BBBB', '12'] }]
+    const texts = [cutAs('"a":"\u0000","n":\u0000', ['AAAA","b":"BBBB', '12'])]
     const block = blockOf(bare, [{ ...row(7, 0, 0, []), texts }])
     expect([block.made(0), block.members(0)]).toEqual([undefined, { a: 'AAAA', b: 'BBBB', n: 12 }])
     expect(finished(block).members(0)).toEqual({ a: 'AAAA', b: 'BBBB', n: 12 })

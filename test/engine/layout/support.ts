@@ -7,8 +7,9 @@ import { finishedBlock, layOut, writeFinished } from '../../../src/layout/finish
 import type { Finisher } from '../../../src/layout/finisher.ts'
 import type { Row } from '../../../src/layout/row.ts'
 import { SEAL_BYTES } from '../../../src/layout/seal.ts'
-import { putTogether, takeApart } from '../../../src/layout/text.ts'
 import type { Resource } from '../../../src/query.ts'
+import { Apart, Sheet } from '../../../src/text/apart.ts'
+import { takeApart } from '../../../src/text/writer.ts'
 
 /** A log for tests, whose records say what they were made of. */
 export const resource = (indexed: boolean, ...sides: string[]): Resource<any> => ({
@@ -34,6 +35,24 @@ export const row = (hi: number, lo: number, index: number, sides: string[], ...t
   texts: texts.map(takeApart),
   exact: false,
 })
+/** A text that is cut as `values` say, not as it would be by itself. */
+export function cutAs(frame: string, values: readonly string[]): Apart {
+  const pieces = frame.split('\u0000').map(utf8)
+  const sheet = new Sheet(1000, 100)
+  let at = 0
+  const put = (bytes: Uint8Array): number => {
+    sheet.bytes.set(bytes, at)
+    at += bytes.length
+    return at
+  }
+  put(pieces[0]!)
+  for (const [hole, value] of values.entries()) {
+    sheet.cuts[2 * hole] = at
+    sheet.cuts[2 * hole + 1] = put(utf8(value))
+    put(pieces[hole + 1]!)
+  }
+  return new Apart(sheet, 0, at, 0, values.length, frame, false)
+}
 /** The value of a block, without its seal. */
 export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array => {
   const value = encodeBlock(of, rows)
@@ -89,7 +108,7 @@ export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
       expect(sides.map((_, column) => block.side(at, column))).toEqual(sides)
       for (const [face, apart] of texts.entries()) {
         const shown = face === 0 ? block : block.turned()
-        const json = putTogether(apart)
+        const json = apart.text
         expect(textOf(shown, at) === json).toBe(true)
         if (block === run) expect(shown.mark(at)).toBe((face === 0 ? stored : stored.turned()).mark(at))
         if (block.finisher !== 0) expect(sent(shown, at) === (block.finisher === FIRST.id ? `é: ${json};` : `${json};`)).toBe(true)
