@@ -130,7 +130,14 @@ describe('members', () => {
   test('are whole wherever a sheet ends', () => {
     const words = Array.from({ length: 40 }, (_, n) => `${'w'.repeat(22)}_${n % 10}`)
     const numbers = words.map((_, n) => -1.2345678901234e-100 * (n + 1))
-    for (let n = 0; n < 300; n++) checkWritten({ words: words.slice(n % 7), numbers, flags: [true, [false, [null]]], n })
+    const long = words.map((word, n) => (n % 2 ? word.toUpperCase() : `é${word}`))
+    for (const list of [words, numbers, long, numbers.map(() => [true, [null]])])
+      for (let n = 0; n < 2000; n++) {
+        const members = { list: list.slice(n % 7), n }
+        const { text, values } = written(members).apart
+        expect(text).toBe(JSON.stringify(members).slice(1, -1))
+        expect(values.at(-1)).toBe(String(n))
+      }
   })
 
   test('begun while another text is being written do not mix with it', () => {
