@@ -12,7 +12,13 @@ const refuse = (name: string, value: unknown, isReserved: boolean): never => {
   throw new Error(`${name} ${value} ${isReserved}`)
 }
 const written = (members: object, form = none) => {
-  const out = write().members(members as never, form, refuse)
+  const out = write()
+  try {
+    out.members(members as never, form, refuse)
+  } catch (error) {
+    out.abandon()
+    throw error
+  }
   const { exact } = out
   return { apart: out.end(), exact }
 }
