@@ -114,9 +114,9 @@ export class Ledger {
     return results[0]!
   }
 
-  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, handed?: () => void) {
+  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, clear?: Promise<unknown>, handed?: () => void) {
     this.checkOpen()
-    return this.writer.exclusive(() => this.writer.append(closes, durable, handed))
+    return this.writer.append(closes, durable, clear, handed)
   }
 
   /**
@@ -128,8 +128,8 @@ export class Ledger {
     const { batch = 1, onBatch } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch'])
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
-    const write = async (group: readonly Prepared[], handed: () => void): Promise<void> => {
-      const { results, refused } = await this.appendAll(group, options, handed)
+    const write = async (group: readonly Prepared[], before: Promise<void>, handed: () => void): Promise<void> => {
+      const { results, refused } = await this.appendAll(group, options, before, handed)
       for (const { appended } of results) total[appended ? 'appended' : 'known']++
       if (results.length > 0) onBatch?.(results)
       if (refused) throw refused
@@ -137,15 +137,15 @@ export class Ledger {
     let group: Prepared[] = []
     let writing: Promise<void> = Promise.resolve()
     const flush = async (): Promise<void> => {
-      await writing
-      const taken = group
+      const [taken, before] = [group, writing]
       group = []
       // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
       await new Promise<void>((handed) => {
-        writing = taken.length > 0 ? write(taken, handed) : Promise.resolve()
+        writing = taken.length > 0 ? write(taken, before, handed) : before
         // An error surfaces when the next batch is ready, or at the end; until then it must not count as an unhandled rejection.
         writing.then(handed, handed)
       })
+      await before
     }
     try {
       for await (const close of checkCloses(closes)) if (group.push(prepareClose(close)) >= batch) await flush()

@@ -87,7 +87,7 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
     }))
       for (const [page] of entries) writes.push([page, undefined])
     const edge = appendTo(PostingEdge.empty, index, elements, ordinals, writes)
-    writes.push(edgeWrite(index, elements, edge))
+    writes.push(edgeWrite(postingKey(index.tag, elements), edge))
   }
   return writes
 }

@@ -1,5 +1,6 @@
 /**
- * A draft: what a batch of ledgers adds to a store, worked out before anything is written.
+ * A draft: what a batch of ledgers adds to a store, worked out before anything is written. It may be made while the draft before it is being written:
+ * that one is then part of what it is made from, whether the store shows it yet or not.
  * **Invariants:** until it is committed, a draft changes nothing from which it was made, except that it may prepare more of a filing; a ledger that
  * it refuses has changed nothing in it.
  */
@@ -15,11 +16,12 @@ import type { Row } from '../layout/row.ts'
 import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
+import { offerSide } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
-import type { EncodedClose } from './encode.ts'
+import type { EncodedClose, EncodedRow } from './encode.ts'
 import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
@@ -44,36 +46,92 @@ interface BookEntry {
   row: Row | undefined
 }
 
+/** The rows of a ledger, and how many each log had before. */
+interface Added {
+  readonly rows: readonly EncodedRow[]
+  readonly from: readonly number[]
+}
+
+function fileInto(unfiled: Unfiled, { rows, from }: Added): void {
+  const counts = from.slice()
+  for (const { resource, filings } of rows) {
+    const ordinal = counts[resource.tag]!++
+    for (const [index, key] of filings) unfiled.add(index, key, ordinal)
+  }
+}
+
+function filed(all: readonly Added[]): Unfiled {
+  const unfiled = new Unfiled()
+  for (const added of all) fileInto(unfiled, added)
+  return unfiled
+}
+
+/** The counts of every log after a ledger. */
+function countsAfter({ rows, from }: Added): number[] {
+  const counts = from.slice()
+  for (const { resource } of rows) counts[resource.tag]!++
+  counts[ledgers.tag]!++
+  return counts
+}
+
+/** What a draft is made from: history under a head, and the draft that led to it, if that may not be in the store yet. */
+export interface Basis {
+  readonly head: Head
+  readonly tails: Tails
+  readonly backlog: Backlog
+  readonly before?: Draft | undefined
+}
+
 export class Draft {
   head: Head
-  /** Ledgers added. */
-  ledgers = 0
+  /** The hashes of the ledgers added, by sequence. */
+  private readonly ledgerHashes = new Map<number, string>()
   /** The posting lists that were filed, by id. */
   readonly edges = new Map<string, FiledList>()
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
-  /** What waits, apart from `added`, and what is being filed of it. */
+  /** What waits, apart from what is `added`, and what is being filed of it. */
   private waiting: Unfiled
   private filing: Filing | undefined
-  private added = new Unfiled()
+  private added: Added[] = []
   private readonly fileEvery: number
+  /** Undefined once this one is committed: then that one is in the store. */
+  private before: Draft | undefined
+  private isCommitted = false
   private readonly counts: number[]
   private readonly writes: Write[] = []
   private readonly seenHashes = new Map<string, boolean>()
   private readonly book = new Map<bigint, BookEntry>()
 
   /**
-   * @param backlog the backlog of the head; a filing in progress continues here
+   * @param basis a filing in progress continues here
    * @param fileEvery how many records wait before lists are filed
    */
-  constructor(head: Head, tails: Tails, { unfiled, filing }: Backlog, fileEvery: number) {
+  constructor({ head, tails, backlog, before }: Basis, fileEvery: number) {
     this.fileEvery = fileEvery
+    this.before = before
     this.head = head
-    this.waiting = unfiled
-    this.filing = filing
+    this.waiting = backlog.unfiled
+    this.filing = backlog.filing
     this.counts = head.counts.slice()
     this.tails = new Map(Array.from(tails, ([tag, { resource, rows }]) => [tag, { resource, rows: rows.slice(), touched: false }]))
+  }
+
+  /** What the next draft is made from while this one is being written. */
+  get basis(): Basis {
+    const { head, tails, waiting, filing } = this
+    return { head, tails, backlog: { unfiled: waiting, filing }, before: this }
+  }
+
+  /** How many ledgers were added. */
+  get ledgers(): number {
+    return this.ledgerHashes.size
+  }
+
+  /** The hash of one of its ledgers, or of those of the draft before it. */
+  hashOf(sequence: number): string | undefined {
+    return this.ledgerHashes.get(sequence) ?? this.before?.hashOf(sequence)
   }
 
   /**
@@ -82,18 +140,20 @@ export class Draft {
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
   async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
-    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash))
-    const changes = close.book.filter(({ id }) => !this.book.has(id))
+    const { before } = this
+    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !before?.seenHashes.get(hash))
+    const changes = close.book.filter(({ id }) => !this.book.has(id) && !before?.book.has(id))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && text(unseal(keys[hashes.length + i]!, value)))
     this.refuseKnownHashes(close)
-    const { counts, own } = this.filingsOf(close)
-    const left = await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)
+    const own = { rows: close.rows, from: this.counts.slice() }
+    const counts = countsAfter(own)
+    if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
-    if (this.ledgers === 0) this.added = left
-    else this.added.take(left)
+    for (const { id } of close.book)
+      if (!this.book.has(id)) this.book.set(id, { held: before!.book.get(id)!.row?.sides[offerSide.seller], row: undefined })
     this.apply(close, counts)
   }
 
@@ -108,40 +168,30 @@ export class Draft {
     const own = new Set<string>()
     for (const { hash, place } of close.hashes) {
       if (own.has(hash)) throw invalidInput(close.sequence, place.path('hash'), 'a hash that no other transaction of the ledger has')
-      if (this.seenHashes.get(hash))
+      if (this.seenHashes.get(hash) || this.before?.seenHashes.get(hash))
         throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
       own.add(hash)
     }
   }
 
-  /** What a ledger files, and the counts of every log after it. */
-  private filingsOf(close: EncodedClose): { readonly counts: readonly number[]; readonly own: Unfiled } {
-    const counts = this.counts.slice()
-    const own = new Unfiled()
-    for (const { resource, filings } of close.rows) {
-      const ordinal = counts[resource.tag]!++
-      for (const [index, key] of filings) own.add(index, key, ordinal)
-    }
-    counts[ledgers.tag]!++
-    return { counts, own }
-  }
-
   /**
    * Files what is due with the ledger that is about to be added.
-   * @param own what the ledger itself files
-   * @returns what remains of that to wait
+   * @param own the rows of the ledger
+   * @returns whether those have to wait
    */
-  private async file(ledger: Bound, own: Unfiled, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<Unfiled> {
-    const edgeOf = (id: string): PostingEdge | undefined => this.edges.get(id)?.edge ?? cachedEdge(id)
-    let left = own
+  private async file(ledger: Bound, own: Added, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<boolean> {
+    const edgeOf = (id: string): PostingEdge | undefined => (this.edges.get(id) ?? this.before?.edges.get(id))?.edge ?? cachedEdge(id)
+    let waits = true
     // A filing begun before may end here, and what has come since then may be due.
     while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {
-      const filing = this.filing ?? new Filing(ledger, this.waiting.with(this.added, left), this.fileEvery)
+      const filing =
+        this.filing ??
+        new Filing(ledger, this.waiting.with(filed([...this.notYetWaiting, ...this.added, ...(waits ? [own] : [])])), this.fileEvery)
       const isDone = await filing.advance(ledger.counts, store, edgeOf)
       if (!this.filing) {
         this.waiting = new Unfiled(filing.waiting)
-        this.added = new Unfiled()
-        left = new Unfiled()
+        this.added = []
+        waits = false
       }
       this.filing = isDone ? undefined : filing
       if (!isDone) break
@@ -151,7 +201,12 @@ export class Draft {
       this.head = { ...this.head, filed: bound.sequence, filedCounts: bound.counts }
       this.waiting = this.waiting.newer
     }
-    return left
+    return waits
+  }
+
+  /** What the draft before this one adds to what waits as soon as it is committed. */
+  private get notYetWaiting(): readonly Added[] {
+    return this.before === undefined || this.before.isCommitted ? [] : this.before.added
   }
 
   /** @param counts of every log after the ledger */
@@ -174,7 +229,7 @@ export class Draft {
     this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(this.head.filed)]))
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}
     this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer }
-    this.ledgers++
+    this.ledgerHashes.set(last, hash)
   }
 
   private push(resource: Resource<any>, row: Row): void {
@@ -196,9 +251,11 @@ export class Draft {
     this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
   }
 
-  /** What waits to be filed after this draft; call once. It adds to what waited before, which must not be used any more. */
-  backlog(): Backlog {
-    this.waiting.take(this.added)
+  /** What waits to be filed now that this draft is in the store; call once. It adds to what waited before, which must not be used any more. */
+  committed(): Backlog {
+    for (const added of this.added) fileInto(this.waiting, added)
+    this.isCommitted = true
+    this.before = undefined
     return { unfiled: this.waiting, filing: this.filing }
   }
 

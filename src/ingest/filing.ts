@@ -104,9 +104,9 @@ export class Filing {
       list.edge = value ? decodeEdge(unseal(list.key, value), list.key) : PostingEdge.empty
     }
     for (const [i, { index, key, ordinals }] of part.entries()) {
-      const { id, edge } = found[i]!
+      const { id, key: at, edge } = found[i]!
       const grown = appendTo(edge!, index, key, ordinals, this.pages)
-      this.edges.set(id, { edge: grown, write: edgeWrite(index, key, grown) })
+      this.edges.set(id, { edge: grown, write: edgeWrite(at, grown) })
     }
     this.prepared += part.length
     return isLast
@@ -132,7 +132,7 @@ export function fileAgain(reader: Reader, from: readonly number[], to: readonly 
 export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   const writes: Write[] = []
   reader.each(waiting.all(), ({ index, key, ordinals }) => {
-    writes.push(edgeWrite(index, key, appendTo(reader.edge(index, key), index, key, ordinals, writes)))
+    writes.push(edgeWrite(postingKey(index.tag, key), appendTo(reader.edge(index, key), index, key, ordinals, writes)))
   })
   return writes
 }
@@ -150,8 +150,5 @@ export const appendTo = (
     pages.push([at, seal(at, encodePage(entries))])
   })
 
-/** The edge of a list; an empty list has none. */
-export function edgeWrite(index: Index<any>, key: readonly Element[], edge: PostingEdge): Write {
-  const at = postingKey(index.tag, key)
-  return [at, edge.count === 0 ? undefined : seal(at, encodeEdge(edge))]
-}
+/** The edge of the list under a key; an empty list has none. */
+export const edgeWrite = (key: Uint8Array, edge: PostingEdge): Write => [key, edge.count === 0 ? undefined : seal(key, encodeEdge(edge))]

@@ -5,7 +5,7 @@
 
 import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, type Head } from '../layout/head.ts'
-import { blockKey, digestKey, hashKey, postingPageKey } from '../layout/keys.ts'
+import { blockKey, digestKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
@@ -106,7 +106,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
   const page = reader.pages(index, key)
   const cut = truncate(edge, rank(edge, bound, page), page)
   for (const { level, page: number } of cut.dropped) yield [postingPageKey(index.tag, key, level, number), undefined]
-  yield edgeWrite(index, key, cut.edge)
+  yield edgeWrite(postingKey(index.tag, key), cut.edge)
 }
 
 /** Resets an offer to its newest state below `bound`. */

@@ -1,67 +1,48 @@
 /**
  * The one writer of a store: checks a ledger close, drafts it, and commits it in one batch with the head.
- * **Invariants:** calls are carried out in call order; the head in memory is the head in the store or, while a step removes, the one at which the
- * step ends; after a failed write it is uncertain what the store holds, so nothing more is written until it is opened again.
+ * **Invariant:** calls are carried out in call order. A ledger may be drafted while the one before it is being written, but nothing is written before
+ * that is.
  */
 import { badRequest, FolioError } from '../errors.ts'
 import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
-import { decodeHead, emptyHead, encodeEra, encodeHead, encodeIntent, type Head, type Intent } from '../layout/head.ts'
+import { encodeEra, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
-import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
-import { Unfiled } from '../scan/unfiled.ts'
-import { after, type MaybePromise, type Store, type Write } from '../store.ts'
+import { cachedEdge, type Reader, toHeld } from '../scan/reader.ts'
+import type { Store, Write } from '../store.ts'
 import { type AppendResult, follows } from './close.ts'
-import { Draft, type Tails } from './draft.ts'
+import { type Basis, Draft } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
-import { type Following, inEra, isSame, lookFor, mayHold, readToWrite, type Stand, type State, stateOf, tailsOf } from './follow.ts'
+import { type Following, inEra, lookFor, mayHold, readToWrite, tailsOf } from './follow.ts'
+import { History, type Told } from './history.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf, loadFrom, unfinished } from './load.ts'
-import { Mark } from './mark.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
 
-/** Notified when history has moved, each time readers can see it. */
-export interface Told {
-  committed(): void
-  rolledBack(last: number): void
+interface Appended {
+  readonly results: AppendResult[]
+  /** Why the ledger after those was refused, if one was. */
+  readonly refused: unknown
 }
 
-export class LedgerWriter {
-  head: Head
-  /** Counts the beginning and the end of each step that removes: a read during which it changed may have seen values from both sides. */
-  removals = 0
-  private readonly store: Store
-  private readonly cache: Cache
+interface Drafted extends Appended {
+  readonly draft: Draft
+  readonly writes: readonly Write[]
+}
+
+export class LedgerWriter extends History {
   private readonly fileEvery: number
-  private readonly told: Told
-  private tails: Tails = new Map()
-  private backlog: Backlog = { unfiled: new Unfiled() }
-  /** As it is in the store. */
-  private state: State
-  private queue: Promise<unknown> = Promise.resolve()
-  private failure: unknown
-  /** What was written last may not be on stable storage yet. */
-  private soft = false
+  /** The draft in the batch that is being written, until it is committed. */
+  private ahead: Draft | undefined
   /** No earlier process, and no other one, has left anything unfinished. */
   private settled = false
-  private readonly mark: Mark
   private refreshing: Promise<boolean> | undefined
 
   constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, told: Told) {
-    this.store = store
-    this.cache = cache
-    this.head = headBytes ? decodeHead(headBytes) : emptyHead
-    this.state = { head: headBytes, era: 0 }
+    super(store, cache, headBytes, told)
     this.fileEvery = fileEvery
-    this.told = told
-    this.mark = new Mark(store)
-  }
-
-  /** A reader under the current head. */
-  reader(): Reader {
-    return new Reader(this.store, this.cache, this.head, this.backlog.unfiled)
   }
 
   /**
@@ -97,11 +78,6 @@ export class LedgerWriter {
     return this.refreshing
   }
 
-  /** True if history in the store is the one known here, and was not rolled back since that became known. */
-  stands(): MaybePromise<boolean> {
-    return after(stateOf(this.store), (state) => isSame(state, this.state))
-  }
-
   private async look(): Promise<boolean> {
     const { store, state, head, cache } = this
     const moved = await lookFor(store, { state, head, unfiled: this.backlog.unfiled, cache })
@@ -121,50 +97,34 @@ export class LedgerWriter {
     this.told.rolledBack(Math.max(0, found.head.oldest - 1))
   }
 
-  private standOn({ state, head, unfiled, tails }: Stand): void {
-    this.state = state
-    this.head = head
-    this.backlog = { unfiled }
-    this.tails = tails
-  }
-
-  /** Runs `work` once everything requested before it is done. */
-  exclusive<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.queue.then(work)
-    this.queue = done.catch(() => {})
-    return done
-  }
-
-  /** Resolves when nothing is in progress and the note says how far history reached. */
-  async rest(): Promise<void> {
-    await this.idle()
-    await this.mark.flush()
-  }
-
-  /** Resolves when nothing is in progress. */
-  async idle(): Promise<void> {
-    await this.queue
-  }
-
   /**
-   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error.
+   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. While the batch before is being
+   * written, this one is drafted; it is written only once that one is.
+   * @param clear awaited before anything is written: if it fails, nothing is
    * @param handed called when the store was given the batch, which may be long before it is written
-   * @throws what the store throws
+   * @throws what `clear` or the store throws
    */
-  async append(
-    closes: readonly Prepared[],
-    durable: boolean,
-    handed?: () => void,
-  ): Promise<{ readonly results: AppendResult[]; readonly refused?: unknown }> {
-    this.checkSound()
-    // Without a head, nothing fences a writer that has not seen that another process emptied the store.
-    if (this.store.capabilities.shared && this.head.last === 0) await this.look()
-    await this.settle()
-    const { head, fileEvery, store, state } = this
-    if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
-      this.backlog = await readToWrite(store, state, () => this.reader().run((read) => takeUp(read, fileEvery)))
-    const draft = new Draft(head, this.tails, this.backlog, fileEvery)
-    const drafted = new Map<number, string>()
+  async append(closes: readonly Prepared[], durable: boolean, clear?: Promise<unknown>, handed?: () => void): Promise<Appended> {
+    const { appended, written } = await this.inTurn(async () => {
+      const { draft, writes, ...appended } = await this.draft(closes)
+      await clear
+      await this.committing
+      this.checkSound()
+      const written = this.commit(draft, writes, durable, appended.results.length > 0)
+      this.committing = written.catch(() => {})
+      handed?.()
+      return { appended, written }
+    })
+    await written
+    return appended
+  }
+
+  private async draft(closes: readonly Prepared[]): Promise<Drafted> {
+    const { store, fileEvery } = this
+    // If other processes write too, the batch before this one may fail because of what they wrote.
+    if (store.capabilities.shared) await this.committing
+    const draft = new Draft(await this.basis(), fileEvery)
+    const { state } = this
     const digests: Write[] = []
     const results: AppendResult[] = []
     let refused: unknown
@@ -173,12 +133,11 @@ export class LedgerWriter {
         const { ledger } = prepared
         if (!ledger) throw prepared.error
         const { sequence } = ledger
-        const held = drafted.get(sequence) ?? (await readToWrite(store, state, () => this.reader().run((read) => hashOf(read, sequence))))
+        const held = draft.hashOf(sequence) ?? (await readToWrite(store, state, () => this.reader().run((read) => hashOf(read, sequence))))
         const appended = follows(draft.head, ledger, held)
         if (appended) {
           if (!prepared.encoded) throw prepared.error
           await draft.add(prepared.encoded, store, (id) => (store.capabilities.shared ? undefined : cachedEdge(this.cache, id)))
-          drafted.set(sequence, draft.head.hash)
           digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(prepared.encoded)))])
         }
         results.push({ sequence, hash: ledger.hash.toLowerCase(), appended })
@@ -187,26 +146,38 @@ export class LedgerWriter {
         break
       }
     }
-    if (draft.ledgers > 0) {
-      const written = this.commit(draft, digests, durable)
-      handed?.()
-      await written
-    } else if (durable && this.soft && results.length > 0) {
-      // The result will say that the ledger is held, so it has to be on stable storage too.
-      await this.write([], head, true, () => this.mark.reached(head))
-    }
-    return { results, refused }
+    return { draft, writes: [...digests, ...draft.finish()], results, refused }
   }
 
-  private commit(draft: Draft, digests: readonly Write[], durable: boolean): Promise<void> {
-    const head = inEra(this.store, draft.head, this.state.era)
-    return this.write([...digests, ...draft.finish()], head, durable, () => {
-      this.backlog = draft.backlog()
+  /** What the next draft is made from. */
+  private async basis(): Promise<Basis> {
+    this.checkSound()
+    if (this.ahead) return this.ahead.basis
+    // Without a head, nothing fences a writer that has not seen that another process emptied the store.
+    if (this.store.capabilities.shared && this.head.last === 0) await this.look()
+    await this.settle()
+    const { head, fileEvery, store, state } = this
+    if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
+      this.backlog = await readToWrite(store, state, () => this.reader().run((read) => takeUp(read, fileEvery)))
+    return { head, tails: this.tails, backlog: this.backlog }
+  }
+
+  /** @param isSaid someone will be told what is held */
+  private async commit(draft: Draft, writes: readonly Write[], durable: boolean, isSaid: boolean): Promise<void> {
+    if (draft.ledgers === 0) {
+      // Then that has to be on stable storage too.
+      if (durable && this.soft && isSaid) await this.write([], this.head, true, () => this.mark.reached(this.head))
+      return
+    }
+    this.ahead = draft
+    await this.write(writes, inEra(this.store, draft.head, this.state.era), durable, () => {
+      this.backlog = draft.committed()
       this.tails = draft.tails
+      if (this.ahead === draft) this.ahead = undefined
       this.cache.edition++
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
-      for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, head.last))
-      if (durable) this.mark.reached(head)
+      for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, draft.head.last))
+      if (durable) this.mark.reached(this.head)
       this.told.committed()
     })
   }
@@ -295,28 +266,5 @@ export class LedgerWriter {
     }
     // The note belongs to an earlier era now.
     if (this.store.capabilities.shared) this.mark.reached(this.head)
-  }
-
-  private checkSound(): void {
-    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
-  }
-
-  /**
-   * Writes a batch, a new head last. The head and everything that depends on it, which `adopt` sets, change in one turn, so that no reader is ever
-   * created between them.
-   */
-  private async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
-    const value = encodeHead(head)
-    try {
-      await this.store.write([...batch, [HEAD, value]], { durable, expect: { key: HEAD, value: this.state.head } })
-      this.head = head
-      this.state = { head: value, era }
-      this.soft = !durable
-      adopt()
-    } catch (error) {
-      // It is uncertain what is stored, or not all of it was adopted: nothing may be appended to that.
-      this.failure = error
-      throw error
-    }
   }
 }

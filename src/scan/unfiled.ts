@@ -86,18 +86,6 @@ export class Unfiled {
     for (const lists of this.lists.values()) yield* lists.values()
   }
 
-  /** Adds what was filed after everything here; `later` must not be used any more. */
-  take(later: Unfiled): void {
-    for (const [tag, added] of later.lists) {
-      const lists = this.listsOf(tag)
-      for (const [name, waiting] of added) {
-        const held = lists.get(name)
-        if (held === undefined) lists.set(name, waiting)
-        else for (const ordinal of waiting.ordinals) held.ordinals.push(ordinal)
-      }
-    }
-  }
-
   /** The union of all, with new lists where the later ones have any; lists that only this one has are not copied. */
   with(...later: readonly Unfiled[]): Unfiled {
     const all = new Unfiled()

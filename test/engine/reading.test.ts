@@ -383,8 +383,6 @@ describe('what is not filed', () => {
       ['H', [8]],
     ])
     expect(shown(earlier.with(of(['G', 7]), of(['H', 8], ['G', 9])))).toEqual(joined)
-    earlier.take(later)
-    expect(shown(earlier)).toEqual(joined)
   })
 
   test('has two generations while the older one is filed', () => {

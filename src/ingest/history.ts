@@ -1,0 +1,118 @@
+/**
+ * History as its one writer knows it, and how a batch becomes part of it.
+ * **Invariants:** the head in memory is the head in the store or, while a step removes, the one at which the step ends; after a failed write it is
+ * uncertain what the store holds, so nothing more is written until it is opened again.
+ */
+import { FolioError } from '../errors.ts'
+import type { Cache } from '../layout/cache.ts'
+import { decodeHead, emptyHead, encodeHead, type Head } from '../layout/head.ts'
+import { HEAD } from '../layout/keys.ts'
+import { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
+import { after, type MaybePromise, type Store, type Write } from '../store.ts'
+import type { Tails } from './draft.ts'
+import type { Backlog } from './filing.ts'
+import { isSame, type Stand, type State, stateOf } from './follow.ts'
+import { Mark } from './mark.ts'
+
+/** Notified when history has moved, each time readers can see it. */
+export interface Told {
+  committed(): void
+  rolledBack(last: number): void
+}
+
+export class History {
+  head: Head
+  /** Counts the beginning and the end of each step that removes: a read during which it changed may have seen values from both sides. */
+  removals = 0
+  protected readonly store: Store
+  protected readonly cache: Cache
+  protected readonly told: Told
+  protected tails: Tails = new Map()
+  protected backlog: Backlog = { unfiled: new Unfiled() }
+  /** As it is in the store. */
+  protected state: State
+  private queue: Promise<unknown> = Promise.resolve()
+  /** The batch of an append that is being written; never rejects. */
+  protected committing: Promise<unknown> = Promise.resolve()
+  protected failure: unknown
+  /** What was written last may not be on stable storage yet. */
+  protected soft = false
+  protected readonly mark: Mark
+
+  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, told: Told) {
+    this.store = store
+    this.cache = cache
+    this.head = headBytes ? decodeHead(headBytes) : emptyHead
+    this.state = { head: headBytes, era: 0 }
+    this.told = told
+    this.mark = new Mark(store)
+  }
+
+  /** A reader under the current head. */
+  reader(): Reader {
+    return new Reader(this.store, this.cache, this.head, this.backlog.unfiled)
+  }
+
+  /** True if history in the store is the one known here, and was not rolled back since that became known. */
+  stands(): MaybePromise<boolean> {
+    return after(stateOf(this.store), (state) => isSame(state, this.state))
+  }
+
+  protected standOn({ state, head, unfiled, tails }: Stand): void {
+    this.state = state
+    this.head = head
+    this.backlog = { unfiled }
+    this.tails = tails
+  }
+
+  /** Runs `work` once everything requested before it is done. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.inTurn(async () => {
+      await this.committing
+      return work()
+    })
+  }
+
+  /** The same, except that the batch of the append before it may still be being written. */
+  protected inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.queue.then(work)
+    this.queue = done.catch(() => {})
+    return done
+  }
+
+  /** Resolves when nothing is in progress and the note says how far history reached. */
+  async rest(): Promise<void> {
+    await this.idle()
+    await this.mark.flush()
+  }
+
+  /** Resolves when nothing is in progress. */
+  async idle(): Promise<void> {
+    await this.queue
+    await this.committing
+  }
+
+  protected checkSound(): void {
+    if (this.failure) throw new FolioError('POISONED', {}, this.failure)
+  }
+
+  /**
+   * Writes a batch, a new head last. The head and everything that depends on it, which `adopt` sets, change in one turn, so that no reader is ever
+   * created between them.
+   */
+  protected async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
+    const value = encodeHead(head)
+    try {
+      await this.store.write([...batch, [HEAD, value]], { durable, expect: { key: HEAD, value: this.state.head } })
+      this.head = head
+      this.state = { head: value, era }
+      this.soft = !durable
+      adopt()
+    } catch (error) {
+      // It is uncertain what is stored, or not all of it was adopted: nothing may be appended to that.
+      this.failure = error
+      throw error
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/** Ledgers drafted while those before them are being written: what the store gets, when, and what comes of it when a write or a ledger fails. */
+import { describe, expect, test, vi } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
+import { HEAD } from '../../src/layout/keys.ts'
+import { dump } from '../dump.ts'
+import { codeOf, errorOf } from './support.ts'
+
+const FIRST = 40
+const closes = [
+  ...generate({
+    ledgers: 60,
+    seed: 9,
+    accounts: 16,
+    transactionsPerLedger: 3,
+    firstLedger: FIRST,
+    envelopeBytes: 30,
+    tradeShare: 0.5,
+    offers: 8,
+  }),
+] as readonly LedgerClose[]
+const EVERY = 120
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A store that carries out a write only once it is told to. */
+function held(answersLate = false) {
+  const inner = memory()
+  const waiting: { readonly batch: readonly Write[]; readonly go: (error?: unknown) => void }[] = []
+  const late = <T>(value: T): T => (answersLate ? (turn().then(() => value) as T) : value)
+  const getMany = vi.fn((keys: readonly Uint8Array[]) => late(inner.getMany(keys)))
+  const store: Store = {
+    ...inner,
+    capabilities: { ...inner.capabilities, sync: !answersLate },
+    get: (key) => late(inner.get(key)),
+    getMany,
+    scan: (range, options) => late(inner.scan(range, options)),
+    write: (batch, options) =>
+      new Promise<void>((resolve, reject) => {
+        waiting.push({ batch, go: (error) => (error ? reject(error) : Promise.resolve(inner.write(batch, options)).then(resolve, reject)) })
+      }),
+  }
+  /** Lets writes go, one after another, until `work` is done. */
+  const through = async <T>(work: Promise<T>): Promise<T> => {
+    let isDone = false
+    const end = (): void => {
+      isDone = true
+    }
+    work.then(end, end)
+    while (!isDone) {
+      expect(waiting.length).toBeLessThanOrEqual(1)
+      waiting.shift()?.go()
+      await turn()
+    }
+    return work
+  }
+  const open = async (options = {}): Promise<Ledger> => {
+    const ledger = await through(openLedger(store, options))
+    getMany.mockClear()
+    return ledger
+  }
+  return { open, inner, waiting, getMany, through }
+}
+
+const { ledgers: whole, digest } = await (async () => {
+  const store = memory()
+  const ledger = await openLedger(store, { fileEvery: EVERY })
+  for (const close of closes) await ledger.append(close)
+  return { ledgers: await dump(store), digest: await ledger.digest() }
+})()
+
+describe('a ledger is drafted while the one before it is being written', () => {
+  test.each([
+    ['at once', false],
+    ['later', true],
+  ])('over a store that answers %s, and the bytes are those of ledgers appended one by one', async (_, answersLate) => {
+    for (const batch of [1, 4]) {
+      const { open, inner, through } = held(answersLate)
+      const ledger = await open({ fileEvery: EVERY })
+      await through(ledger.ingest(closes, { batch }))
+      expect(await dump(inner)).toEqual(whole)
+      expect(await ledger.digest()).toBe(digest)
+    }
+  })
+
+  test('but is written, and shown, only after that', async () => {
+    const { open, waiting, getMany } = held()
+    const ledger = await open({ fileEvery: EVERY })
+    const done: number[] = []
+    const appended = closes.slice(0, 3).map((close) => ledger.append(close).then(({ sequence }) => done.push(sequence)))
+    await turn()
+    // The second was drafted: its hashes were looked up. The third waits until the second was handed over.
+    expect([waiting.length, getMany.mock.calls.length, ledger.head, done]).toEqual([1, 2, undefined, []])
+    waiting.shift()!.go()
+    await turn()
+    expect([waiting.length, getMany.mock.calls.length, ledger.head?.last, done]).toEqual([1, 3, FIRST, [FIRST]])
+    expect((await ledger.page(catalogue.ledgers, {})).records.map(({ sequence }) => sequence)).toEqual([FIRST])
+    for (let n = 0; n < 2; n++) {
+      waiting.shift()!.go()
+      await turn()
+    }
+    await Promise.all(appended)
+    expect([ledger.head?.last, done]).toEqual([FIRST + 2, [FIRST, FIRST + 1, FIRST + 2]])
+  })
+
+  test('and knows what that one holds: its hash, its transactions and its offers', async () => {
+    const { open, through } = held()
+    const ledger = await open()
+    const [first, second] = closes as [LedgerClose, LedgerClose]
+    const again = { ...second, transactions: [...second.transactions!, first.transactions![0]!] }
+    const all = [ledger.append(first), codeOf(() => ledger.append(again)), ledger.append(first), ledger.append(second)] as const
+    const [, refused, known, appended] = await through(Promise.all(all))
+    expect([refused, known.appended, appended.appended]).toEqual(['DUPLICATE_TRANSACTION', false, true])
+    const fork = { ...second, ledger: { ...second.ledger, hash: 'ab'.repeat(32) } }
+    const [, code] = await through(Promise.all([ledger.append(closes[2]!), codeOf(() => ledger.append(fork))]))
+    expect(code).toBe('LEDGER_FORK')
+  })
+
+  test('while what takes history back waits for both', async () => {
+    const { open, inner, through } = held()
+    const ledger = await open({ fileEvery: EVERY })
+    const work = Promise.all([...closes.slice(0, 30).map((close) => ledger.append(close)), ledger.rollback(FIRST + 9)])
+    expect((await through(work)).at(-1)).toBe(20)
+    await through(ledger.ingest(closes.slice(10)))
+    expect(await dump(inner)).toEqual(whole)
+    expect((await ledger.verify()).ok).toBe(true)
+  })
+})
+
+describe('if a write fails', () => {
+  const gone = new FolioError('STORE_FAILED', { reason: 'gone' })
+
+  test('the ledger drafted upon it is not written, and says so', async () => {
+    const { open, waiting, inner } = held()
+    const ledger = await open()
+    const [first, second] = closes.slice(0, 2).map((close) => errorOf(async () => ledger.append(close)))
+    await turn()
+    waiting.shift()!.go(gone)
+    expect([(await first!).code, (await second!).code, (await second!).cause]).toEqual(['STORE_FAILED', 'POISONED', gone])
+    expect([waiting.length, await inner.get(HEAD)]).toEqual([0, undefined])
+  })
+
+  test('an ingest throws its error, and not that of the ledgers behind it', async () => {
+    const { open, waiting } = held()
+    const ledger = await open()
+    const work = errorOf(async () => ledger.ingest(closes))
+    await turn()
+    waiting.shift()!.go()
+    await turn()
+    waiting.shift()!.go(gone)
+    expect(await work).toBe(gone)
+    expect([ledger.head?.last, waiting.length, await codeOf(() => ledger.append(closes[1]!))]).toEqual([FIRST, 0, 'POISONED'])
+  })
+})
+
+test('an ingest appends nothing behind a ledger that it refuses, even if that would fit', async () => {
+  for (const wrong of [{ ...closes[1]!, ledger: { ...closes[1]!.ledger, hash: 'no hash' } }, closes[3]!]) {
+    const { open, through } = held()
+    const ledger = await open()
+    const told: number[] = []
+    const onBatch = (results: readonly { sequence: number }[]): void => void told.push(...results.map(({ sequence }) => sequence))
+    const error = await through(errorOf(async () => ledger.ingest([closes[0]!, wrong, closes[1]!, closes[2]!], { onBatch })))
+    expect([error.code, ledger.head?.last, told]).toEqual([wrong === closes[3] ? 'LEDGER_GAP' : 'INVALID_INPUT', FIRST, [FIRST]])
+    // Nothing is left of it: the next ledger is appended as if it had not been tried.
+    expect((await through(ledger.append(closes[1]!))).appended).toBe(true)
+  }
+})
