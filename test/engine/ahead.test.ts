@@ -108,9 +108,9 @@ describe('a ledger is drafted while the one before it is being written', () => {
     const ledger = await open()
     const [first, second] = closes as [LedgerClose, LedgerClose]
     const again = { ...second, transactions: [...second.transactions!, first.transactions![0]!] }
-    const all = [ledger.append(first), codeOf(() => ledger.append(again)), ledger.append(first), ledger.append(second)] as const
-    const [, refused, known, appended] = await through(Promise.all(all))
-    expect([refused, known.appended, appended.appended]).toEqual(['DUPLICATE_TRANSACTION', false, true])
+    const [, refused] = await through(Promise.all([ledger.append(first), codeOf(() => ledger.append(again))]))
+    const [appended, known] = await through(Promise.all([ledger.append(second), ledger.append(second)]))
+    expect([refused, appended.appended, known.appended]).toEqual(['DUPLICATE_TRANSACTION', true, false])
     const fork = { ...second, ledger: { ...second.ledger, hash: 'ab'.repeat(32) } }
     const [, code] = await through(Promise.all([ledger.append(closes[2]!), codeOf(() => ledger.append(fork))]))
     expect(code).toBe('LEDGER_FORK')
