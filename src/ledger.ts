@@ -129,7 +129,11 @@ export class Ledger {
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
     const write = async (group: readonly Prepared[], before: Promise<void>, handed: () => void): Promise<void> => {
-      const { results, refused } = await this.appendAll(group, options, before, handed)
+      const { results, refused } = await this.appendAll(group, options, before, handed).catch(async (error) => {
+        // What kept the batch before from being written comes first: it may be why this one was not.
+        await before
+        throw error
+      })
       for (const { appended } of results) total[appended ? 'appended' : 'known']++
       if (results.length > 0) onBatch?.(results)
       if (refused) throw refused

@@ -17,6 +17,7 @@ export const OBJECT_END = 6
 export const ARRAY = 7
 export const ARRAY_END = 8
 const KINDS = 16
+
 /** A member's name. */
 export interface Name {
   readonly number: number
@@ -80,7 +81,7 @@ export function frameOfRow(row: Int32Array, length: number, found: () => string)
   if (held !== undefined && isRow(held.row, row, length)) return held.frame
   const frame = found()
   if (frame.length <= LONGEST_FRAME) {
-    if (held === undefined) weight += 200 + 4 * length
+    weight += 200 + 4 * length + frame.length
     frames.set(hash, { row: row.slice(0, length), frame })
   }
   return frame

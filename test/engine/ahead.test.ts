@@ -140,6 +140,21 @@ describe('if a write fails', () => {
     expect([waiting.length, await inner.get(HEAD)]).toEqual([0, undefined])
   })
 
+  test('at once, an ingest throws its error too', async () => {
+    for (const ledgers of [1, 2, 3, 5]) {
+      const inner = memory()
+      let writes = 0
+      const write: Store['write'] = (batch, options) => {
+        // The first write is that of the format.
+        if (writes++ === 2) throw gone
+        return inner.write(batch, options)
+      }
+      const ledger = await openLedger({ ...inner, write })
+      const error = await ledger.ingest(closes.slice(0, ledgers)).catch((error) => error)
+      expect([error === gone, ledger.head?.last]).toEqual([ledgers > 1, FIRST])
+    }
+  })
+
   test('an ingest throws its error, and not that of the ledgers behind it', async () => {
     const { open, waiting } = held()
     const ledger = await open()
