@@ -6,6 +6,7 @@ import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { badRequest, checkNames, checkObject, FolioError } from './errors.ts'
+import { inBatches } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { LedgerWriter } from './ingest/writer.ts'
@@ -138,26 +139,7 @@ export class Ledger {
       if (results.length > 0) onBatch?.(results)
       if (refused) throw refused
     }
-    let group: Prepared[] = []
-    let writing: Promise<void> = Promise.resolve()
-    const flush = async (): Promise<void> => {
-      const [taken, before] = [group, writing]
-      group = []
-      // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
-      await new Promise<void>((handed) => {
-        writing = taken.length > 0 ? write(taken, before, handed) : before
-        // An error surfaces when the next batch is ready, or at the end; until then it must not count as an unhandled rejection.
-        writing.then(handed, handed)
-      })
-      await before
-    }
-    try {
-      for await (const close of checkCloses(closes)) if (group.push(prepareClose(close)) >= batch) await flush()
-    } finally {
-      // If the source breaks, the good ledgers read before must not be lost.
-      await flush()
-      await writing
-    }
+    await inBatches(checkCloses(closes), batch, write)
     return { ...total, last: this.head?.last }
   }
 
