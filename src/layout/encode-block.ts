@@ -241,7 +241,7 @@ function writeValue(to: number, region: Region, from: number, end: number, row: 
       bytes[to + 1] = string & 255
       return to + 2
     }
-    if (length <= 10 && isLedger(region.bytes, from, length, row.hi)) {
+    if (length <= 10 && isNumber(region.bytes, from, length, row.hi)) {
       bytes[to] = LEDGER
       return to + 1
     }
@@ -269,6 +269,3 @@ const DASH = 45
 /** True for the id, a dash and the index. */
 const isIndexedId = (bytes: Uint8Array, from: number, length: number, index: number): boolean =>
   bytes[from + id.length] === DASH && isNumber(bytes, from + id.length + 1, length - id.length - 1, index)
-
-/** True for the sequence of the ledger, whose first digit tells most other values apart. */
-const isLedger = (bytes: Uint8Array, from: number, length: number, hi: number): boolean => isNumber(bytes, from, length, hi)

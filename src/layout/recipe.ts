@@ -6,8 +6,8 @@
  * change, except that integers past 2^53 are bigints. Constant objects and arrays of a record are shared by all records of the frame, and frozen.
  */
 import { frozen } from '../json.ts'
+import { HOLE } from '../text/apart.ts'
 
-const HOLE = '\u0000'
 /** Stands for the n-th hole while a frame is parsed, and how it is written there. */
 const MARK = '\u0001'
 const MARKED = '\\u0001'

@@ -3,6 +3,7 @@
  * types. Every other text is spelled out, and costs a few bytes more.
  * **Invariant:** the lists are part of the format: appended to at the end, never reordered.
  */
+import { HOLE } from '../text/apart.ts'
 
 /** Members of the service's records, and of those that its clients have been seen to carry. */
 const members = `
@@ -46,7 +47,6 @@ liquidity_pool_revoked liquidity_pool_deposited liquidity_pool_withdrew liquidit
   .trim()
   .split(/\s+/)
 
-const HOLE = '\u0000'
 /** Names of members and words may each grow to this many without changing what is already stored. */
 const ROOM = 1024
 const forms = [
