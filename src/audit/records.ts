@@ -4,11 +4,11 @@
  */
 import { crc32, equal, utf8 } from '../bytes.ts'
 import { type EncodedRow, prepareClose } from '../ingest/encode.ts'
-import { closeLine, isEmpty, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
+import { closeLine, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
-import type { Row } from '../layout/row.ts'
+import { isEmpty, type Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { parseId } from '../position.ts'
@@ -177,10 +177,12 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
 function tally(context: Context, stored: Stored, rows: readonly EncodedRow[]): void {
   const { head, wanted, wantedHashes, book } = context
   const next = stored.from.slice()
-  for (const { resource, row, filings } of rows) {
+  for (const row of rows) {
+    const { resource, lists } = row
     const ordinal = next[resource.tag]!++
     context.records++
-    if (ordinal < head.filedCounts[resource.tag]!) for (const [index, key] of filings) wanted.add(postingKey(index.tag, key), ordinal)
+    if (ordinal < head.filedCounts[resource.tag]!)
+      for (const { index, elements } of lists) wanted.add(postingKey(index.tag, elements), ordinal)
     if (resource === transactions || resource === failedTransactions)
       wantedHashes.add(hashKey(row.sides[resource.hashColumn!]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
     if (resource === offerChanges) changeBook(book, row)

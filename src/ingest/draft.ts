@@ -54,9 +54,9 @@ interface Added {
 
 function fileInto(unfiled: Unfiled, { rows, from }: Added): void {
   const counts = from.slice()
-  for (const { resource, filings } of rows) {
+  for (const { resource, lists } of rows) {
     const ordinal = counts[resource.tag]!++
-    for (const [index, key] of filings) unfiled.add(index, key, ordinal)
+    for (const { index, elements } of lists) unfiled.add(index, elements, ordinal)
   }
 }
 
@@ -218,7 +218,7 @@ export class Draft {
       const key = hashKey(hash)
       this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
     }
-    for (const { resource, row } of close.rows) this.push(resource, row)
+    for (const row of close.rows) this.push(row.resource, row)
     let top = BigInt(this.head.topOffer)
     for (const { id, row } of close.book) {
       this.book.get(id)!.row = row

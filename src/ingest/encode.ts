@@ -1,24 +1,53 @@
 /** From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed. */
 import { invalidInput } from '../errors.ts'
-import type { Row } from '../layout/row.ts'
+import { isEmpty, type Row } from '../layout/row.ts'
 import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
-import { type Encoded, Place, utc } from '../resources/encode.ts'
-import { type Counts, encodeLedger, type LedgerInput } from '../resources/ledger.ts'
-import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
+import { Encoded, Place, utc } from '../resources/encode.ts'
+import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
+import { encodeOffer, encodeRemoval, offerChanges, offerSide } from '../resources/offer.ts'
 import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, transactions } from '../resources/transaction.ts'
+import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
 
-export interface EncodedRow {
+/** Names a posting list. */
+export class ListKey {
+  readonly index: Index<any>
+  readonly elements: readonly Element[]
+
+  constructor(index: Index<any>, elements: readonly Element[]) {
+    this.index = index
+    this.elements = elements
+  }
+}
+
+/** A row, the log to which it belongs, and the lists in which it is filed. */
+export class EncodedRow implements Row {
+  readonly hi: number
+  readonly lo: number
+  readonly index: number
+  readonly texts: readonly Apart[]
+  readonly sides: readonly string[]
+  readonly exact: boolean
   readonly resource: Resource<any>
-  readonly row: Row
   /** Computed at once: the caller may change the record while it waits for its turn. */
-  readonly filings: readonly (readonly [index: Index<any>, key: readonly Element[]])[]
+  readonly lists: readonly ListKey[]
+
+  constructor(resource: Resource<any>, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded, lists: readonly ListKey[]) {
+    this.hi = ledger
+    this.lo = lo
+    this.index = index
+    this.texts = texts
+    this.sides = sides
+    this.exact = exact
+    this.resource = resource
+    this.lists = lists
+  }
 }
 
 /** A change of the book: the offer's new state, or its removal. */
@@ -63,17 +92,8 @@ export function prepareClose(close: unknown): Prepared {
   }
 }
 
-const rowOf = (hi: number, lo: number, index: number, { text, turned, sides, exact }: Encoded): Row => ({
-  hi,
-  lo,
-  index,
-  texts: turned === undefined ? [text] : [text, turned],
-  sides,
-  exact,
-})
-
 /** Ill-formed text would become different text as bytes of a key. */
-const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || !/\p{Surrogate}/u.test(element)
+const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || element.isWellFormed()
 
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
 function encodeClose(close: LedgerClose): EncodedClose {
@@ -85,13 +105,13 @@ function encodeClose(close: LedgerClose): EncodedClose {
   let failedCount = 0
 
   const add = (resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row => {
-    const row = rowOf(sequence, place.lo, place.index, encoded)
-    const filings: (readonly [Index<any>, readonly Element[]])[] = []
-    eachFiling(resource, input, row.sides, (index, key) => {
+    const lists: ListKey[] = []
+    eachFiling(resource, input, encoded.sides, (index, key) => {
       if (!key.every(isWellFormed)) throw invalidInput(sequence, place.path(), 'accounts, sellers and assets without lone surrogates')
-      filings.push([index, key])
+      lists.push(new ListKey(index, key))
     })
-    rows.push({ resource, row, filings })
+    const row = new EncodedRow(resource, place, encoded, lists)
+    rows.push(row)
     return row
   }
   /** The records that an operation caused: each takes the index it gives, or the next one. */
@@ -136,9 +156,9 @@ function encodeClose(close: LedgerClose): EncodedClose {
   }
 
   const book: BookChange[] = []
-  const addChange = (encoded: Encoded & { readonly id: bigint }, input: object, place: Place): void => {
+  const addChange = (encoded: Encoded, input: object, place: Place): void => {
     const row = add(offerChanges, input, encoded, place)
-    book.push({ id: encoded.id, row: encoded.text.length === 0 ? undefined : row })
+    book.push({ id: BigInt(row.sides[offerSide.id]!), row: isEmpty(row) ? undefined : row })
   }
   const { changed = [], removed = [] } = close.offers ?? {}
   for (const [i, offer] of changed.entries()) {
@@ -159,6 +179,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
   }
   const at = new Place(sequence, closedAt, 0, 0, 'ledger')
   const encoded = encodeLedger(close.ledger, counts, at)
-  const ledgerRow = (sides: readonly [string, string, string]): Row => rowOf(sequence, 0, 0, { ...encoded, sides })
+  const ledgerRow = (sides: readonly [string, string, string]): Row =>
+    new EncodedRow(ledgers, at, new Encoded(encoded.texts, sides, encoded.exact), [])
   return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }
 }

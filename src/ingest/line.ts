@@ -7,7 +7,7 @@
  */
 
 import { text, Writer } from '../bytes.ts'
-import type { Row } from '../layout/row.ts'
+import { isEmpty, type Row } from '../layout/row.ts'
 import { TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { effects } from '../resources/effect.ts'
@@ -26,8 +26,6 @@ export interface LedgerRows {
   of(resource: Resource<any>): readonly Row[]
 }
 
-/** True for an offer's removal, which has no text. */
-export const isEmpty = (row: Row): boolean => row.texts[0]!.length === 0
 /** The text of a record, as its listing shows it. */
 export const textOf = (row: Row): string => row.texts[0]!.text
 
@@ -116,10 +114,10 @@ export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeBytes(rows
 /** The rows of a ledger that is about to be stored. */
 export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {
   const byLog = new Map<Resource<any>, Row[]>()
-  for (const { resource, row } of rows) {
-    const held = byLog.get(resource)
+  for (const row of rows) {
+    const held = byLog.get(row.resource)
     if (held) held.push(row)
-    else byLog.set(resource, [row])
+    else byLog.set(row.resource, [row])
   }
   return { ledger: ledgerRow(['', '', '']), of: (resource) => byLog.get(resource) ?? [] }
 }

@@ -11,6 +11,9 @@ export interface Row extends Position {
   readonly exact: boolean
 }
 
+/** True for an offer's removal, which has no text. */
+export const isEmpty = (row: Row): boolean => row.texts[0]!.length === 0
+
 /**
  * Set in the number of a frame: the text holds numbers that `JSON.parse` would change; all values in its holes are ASCII, without backslash or quote.
  */

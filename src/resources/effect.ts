@@ -63,5 +63,5 @@ export function encodeEffect(input: EffectInput, place: Place): Encoded {
     () => place.path(),
   )
   const out = write().string('account', account).string('paging_token', token)
-  return { ...compose(out, form, input, { paging_token: token }, place), sides: [place.closedAt, account] }
+  return compose(out, form, input, { paging_token: token }, place, [place.closedAt, account])
 }

@@ -42,14 +42,19 @@ export class Place {
   }
 }
 
-export interface Encoded {
-  /** JSON members without the braces. */
-  readonly text: Apart
-  /** The same, seen from the other side, for records that have one. */
-  readonly turned?: Apart
+/** A record as it is stored, but for its position. */
+export class Encoded {
+  /** JSON members without the braces; for records with two faces, a second text, seen from the other side. */
+  readonly texts: readonly Apart[]
   readonly sides: readonly string[]
   /** Holds numbers that `JSON.parse` would change. */
   readonly exact: boolean
+
+  constructor(texts: readonly Apart[], sides: readonly string[], exact: boolean) {
+    this.texts = texts
+    this.sides = sides
+    this.exact = exact
+  }
 }
 
 export const tokenOf = (place: Place): string => idText(place.ledger, place.lo)
@@ -58,6 +63,7 @@ export const indexedTokenOf = (place: Place): string => `${idText(place.ledger, 
 /**
  * Ends a text whose derived members are written: the members of the input follow, and then those `added`.
  * @param derived what the derived members of the input must be, if it has them; hexadecimal digits may be in either case
+ * @param sides the side columns of the record
  * @throws INVALID_INPUT for a derived member with another value, for reserved members, and for members that JSON cannot hold
  */
 export function compose(
@@ -66,8 +72,9 @@ export function compose(
   input: OpenRecord,
   derived: Readonly<Record<string, string>>,
   place: Place,
+  sides: readonly string[],
   added?: OpenRecord,
-): { readonly text: Apart; readonly exact: boolean } {
+): Encoded {
   const { ledger } = place
   try {
     out.members(input, form, (name, value, isReserved) => {
@@ -84,7 +91,7 @@ export function compose(
     throw new FolioError('INVALID_INPUT', { ledger, path: place.path(), expected }, error)
   }
   const { exact } = out
-  return { text: out.end(), exact }
+  return new Encoded([out.end()], sides, exact)
 }
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */

@@ -100,5 +100,5 @@ export function encodeLedger(input: LedgerInput, derived: Counts, place: Place):
     .string('closed_at', place.closedAt)
   const missing: Record<string, number> = {}
   for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
-  return { ...compose(out, form, input, { id: hash, paging_token: token }, place, missing), sides: [] }
+  return compose(out, form, input, { id: hash, paging_token: token }, place, [], missing)
 }

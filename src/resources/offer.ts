@@ -4,7 +4,7 @@ import { invalidInput } from '../errors.ts'
 import type { Index, OpenRecord, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { compose, type Encoded, type Place, priceOf, utc } from './encode.ts'
+import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
 import { amount, array, assetType, type Int64Input, int64, int64Text, object, optional, price, text, timestamp } from './schema.ts'
 
 export interface OfferAsset {
@@ -102,20 +102,20 @@ const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
 
 const form = new Form(['paging_token'], ['id', 'price_r', 'last_modified'])
 
-/** The text of an offer's state after a change, with the id it is kept under. */
-export function encodeOffer(input: OfferInput, place: Place): Encoded & { readonly id: bigint } {
+/** The state of an offer after a change. */
+export function encodeOffer(input: OfferInput, place: Place): Encoded {
   const { last_modified } = input
   const id = int64Text(input.id, place.ledger, () => place.path('id'))
   checkAsset(input.selling, 'selling', place)
   checkAsset(input.buying, 'buying', place)
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
   const out = write().number('id', id).string('paging_token', id)
-  const composed = compose(out, form, input, { paging_token: id }, place, { price_r: priceOf(input.price_r), last_modified: modified })
-  return { ...composed, sides: [input.seller, id, String(place.ledger), place.closedAt], id: BigInt(id) }
+  const sides = [input.seller, id, String(place.ledger), place.closedAt]
+  return compose(out, form, input, { paging_token: id }, place, sides, { price_r: priceOf(input.price_r), last_modified: modified })
 }
 
 /** The change that removes an offer. */
-export const encodeRemoval = (id: Int64Input, place: Place): Encoded & { readonly id: bigint } => {
-  const text = int64Text(id, place.ledger, () => place.path())
-  return { text: write().end(), sides: ['', text, String(place.ledger), place.closedAt], exact: false, id: BigInt(text) }
+export const encodeRemoval = (id: Int64Input, place: Place): Encoded => {
+  const digits = int64Text(id, place.ledger, () => place.path())
+  return new Encoded([write().end()], ['', digits, String(place.ledger), place.closedAt], false)
 }

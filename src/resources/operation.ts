@@ -192,7 +192,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   // Written before any open member, so that decoding finds its digits.
   if (amount !== undefined) out.number('amount', amount)
   out.number('type_i', String(code))
-  return { ...compose(out, isPayment ? paymentForm : form, input, { id: token, paging_token: token }, place), sides }
+  return compose(out, isPayment ? paymentForm : form, input, { id: token, paging_token: token }, place, sides)
 }
 
 /** The accounts that an input operation affects, for the transaction that holds it. */

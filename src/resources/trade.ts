@@ -6,7 +6,7 @@ import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { compose, type Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { compose, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -151,10 +151,10 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
   const price = priceOf(input.price)
   const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
-  const text = compose(begin(), form, input, derived, place, { price })
-  const turned = compose(begin(), turnedForm, input, derived, place, { price: { ...price, n: price['d'], d: price['n'] } })
   const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
-  return { ...text, turned: turned.text, sides }
+  const front = compose(begin(), form, input, derived, place, sides, { price })
+  const back = compose(begin(), turnedForm, input, derived, place, sides, { price: { ...price, n: price['d'], d: price['n'] } })
+  return new Encoded([front.texts[0]!, back.texts[0]!], sides, front.exact)
 }
 
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */

@@ -108,6 +108,6 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
     .number('operation_count', String(input.operation_count ?? operations?.length ?? 0))
   const derived = { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt }
   // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
-  const composed = compose(out, form, input, derived, place, successful === undefined ? undefined : { successful })
-  return { ...composed, sides: [account, extraText(all, [account]), hash] }
+  const added = successful === undefined ? undefined : { successful }
+  return compose(out, form, input, derived, place, [account, extraText(all, [account]), hash], added)
 }
