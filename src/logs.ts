@@ -42,7 +42,5 @@ export function eachFiling(
 ): void {
   const found = indexesOf.get(resource)
   if (!found) return
-  const named: Record<string, string> = {}
-  for (let column = 0; column < sides.length; column++) named[resource.sides[column]!] = sides[column]!
-  for (const index of found) for (const key of index.keys(record, named)) file(index, key)
+  for (const index of found) for (const key of index.keys(record, sides)) file(index, key)
 }

@@ -12,9 +12,6 @@ import type { Element } from './tuple.ts'
 /** A record as decoded from its stored text, including its open members. */
 export type OpenRecord = { readonly [member: string]: any }
 
-/** The side columns of a record, by name. */
-export type Sides = { readonly [column: string]: string }
-
 /** Where decoded members came from. */
 export interface Source {
   /** The id in the record's token. */
@@ -54,8 +51,8 @@ export interface Index<R> {
   readonly column?: keyof ParamTypes
   /** The keys follow from the side columns alone, so filing a stored record again parses nothing. */
   readonly bySides?: boolean
-  /** The keys that a record is filed under. */
-  keys(record: OpenRecord, sides: Sides): Iterable<readonly Element[]>
+  /** The keys that a record is filed under. @param sides its side columns, in the order in which its resource names them */
+  keys(record: OpenRecord, sides: readonly string[]): Iterable<readonly Element[]>
 }
 
 /** How a single record is found. */

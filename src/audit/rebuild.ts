@@ -223,7 +223,7 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const row = filed - first
   const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
   const filedCounts = filing ? endsOf(filing, row % (1 << ledgers.shift)) : since
-  const topOffer = block.side(at, ledgerSide.topOffer)
+  const topOffer = block.side(at, ledgerSide.top_offer)
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
   return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
 }

@@ -3,7 +3,7 @@
  * of hashes, the digest. What they require of the indexes and of the book is tallied on the way.
  */
 import { crc32, equal, utf8 } from '../bytes.ts'
-import { type EncodedRow, prepareClose } from '../ingest/encode.ts'
+import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { closeLine, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
@@ -132,7 +132,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const top = checkTop(context, stored, previous.top)
   if (!(filed >= previous.filed && filed <= sequence))
     wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
-  tally(context, stored, encoded.rows)
+  tally(context, stored, encoded)
   return { hash: texts['hash'], closedAt: texts['closed_at'], top, filed }
 }
 
@@ -165,7 +165,7 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
     const id = parseId(sides[offerSide.id]!)
     if (id !== undefined && id > top) top = id
   }
-  const said = parseId(ledger.sides[ledgerSide.topOffer]!) ?? -1n
+  const said = parseId(ledger.sides[ledgerSide.top_offer]!) ?? -1n
   const { head, findings } = context
   const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
   if (known ? said !== top : said < top)
@@ -174,15 +174,17 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
 }
 
 /** Adds up what the records require of the indexes and of the book. */
-function tally(context: Context, stored: Stored, rows: readonly EncodedRow[]): void {
+function tally(context: Context, { from }: Stored, { rows, entries }: EncodedClose): void {
   const { head, wanted, wantedHashes, book } = context
-  const next = stored.from.slice()
+  for (const { index, key, nth } of entries) {
+    const ordinal = from[index.of.tag]! + nth
+    if (ordinal < head.filedCounts[index.of.tag]!) wanted.add(postingKey(index.tag, key), ordinal)
+  }
+  const next = from.slice()
   for (const row of rows) {
-    const { resource, lists } = row
+    const { resource } = row
     const ordinal = next[resource.tag]!++
     context.records++
-    if (ordinal < head.filedCounts[resource.tag]!)
-      for (const { index, elements } of lists) wanted.add(postingKey(index.tag, elements), ordinal)
     if (resource === transactions || resource === failedTransactions)
       wantedHashes.add(hashKey(row.sides[resource.hashColumn!]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
     if (resource === offerChanges) changeBook(book, row)

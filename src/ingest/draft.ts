@@ -21,7 +21,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
-import type { EncodedClose, EncodedRow } from './encode.ts'
+import type { EncodedClose, Entry } from './encode.ts'
 import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
@@ -46,32 +46,20 @@ interface BookEntry {
   row: Row | undefined
 }
 
-/** The rows of a ledger, and how many each log had before. */
+/** What a ledger files, and how many records each log had before. */
 interface Added {
-  readonly rows: readonly EncodedRow[]
+  readonly entries: readonly Entry[]
   readonly from: readonly number[]
 }
 
-function fileInto(unfiled: Unfiled, { rows, from }: Added): void {
-  const counts = from.slice()
-  for (const { resource, lists } of rows) {
-    const ordinal = counts[resource.tag]!++
-    for (const { index, elements } of lists) unfiled.add(index, elements, ordinal)
-  }
+function fileInto(unfiled: Unfiled, { entries, from }: Added): void {
+  for (const { index, key, nth } of entries) unfiled.add(index, key, from[index.of.tag]! + nth)
 }
 
 function filed(all: readonly Added[]): Unfiled {
   const unfiled = new Unfiled()
   for (const added of all) fileInto(unfiled, added)
   return unfiled
-}
-
-/** The counts of every log after a ledger. */
-function countsAfter({ rows, from }: Added): number[] {
-  const counts = from.slice()
-  for (const { resource } of rows) counts[resource.tag]!++
-  counts[ledgers.tag]!++
-  return counts
 }
 
 /** What a draft is made from: history under a head, and the draft that led to it, if that may not be in the store yet. */
@@ -148,8 +136,8 @@ export class Draft {
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && text(unseal(keys[hashes.length + i]!, value)))
     this.refuseKnownHashes(close)
-    const own = { rows: close.rows, from: this.counts.slice() }
-    const counts = countsAfter(own)
+    const own = { entries: close.entries, from: this.counts.slice() }
+    const counts = own.from.map((count, tag) => count + close.added[tag]!)
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     for (const { id } of close.book)
@@ -176,8 +164,8 @@ export class Draft {
 
   /**
    * Files what is due with the ledger that is about to be added.
-   * @param own the rows of the ledger
-   * @returns whether those have to wait
+   * @param own what the ledger files
+   * @returns whether that has to wait
    */
   private async file(ledger: Bound, own: Added, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<boolean> {
     const edgeOf = (id: string): PostingEdge | undefined => (this.edges.get(id) ?? this.before?.edges.get(id))?.edge ?? cachedEdge(id)

@@ -1,5 +1,6 @@
 /** From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed. */
 import { invalidInput } from '../errors.ts'
+import { LOGS } from '../layout/head.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
@@ -15,18 +16,7 @@ import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
 
-/** Names a posting list. */
-export class ListKey {
-  readonly index: Index<any>
-  readonly elements: readonly Element[]
-
-  constructor(index: Index<any>, elements: readonly Element[]) {
-    this.index = index
-    this.elements = elements
-  }
-}
-
-/** A row, the log to which it belongs, and the lists in which it is filed. */
+/** A row and its log. */
 export class EncodedRow implements Row {
   readonly hi: number
   readonly lo: number
@@ -35,10 +25,8 @@ export class EncodedRow implements Row {
   readonly sides: readonly string[]
   readonly exact: boolean
   readonly resource: Resource<any>
-  /** Computed at once: the caller may change the record while it waits for its turn. */
-  readonly lists: readonly ListKey[]
 
-  constructor(resource: Resource<any>, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded, lists: readonly ListKey[]) {
+  constructor(resource: Resource<any>, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded) {
     this.hi = ledger
     this.lo = lo
     this.index = index
@@ -46,7 +34,20 @@ export class EncodedRow implements Row {
     this.sides = sides
     this.exact = exact
     this.resource = resource
-    this.lists = lists
+  }
+}
+
+/** An entry of a posting list. */
+export class Entry {
+  readonly index: Index<any>
+  readonly key: readonly Element[]
+  /** The number of the record among those that its log gets from the ledger. */
+  readonly nth: number
+
+  constructor(index: Index<any>, key: readonly Element[], nth: number) {
+    this.index = index
+    this.key = key
+    this.nth = nth
   }
 }
 
@@ -61,7 +62,12 @@ export interface EncodedClose {
   readonly sequence: number
   readonly hash: string
   readonly closedAt: string
+  /** But for the ledger's own. */
   readonly rows: readonly EncodedRow[]
+  /** How many rows each log gets, by tag; the ledger's own is counted. */
+  readonly added: readonly number[]
+  /** Where the rows are filed. Computed at once: the caller may change the records while the close waits for its turn. */
+  readonly entries: readonly Entry[]
   /** Transactions in order: the hash, which log, and where the input has them. */
   readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
   readonly book: readonly BookChange[]
@@ -100,17 +106,20 @@ function encodeClose(close: LedgerClose): EncodedClose {
   const { sequence } = close.ledger
   const closedAt = utc(close.ledger.closed_at, sequence, () => 'ledger.closed_at')
   const rows: EncodedRow[] = []
+  const added: number[] = Array(LOGS).fill(0)
+  added[ledgers.tag] = 1
+  const entries: Entry[] = []
   const hashes: { hash: string; failed: boolean; place: Place }[] = []
   let operationCount = 0
   let failedCount = 0
 
   const add = (resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row => {
-    const lists: ListKey[] = []
+    const nth = added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
       if (!key.every(isWellFormed)) throw invalidInput(sequence, place.path(), 'accounts, sellers and assets without lone surrogates')
-      lists.push(new ListKey(index, key))
+      entries.push(new Entry(index, key, nth))
     })
-    const row = new EncodedRow(resource, place, encoded, lists)
+    const row = new EncodedRow(resource, place, encoded)
     rows.push(row)
     return row
   }
@@ -180,6 +189,6 @@ function encodeClose(close: LedgerClose): EncodedClose {
   const at = new Place(sequence, closedAt, 0, 0, 'ledger')
   const encoded = encodeLedger(close.ledger, counts, at)
   const ledgerRow = (sides: readonly [string, string, string]): Row =>
-    new EncodedRow(ledgers, at, new Encoded(encoded.texts, sides, encoded.exact), [])
-  return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, hashes, book, ledgerRow }
+    new EncodedRow(ledgers, at, new Encoded(encoded.texts, sides, encoded.exact))
+  return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, added, entries, hashes, book, ledgerRow }
 }

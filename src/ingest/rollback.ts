@@ -81,7 +81,7 @@ export function headAt(reader: Reader, sequence: number): Head {
     hash,
     closedAt: closed_at,
     counts: countsAfter(reader, sequence),
-    topOffer: block.side(at, ledgerSide.topOffer),
+    topOffer: block.side(at, ledgerSide.top_offer),
     filed,
     filedCounts: countsAfter(reader, filed),
   }

@@ -34,12 +34,15 @@ const checks = Object.entries({
 }).map(([type, schema]) => [type, validator(schema)] as const)
 const checkOf = new Map(checks)
 
+/** Columns of {@link effects}. */
+const column = { created_at: 0, account: 1 } as const
+
 export const effects: Resource<Effect> = {
   name: 'effect',
   tag: 4,
   shift: 5,
   indexed: true,
-  sides: ['created_at', 'account'],
+  sides: Object.keys(column),
   decode: (members) => members as Effect,
 }
 
@@ -49,7 +52,7 @@ export const effectsByAccount: Index<Effect> = {
   tag: 6,
   column: 'account',
   bySides: true,
-  keys: (_record, sides) => [[sides['account']!]],
+  keys: (_record, sides) => [[sides[column.account]!]],
 }
 
 const form = new Form(['paging_token'], ['account'])

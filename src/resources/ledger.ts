@@ -67,14 +67,14 @@ export const ledgerSchema = object({
 })
 
 /** Columns of {@link ledgers}: where every log ends after the ledger; the highest offer id; up to where posting lists were complete. */
-export const ledgerSide = { ends: 0, topOffer: 1, filed: 2 } as const
+export const ledgerSide = { ends: 0, top_offer: 1, filed: 2 } as const
 
 export const ledgers: Resource<Ledger> = {
   name: 'ledger',
   tag: 1,
   shift: 3,
   indexed: false,
-  sides: ['ends', 'top_offer', 'filed'],
+  sides: Object.keys(ledgerSide),
   decode: (members) => members as Ledger,
 }
 

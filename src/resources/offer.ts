@@ -57,9 +57,8 @@ const offerSchema = object({
 
 export const offersSchema: TSchema = object({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
 
-const sides = ['seller', 'id', 'ledger', 'created_at'] as const
 /** Columns of {@link offers} and {@link offerChanges}. */
-export const offerSide = { seller: 0, id: 1, ledger: 2 } as const
+export const offerSide = { seller: 0, id: 1, ledger: 2, created_at: 3 } as const
 
 /** The current book: one entry per live offer, kept by seller and id. */
 export const offers: Resource<Offer> = {
@@ -67,7 +66,7 @@ export const offers: Resource<Offer> = {
   tag: 0,
   shift: 0,
   indexed: false,
-  sides,
+  sides: Object.keys(offerSide),
   decode(members: any, { id }) {
     members.id = id
     return members
@@ -83,7 +82,7 @@ export const changesByOffer: Index<Offer> = {
   tag: 10,
   column: 'offer',
   bySides: true,
-  keys: (_record, side) => [[BigInt(side['id']!)]],
+  keys: (_record, sides) => [[BigInt(sides[offerSide.id]!)]],
 }
 export const changesBySeller: Index<Offer> = {
   name: 'seller',
@@ -91,7 +90,7 @@ export const changesBySeller: Index<Offer> = {
   tag: 11,
   column: 'account',
   bySides: true,
-  keys: (_record, side) => (side['seller'] ? [[side['seller']]] : []),
+  keys: (_record, sides) => (sides[offerSide.seller] ? [[sides[offerSide.seller]!]] : []),
 }
 
 const checkAsset = (given: OpenRecord, name: string, place: Place): void => {

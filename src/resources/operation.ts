@@ -107,12 +107,15 @@ const memberChecks = new Map(
   }).map(([type, schema]) => [type, validator(schema)]),
 )
 
+/** Columns of {@link operations}. */
+const column = { transaction: 0, created_at: 1, source: 2, participants: 3, type_i: 4 } as const
+
 export const operations: Resource<Operation> = {
   name: 'operation',
   tag: 3,
   shift: 4,
   indexed: false,
-  sides: ['transaction', 'created_at', 'source', 'participants', 'type_i'],
+  sides: Object.keys(column),
   decode(members: any, source) {
     // The parsed number may be rounded.
     if (typeof members.id !== 'bigint') members.id = source.id
@@ -135,8 +138,8 @@ function accountsNamed(record: OpenRecord): unknown[] {
   return found
 }
 
-const affects = (record: OpenRecord, sides: { readonly [column: string]: string }): string[] =>
-  distinct([sides['source'], ...accountsNamed(record), ...readExtra(sides['participants'])])
+const affects = (record: OpenRecord, sides: readonly string[]): string[] =>
+  distinct([sides[column.source], ...accountsNamed(record), ...readExtra(sides[column.participants])])
 
 export const operationsByAccount: Index<Operation> = {
   name: 'account',

@@ -6,7 +6,7 @@ import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { compose, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -79,14 +79,17 @@ export const tradeSchema = object({
   price,
 })
 
+/** Columns of {@link trades}. */
+const column = { base_account: 0, counter_account: 1, base_asset: 2, counter_asset: 3 } as const
+
 export const trades: Resource<Trade> = {
   name: 'trade',
   tag: 5,
   shift: 3,
   indexed: true,
-  sides: ['base_account', 'counter_account', 'base_asset', 'counter_asset'],
-  turning: [1, 0, 3, 2],
-  facing: 2,
+  sides: Object.keys(column),
+  turning: [column.counter_account, column.base_account, column.counter_asset, column.base_asset],
+  facing: column.base_asset,
   decode: (members) => members as Trade,
 }
 
@@ -104,7 +107,7 @@ export const tradesByAccount: Index<Trade> = {
   tag: 7,
   column: 'account',
   bySides: true,
-  keys: (_record, sides) => [...new Set([sides['base_account']!, sides['counter_account']!])].filter(Boolean).map((account) => [account]),
+  keys: (_record, sides) => distinct([sides[column.base_account], sides[column.counter_account]]).map((account) => [account]),
 }
 export const tradesByOffer: Index<Trade> = {
   name: 'offer',
@@ -121,7 +124,7 @@ export const tradesByPair: Index<Trade> = {
   of: trades,
   tag: 9,
   bySides: true,
-  keys: (_record, sides) => [pairKey(sides['base_asset']!, sides['counter_asset']!)],
+  keys: (_record, sides) => [pairKey(sides[column.base_asset]!, sides[column.counter_asset]!)],
 }
 
 const offerIds = ['offer_id', 'base_offer_id', 'counter_offer_id'] as const

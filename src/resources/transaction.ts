@@ -64,13 +64,16 @@ const decode = (members: any, source: Source): Transaction => {
   return members
 }
 
+/** Columns of {@link transactions}. */
+const column = { account: 0, participants: 1, hash: 2 } as const
+
 export const transactions: Resource<Transaction> = {
   name: 'transaction',
   tag: 2,
   shift: 2,
   indexed: false,
-  sides: ['account', 'participants', 'hash'],
-  hashColumn: 2,
+  sides: Object.keys(column),
+  hashColumn: column.hash,
   decode,
 }
 
@@ -78,8 +81,8 @@ export const transactions: Resource<Transaction> = {
 export const failedTransactions: Resource<Transaction> = { ...transactions, name: 'failed transaction', tag: 6 }
 
 /** The accounts a transaction affects: its source and those kept in its side column. */
-const affects = (_record: unknown, sides: { readonly [column: string]: string }) =>
-  [sides['account']!, ...readExtra(sides['participants'])].map((account) => [account])
+const affects = (_record: unknown, sides: readonly string[]) =>
+  [sides[column.account]!, ...readExtra(sides[column.participants])].map((account) => [account])
 
 const byAccount = { name: 'account', column: 'account', bySides: true, keys: affects } as const
 export const transactionsByAccount: Index<Transaction> = { ...byAccount, of: transactions, tag: 1 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
 import { indexes, isFiledBySides, logs } from '../../src/logs.ts'
-import type { OpenRecord } from '../../src/query.ts'
+import type { Index, OpenRecord } from '../../src/query.ts'
 import { effects, effectsByAccount, encodeEffect } from '../../src/resources/effect.ts'
 import { compose, distinct, type Encoded, exactInteger, extraText, Place, priceOf, readExtra, utc } from '../../src/resources/encode.ts'
 import { encodeLedger } from '../../src/resources/ledger.ts'
@@ -27,7 +27,13 @@ const spelled = ({ texts: [text, turned], sides, exact }: Encoded) => ({
   sides,
   exact,
 })
-const keysOf = (keys: Iterable<readonly unknown[]>): unknown[] => [...keys]
+/** The keys under which a record is filed. @param named its side columns; any others are empty */
+const keysOf = (index: Index<any>, record: OpenRecord, named: Readonly<Record<string, string>> = {}): unknown[] => [
+  ...index.keys(
+    record,
+    index.of.sides.map((name) => named[name] ?? ''),
+  ),
+]
 
 describe('parts', () => {
   test('derived members come first, and alone if there are no others', () => {
@@ -142,8 +148,8 @@ describe('a transaction', () => {
   })
   test('is filed under its accounts', () => {
     for (const index of [transactionsByAccount, failedByAccount]) {
-      expect(keysOf(index.keys({}, { account: 'G', participants: '["P"]' }))).toEqual([['G'], ['P']])
-      expect(keysOf(index.keys({}, { account: 'G', participants: '' }))).toEqual([['G']])
+      expect(keysOf(index, {}, { account: 'G', participants: '["P"]' })).toEqual([['G'], ['P']])
+      expect(keysOf(index, {}, { account: 'G', participants: '' })).toEqual([['G']])
     }
   })
 })
@@ -179,11 +185,11 @@ describe('an operation', () => {
     expect(operationAffects({ ...all, participants: ['P', 'A'] } as any, 'T')).toEqual(['T', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'P'])
     expect(operationAffects({ source_account: 'S' } as any, 'T')).toEqual(['S'])
     const sides = { source: 'S', participants: '["P"]' }
-    expect(keysOf(operationsByAccount.keys({ type: 'x', to: 'F' }, sides))).toEqual([['S'], ['F'], ['P']])
-    expect(keysOf(payments.keys({ type: 'account_merge' }, sides))).toEqual([[]])
-    expect(keysOf(payments.keys({ type: 'x' }, sides))).toEqual([])
-    expect(keysOf(paymentsByAccount.keys({ type: 'payment', to: 'F' }, sides))).toEqual([['S'], ['F'], ['P']])
-    expect(keysOf(paymentsByAccount.keys({ type: 'x', to: 'F' }, sides))).toEqual([])
+    expect(keysOf(operationsByAccount, { type: 'x', to: 'F' }, sides)).toEqual([['S'], ['F'], ['P']])
+    expect(keysOf(payments, { type: 'account_merge' }, sides)).toEqual([[]])
+    expect(keysOf(payments, { type: 'x' }, sides)).toEqual([])
+    expect(keysOf(paymentsByAccount, { type: 'payment', to: 'F' }, sides)).toEqual([['S'], ['F'], ['P']])
+    expect(keysOf(paymentsByAccount, { type: 'x', to: 'F' }, sides)).toEqual([])
   })
 })
 
@@ -193,7 +199,7 @@ test('an effect is written with its account and type first, and is filed under i
     text: `"account":"G\\"A","paging_token":"${ID}-4","type":"odd","type_i":99,"more":1`,
     ...{ sides: [TIME, 'G"A'], exact: false },
   })
-  expect(keysOf(effectsByAccount.keys({}, { account: 'GA' }))).toEqual([['GA']])
+  expect(keysOf(effectsByAccount, {}, { account: 'GA' })).toEqual([['GA']])
   expect(effects.decode({ a: 1 }, { id: 1n, text: '' })).toEqual({ a: 1 })
 })
 
@@ -230,17 +236,17 @@ describe('a trade', () => {
     )
   })
   test('is filed under its accounts, its offers and its pair', () => {
-    expect(keysOf(tradesByAccount.keys({}, { base_account: 'A', counter_account: 'B' }))).toEqual([['A'], ['B']])
-    expect(keysOf(tradesByAccount.keys({}, { base_account: 'A', counter_account: 'A' }))).toEqual([['A']])
-    expect(keysOf(tradesByAccount.keys({}, { base_account: '', counter_account: 'B' }))).toEqual([['B']])
-    expect(keysOf(tradesByOffer.keys({ offer_id: '8', base_offer_id: '7', counter_offer_id: '8' }, {}))).toEqual([[8n], [7n]])
-    expect(keysOf(tradesByOffer.keys({ counter_offer_id: 9n }, {}))).toEqual([[9n]])
-    expect(keysOf(tradesByOffer.keys({}, {}))).toEqual([])
+    expect(keysOf(tradesByAccount, {}, { base_account: 'A', counter_account: 'B' })).toEqual([['A'], ['B']])
+    expect(keysOf(tradesByAccount, {}, { base_account: 'A', counter_account: 'A' })).toEqual([['A']])
+    expect(keysOf(tradesByAccount, {}, { base_account: '', counter_account: 'B' })).toEqual([['B']])
+    expect(keysOf(tradesByOffer, { offer_id: '8', base_offer_id: '7', counter_offer_id: '8' }, {})).toEqual([[8n], [7n]])
+    expect(keysOf(tradesByOffer, { counter_offer_id: 9n }, {})).toEqual([[9n]])
+    expect(keysOf(tradesByOffer, {}, {})).toEqual([])
     for (const [base_asset, counter_asset] of [
       ['a', 'b'],
       ['b', 'a'],
     ] as const)
-      expect(keysOf(tradesByPair.keys({}, { base_asset, counter_asset }))).toEqual([['a', 'b']])
+      expect(keysOf(tradesByPair, {}, { base_asset, counter_asset })).toEqual([['a', 'b']])
   })
   test('filters are read from text, written as text, and choose lists', () => {
     const query = (text: string) => tradeFilters.parse((name) => new URLSearchParams(text).get(name) ?? '')
@@ -329,18 +335,17 @@ describe('an offer', () => {
   })
   test('that is removed leaves a change without a seller', () => {
     expect(spelled(encodeRemoval('12', place))).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false })
-    expect(keysOf(changesByOffer.keys({}, { id: '12' }))).toEqual([[12n]])
-    expect(keysOf(changesBySeller.keys({}, { seller: 'S' }))).toEqual([['S']])
-    expect(keysOf(changesBySeller.keys({}, { seller: '' }))).toEqual([])
+    expect(keysOf(changesByOffer, {}, { id: '12' })).toEqual([[12n]])
+    expect(keysOf(changesBySeller, {}, { seller: 'S' })).toEqual([['S']])
+    expect(keysOf(changesBySeller, {})).toEqual([])
   })
 })
 
 test('indexes that say so read only side columns, so that no record is parsed to be filed again', () => {
-  const sides = { account: 'G', participants: '["P"]', id: '7', seller: 'S', base_account: 'A', counter_account: 'B' }
+  const accounts = { account: 'G', participants: '["P"]', seller: 'S', base_account: 'A', counter_account: 'B' }
+  const named = { ...accounts, id: '7', base_asset: 'a', counter_asset: 'b' }
   const closed = new Proxy({}, { get: () => expect.unreachable('a member is read') })
-  const found = indexes
-    .filter(({ bySides }) => bySides)
-    .map((index) => [index.tag, keysOf(index.keys(closed, { ...sides, base_asset: 'a', counter_asset: 'b' }))])
+  const found = indexes.filter(({ bySides }) => bySides).map((index) => [index.tag, keysOf(index, closed, named)])
   expect(found).toEqual([
     [1, [['G'], ['P']]],
     [2, [['G'], ['P']]],
