@@ -1,4 +1,8 @@
-/** From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed. */
+/**
+ * From a checked ledger close to rows: every record with its position, its text, and the keys under which it is filed.
+ * What is made for each record is made by classes: V8 takes the objects of a literal for long-lived once many of them were alive while it collected,
+ * and then collects them, and all they refer to, late and at a high price.
+ */
 import { invalidInput } from '../errors.ts'
 import { LOGS } from '../layout/head.ts'
 import { isEmpty, type Row } from '../layout/row.ts'

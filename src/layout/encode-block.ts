@@ -162,7 +162,7 @@ function writeBlock(resource: Resource<any>, rows: readonly Row[], size: number)
   const width = flags & WIDE ? 4 : 2
   const encoded = frames.map(encodeFrame)
   const tables = (12 + 12 * faces + 4 * resource.sides.length) * rows.length + 4 * (strings.length + frames.length)
-  const most = encoded.reduce((sum, { stored }) => sum + stored.length, size + tables)
+  const most = encoded.reduce((sum, stored) => sum + stored.length, size + tables)
   if (most > out.bytes.length) out = Region.room(most)
   const { bytes, view } = out
   const setNumber = (at: number, value: number): void => (width === 4 ? view.setUint32(at, value, true) : view.setUint16(at, value, true))
@@ -191,7 +191,7 @@ function writeBlock(resource: Resource<any>, rows: readonly Row[], size: number)
   }
   part = to
   for (let at = 0; at < encoded.length; at++) {
-    const { stored } = encoded[at]!
+    const stored = encoded[at]!
     bytes.set(stored, to)
     to += stored.length
     setNumber(frameEnds + width * at, to - part)

@@ -27,7 +27,7 @@ export interface Frame {
 const MAX_KNOWN = 4096
 /** By a hash of the stored bytes. Of two with the same hash, the latest is kept. */
 const byHash = new Map<number, Frame>()
-const byText = new Map<string, EncodedFrame>()
+const byText = new Map<string, Uint8Array>()
 /** Never forgotten, since blocks in memory refer to them by number. */
 const numbered: Frame[] = []
 
@@ -47,14 +47,8 @@ function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
   return value
 }
 
-interface EncodedFrame {
-  /** As blocks hold it. */
-  readonly stored: Uint8Array
-  /** Bytes of its pieces, spelled out. */
-  readonly spelled: number
-}
-
-export function encodeFrame(frame: string): EncodedFrame {
+/** A frame as blocks hold it. */
+export function encodeFrame(frame: string): Uint8Array {
   const held = byText.get(frame)
   if (held) return held
   const out: number[] = []
@@ -71,8 +65,8 @@ export function encodeFrame(frame: string): EncodedFrame {
       at = end
     }
   }
-  const made = { stored: Uint8Array.from(out), spelled: utf8(frame.replaceAll('\u0000', '')).length }
-  return frame.length > LONGEST_FRAME ? made : keep(byText, frame, made)
+  const stored = Uint8Array.from(out)
+  return frame.length > LONGEST_FRAME ? stored : keep(byText, frame, stored)
 }
 
 /** Where the next code comes after `from`. */
