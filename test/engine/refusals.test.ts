@@ -32,6 +32,28 @@ describe('a close with one wrong member is rejected with its path, and changes n
   })
 })
 
+describe('a name with a lone surrogate, which as bytes would be another name, is rejected with the path of its record:', () => {
+  test.each([
+    ['transactions[0]', 'transactions[0].account'],
+    ['transactions[0]', 'transactions[0].participants[0]'],
+    ['transactions[0]', 'transactions[0].operations[1].receiver'],
+    ['transactions[0].operations[2].trades[0]', 'transactions[0].operations[2].trades[0].counter_account'],
+    ['transactions[0].operations[2].trades[1]', 'transactions[0].operations[2].trades[1].counter_asset_issuer'],
+    ['transactions[0].operations[3].effects[1]', 'transactions[0].operations[3].effects[1].account'],
+    ['offers.changed[0]', 'offers.changed[0].seller'],
+  ])('%s for %s', async (path, at) => {
+    const store = memory()
+    const ledger = await openLedger(store)
+    await ledger.append(first)
+    const before = await dump(store)
+    const error = await errorOf(() => ledger.append(spoiled(next, at, 'G\ud800A') as LedgerClose))
+    const expected = 'accounts, sellers and assets without lone surrogates'
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path, expected } })
+    expect(await dump(store)).toBe(before)
+    await ledger.append(spoiled(next, at, 'G\ud83d\ude00A') as LedgerClose)
+  })
+})
+
 test('a price with both n, d and N, D is read from n and d, which must be whole numbers', async () => {
   const appended = async (price: object) => {
     const ledger = await ledgerOf([])
