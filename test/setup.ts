@@ -1,4 +1,9 @@
-/** Before each test file: properties draw from the seed of the run. */
+/**
+ * Before each test file: properties draw from the seed of the run, and end in time. A property over a store that answers at once does not let the
+ * event loop turn, so no timeout of a test would end it while it looks for a smaller case of its failure.
+ */
 import fc from 'fast-check'
 
-fc.configureGlobal({ seed: Number(process.env.FOLIO_SEED) })
+const { FOLIO_SEED, FC_RUNS } = process.env
+const inTime = { interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true }
+fc.configureGlobal({ seed: Number(FOLIO_SEED), ...(FC_RUNS === undefined && inTime) })
