@@ -5,5 +5,5 @@
 import fc from 'fast-check'
 
 const { FOLIO_SEED, FC_RUNS } = process.env
-const inTime = { interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true }
+const inTime = { interruptAfterTimeLimit: 240_000, markInterruptAsFailure: true }
 fc.configureGlobal({ seed: Number(FOLIO_SEED), ...(FC_RUNS === undefined && inTime) })
