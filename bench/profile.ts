@@ -1,7 +1,8 @@
 /**
- * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--quick]`.
+ * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--cold] [--quick]`.
  * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, ndjson). Samples the side's process every 50 µs while it answers fresh
- * draws, and prints self time per page, by function and then by source file.
+ * draws, and prints self time per page, by function and then by source file. Before that, the side reads all of history and answers as many draws,
+ * unless it is to be `cold`.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
@@ -25,6 +26,7 @@ const { values: flags, positionals } = parseArgs({
     limit: { type: 'string', default: '200' },
     side: { type: 'string', default: 'folio' },
     pages: { type: 'string' },
+    cold: { type: 'boolean', default: false },
   },
 })
 
@@ -117,10 +119,11 @@ async function pages(): Promise<Profiled> {
   const work = workNamed(name)
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, work, flags.workload as Workload, limit)
-  const count = Number(flags.pages ?? (limit === 10 ? 8000 : 1500))
+  const count = Number(flags.pages ?? (limit === 10 ? 100_000 : 30_000))
   const side = reading()
+  if (!flags.cold) await warmUp([side], db, data)
   await side.call('prepare', asks.take(2 * count), work.answer)
-  await side.call('run', Math.min(count, 500), count)
+  await side.call('run', flags.cold ? Math.min(count, 500) : 0, count)
   const costs = await side.call('costs', 0, Math.min(count, 500))
   const found = await profiled(side, () => side.call('run', count, 2 * count))
   await side.end()
@@ -134,7 +137,7 @@ async function http(what: string): Promise<Profiled> {
   const count = Number(flags.pages ?? (limit === 10 ? 20_000 : 4000))
   const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
   const side = flags.side === 'bare' ? worker('bare', '') : reading()
-  if (flags.side !== 'bare') await warmUp([side], db, data)
+  if (flags.side !== 'bare' && !flags.cold) await warmUp([side], db, data)
   const client = await Client.open(await side.call('listen'), 8)
   await client.run(draw())
   const requests = draw()

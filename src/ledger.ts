@@ -11,7 +11,7 @@ import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } 
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
-import type { Block, Place } from './layout/block.ts'
+import type { Place } from './layout/block.ts'
 import { Cache, defaultCacheBytes } from './layout/cache.ts'
 import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
@@ -221,7 +221,7 @@ export class Ledger {
   }
 
   /**
-   * A page as places in stored blocks, for adapters that slice wire text instead of decoding records. Returned without a promise if the store answers
+   * A page as slices of stored blocks, for adapters that slice wire text instead of decoding records. Returned without a promise if the store answers
    * without one.
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
@@ -268,7 +268,7 @@ export class Ledger {
     let { cursor } = options
     for (;;) {
       const page = await this.read(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
-      if (page.records.length > 0) yield page
+      if (page.count > 0) yield page
       if (page.ended === 'end') return
       cursor = page.next
     }
@@ -306,7 +306,7 @@ export class Ledger {
 
   /** As {@link stream}, in batches of up to 200 records, for throughput. */
   streamPages<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<readonly R[]> {
-    return new TailStream(this.subscribe(query, values, options), whole, ({ records }) => records.map(typed))
+    return new TailStream(this.subscribe(query, values, options), whole, recordsOf)
   }
 
   /** As {@link stream}, in raw pages, for adapters. Streams of the same list at the same position are given the same page object. */
@@ -355,5 +355,12 @@ export class Ledger {
 
 const places = <R>({ records }: RawPage<R>): readonly Place<R>[] => records
 const whole = <R>(page: RawPage<R>): readonly RawPage<R>[] => [page]
-const typedPage = <R>({ records, next, prev, ended }: RawPage<R>): Page<R> => ({ records: records.map(typed<R>), next, prev, ended })
-const typed = <R>({ block, at }: { readonly block: Block<R>; readonly at: number }): R => block.record(at)
+const typed = <R>({ block, at }: Place<R>): R => block.record(at)
+
+function recordsOf<R>(page: RawPage<R>): R[] {
+  const records: R[] = []
+  page.each((block, at) => records.push(block.record(at)))
+  return records
+}
+
+const typedPage = <R>(page: RawPage<R>): Page<R> => ({ records: recordsOf(page), next: page.next, prev: page.prev, ended: page.ended })

@@ -3,7 +3,7 @@
  * **Invariant:** once a byte was handed out in a part, it is not written again until the receiver says that the part was sent, so parts may wait on a
  * socket while the writer goes on.
  */
-import { Region, SLACK } from '../../src/index.ts'
+import { type Block, Region, SLACK } from '../../src/index.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -48,14 +48,30 @@ const QUOTE = 34
 const LETTERS = utf8('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 const six = (bits: number): number => LETTERS[bits & 63]!
 
+const foldA = (a: number, sum: number): number => Math.imul((a << 13) | (a >>> 19), 0x9e3779b1) ^ sum
+const foldB = (b: number, sum: number): number => Math.imul(b + sum, 0x85ebca6b) ^ (b >>> 15)
+
 /** Folds checksums into an entity tag of 64 bits. The order of what is folded matters. */
 export class Tag {
   private a = 0x2545f491
   private b = 0x9e3779b9 | 0
 
   add(sum: number): void {
-    this.a = Math.imul((this.a << 13) | (this.a >>> 19), 0x9e3779b1) ^ sum
-    this.b = Math.imul(this.b + sum, 0x85ebca6b) ^ (this.b >>> 15)
+    this.a = foldA(this.a, sum)
+    this.b = foldB(this.b, sum)
+  }
+
+  /** Folds the marks of neighbouring records, from the `first`-th to the `last`-th. */
+  addMarks(block: Block, first: number, last: number): void {
+    const step = first <= last ? 1 : -1
+    let { a, b } = this
+    for (let at = first; at !== last + step; at += step) {
+      const mark = block.mark(at)
+      a = foldA(a, mark)
+      b = foldB(b, mark)
+    }
+    this.a = a
+    this.b = b
   }
 
   toString(): string {

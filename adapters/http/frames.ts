@@ -41,11 +41,11 @@ export const helloFrame = (cursor: string): Frame => frame((out) => out.ascii(`r
 export const errorFrame = (problem: Problem): Frame => frame((out) => out.text(`event: error\ndata: ${fromUtf8(problemBody(problem))}\n\n`))
 
 /** All records of a page. */
-export const recordsFrame = ({ records }: RawPage, renderer: Renderer): Frame =>
-  frame((out) => {
-    for (const { block, at } of records) {
+export const recordsFrame = (page: RawPage, renderer: Renderer): Frame =>
+  frame((out) =>
+    page.each((block, at) => {
       out.ascii('data: ')
       renderer.record(out, block, at)
       out.ascii(`\nid: ${block.token(at)}\n\n`)
-    }
-  })
+    }),
+  )

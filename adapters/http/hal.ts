@@ -5,7 +5,7 @@
  * **Invariants:** every record is rendered with a trailing comma, which the last one of a page drops; each core has the blocks of only one base URL
  * finished, however many Host headers come in.
  */
-import { type Block, type Finished, type Finisher, type Place, Region } from '../../src/index.ts'
+import { type Block, type Finished, type Finisher, type Place, Region, type Slice } from '../../src/index.ts'
 import { checksum, Out, type Sink, type Tag, utf8 } from './bytes.ts'
 import { extendedText, type Profile } from './extended.ts'
 import { type Fill, fills, type Templates, templatesFor } from './links.ts'
@@ -93,37 +93,35 @@ export class Renderer implements Finisher {
     this.id = 0
   }
 
+  /** Writes one record, as {@link page} would. */
+  one(sink: Sink, { block, at }: Place, tag: Tag): void {
+    this.page(sink, [{ block, first: at, last: at }], tag)
+  }
+
   /** Writes the records in order, separated by commas. Adds what it wrote to the tag. */
-  page(sink: Sink, places: readonly Place[], tag: Tag): void {
-    const count = places.length
-    for (let i = 0; i < count; ) {
-      const { block } = places[i]!
-      let end = i + 1
-      while (end < count && places[end]!.block === block) end++
-      for (let k = i; k < end; k++) tag.add(block.mark(places[k]!.at))
-      const finished = this.isMain ? block.finishedBy(this) : undefined
-      if (finished) this.views(sink, finished, places, i, end)
-      else this.singles(sink, block, places, i, end)
-      i = end
+  page(sink: Sink, slices: readonly Slice[], tag: Tag): void {
+    const count = slices.length
+    let before: Block | undefined
+    let finished: Block | undefined
+    for (let i = 0; i < count; i++) {
+      const { block, first, last } = slices[i]!
+      tag.addMarks(block, first, last)
+      // Asked once per block: to finish it again for each of its slices would cost as much each time.
+      if (block !== before) finished = this.isMain ? block.finishedBy(this) : undefined
+      before = block
+      const comma = i === count - 1 ? 1 : 0
+      if (finished === undefined) this.singles(sink, block, first, last, comma)
+      else if (first <= last) {
+        this.stats.hits++
+        sink.pass(finished.region, finished.bodyStart(first), finished.bodyEnd(last) - comma)
+      } else {
+        this.stats.hits++
+        this.down(sink, finished, first, last, comma)
+      }
     }
   }
 
-  /** Writes places `from` to `to`, all of one finished block: a view for each run of neighbours. */
-  private views(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
-    const { region } = block
-    for (let i = from; i < to; ) {
-      const first = places[i]!.at
-      const step = i + 1 < to && places[i + 1]!.at < first ? -1 : 1
-      let last = first
-      for (i++; i < to && places[i]!.at === last + step; i++) last += step
-      const comma = i === places.length ? 1 : 0
-      this.stats.hits++
-      if (step === 1) sink.pass(region, block.bodyStart(first), block.bodyEnd(last) - comma)
-      else this.down(sink, block, first, last, comma)
-    }
-  }
-
-  /** Writes a descending run. */
+  /** Writes descending records of a finished block. */
   private down(sink: Sink, block: Block, first: number, last: number, comma: number): void {
     const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, noTurns, downWeight) : undefined
     if (kept && (kept.region || kept.turns++ > 0)) {
@@ -134,11 +132,13 @@ export class Renderer implements Finisher {
       for (let at = first; at >= last; at--) sink.pass(block.region, block.bodyStart(at), block.bodyEnd(at) - (at === last ? comma : 0))
   }
 
-  private singles(sink: Sink, block: Block, places: readonly Place[], from: number, to: number): void {
+  /** Writes records of a block that is not finished. */
+  private singles(sink: Sink, block: Block, first: number, last: number, comma: number): void {
     const fill = fills[block.resource.name]!
-    this.stats.records += to - from
-    for (let i = from; i < to; i++) this.write(sink, fill, block, places[i]!.at)
-    if (to === places.length) sink.at--
+    const step = first <= last ? 1 : -1
+    this.stats.records += Math.abs(last - first) + 1
+    for (let at = first; at !== last + step; at += step) this.write(sink, fill, block, at)
+    sink.at -= comma
   }
 
   /** Writes one record. */

@@ -129,7 +129,7 @@ class HttpCore {
     return after(this.ledger.readOne(query, values), (place: Place) => {
       const tag = tagOf(form, renderer)
       const { sink } = this
-      const body = collect(sink, () => renderer.page(sink, [place], tag))
+      const body = collect(sink, () => renderer.one(sink, place, tag))
       // Accounts and offers change with any ledger; the contents of a ledger do not, once another one has followed.
       const closed = query.by !== 'account' && query.by !== 'offer' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
       return this.send(request, {
@@ -172,8 +172,8 @@ class HttpCore {
         const start = sink.ascii(head)
         // What surrounds the records follows from them and from the URL, to which a tag belongs; if there are none, it also tells how far history
         // reaches.
-        if (page.records.length === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
-        renderer.page(sink, page.records, tag)
+        if (page.count === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
+        renderer.page(sink, page.slices, tag)
         sink.ascii(PAGE_TAIL)
       })
       return this.send(request, {

@@ -51,7 +51,7 @@ function between(order: Order, limit: number): Between {
  */
 export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
   const { self, next, prev } = between(order, limit)
-  const back = page.records.length === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
+  const back = page.count === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
   const at = `${listing}cursor=`
   return `{"_links":{"self":{"href":"${at}${cursor}${self}${at}${page.next}${next}${at}${back}${prev}`
 }

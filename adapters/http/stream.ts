@@ -246,8 +246,8 @@ class FramesOf implements Frames, Taker {
     }
     this.reached = page.ended === 'limit' ? newestLedger(page) : 0
     this.cursor = page.next
-    this.events += page.records.length
-    this.streams.events += page.records.length
+    this.events += page.count
+    this.streams.events += page.count
     this.give(frame)
   }
 

@@ -73,7 +73,7 @@ export class Folio implements Contender {
   }
 
   private single(place: Place): readonly Uint8Array[] {
-    this.renderer.page(this.sink, [place], new Tag())
+    this.renderer.one(this.sink, place, new Tag())
     return this.finish()
   }
 
@@ -81,7 +81,7 @@ export class Folio implements Contender {
     const { sink } = this
     const asked = { cursor: options.cursor, limit: options.limit, order: options.order }
     sink.ascii(pageHead(target, asked, page, this.ledger.head!.oldest))
-    this.renderer.page(sink, page.records, new Tag())
+    this.renderer.page(sink, page.slices, new Tag())
     sink.ascii(PAGE_TAIL)
     return this.finish()
   }

@@ -12,6 +12,34 @@ export interface Place<R = any> {
   readonly at: number
 }
 
+/** Neighbouring records of a block: the `first`-th to the `last`-th, in descending order if `first` is greater. */
+export interface Slice<R = any> {
+  readonly block: Block<R>
+  readonly first: number
+  readonly last: number
+}
+
+/** How many records these are. */
+export function countOf(slices: readonly Slice[]): number {
+  let count = 0
+  for (const { first, last } of slices) count += Math.abs(last - first) + 1
+  return count
+}
+
+/** Visits each record, in order. */
+export function eachOf<R>(slices: readonly Slice<R>[], visit: (block: Block<R>, at: number) => void): void {
+  for (const { block, first, last } of slices) {
+    if (first <= last) for (let at = first; at <= last; at++) visit(block, at)
+    else for (let at = first; at >= last; at--) visit(block, at)
+  }
+}
+
+export function placesIn<R>(slices: readonly Slice<R>[]): Place<R>[] {
+  const places: Place<R>[] = []
+  eachOf(slices, (block, at) => places.push({ block, at }))
+  return places
+}
+
 /** The weight of a block that shares the bytes of another. */
 const TURNED_BYTES = 400
 

@@ -23,7 +23,7 @@ export interface Explanation {
 
 /** Reads a page and reports what that took. The reader must be fresh. */
 export function explainPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): Explanation {
-  const { records } = readPage(reader, query, values, options)
+  const { count } = readPage(reader, query, values, options)
   const reads: string[] = []
   const own = query.by?.column
   if (query.of === offers) reads.push('scan of the book')
@@ -31,5 +31,5 @@ export function explainPage(reader: Reader, query: List<any>, values: Values, op
   for (const [index] of query.filters?.pick(values).lists ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
   if (reads.length === 0) reads.push(`log of ${query.of.name}`)
   for (const name of pathNames(query.path)) if (name !== own && query.of !== offers) reads.push(`within ${name}`)
-  return { path: query.path, reads, records: records.length, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }
+  return { path: query.path, reads, records: count, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }
 }

@@ -29,18 +29,20 @@ export async function* linesOf(
 ): AsyncGenerator<Lines, void, undefined> {
   const { reuse, ...ofPages } = checkObject(options, 'options')
   let room = Region.room(0)
-  for await (const { records, next } of pagesOf(ofPages)) {
+  for await (const page of pagesOf(ofPages)) {
     let length = 0
-    for (const { block, at } of records) length += block.textBytes(at) + 3
+    page.each((block, at) => {
+      length += block.textBytes(at) + 3
+    })
     if (!reuse || room.bytes.length < length) room = Region.room(length)
     const { bytes } = room
     let to = 0
-    for (const { block, at } of records) {
+    page.each((block, at) => {
       bytes[to] = OPEN
       to = block.write(at, room, to + 1)
       bytes[to++] = CLOSE
       bytes[to++] = END
-    }
-    yield { bytes: room.part(0, to), count: records.length, next }
+    })
+    yield { bytes: room.part(0, to), count: page.count, next: page.next }
   }
 }

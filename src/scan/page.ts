@@ -3,14 +3,14 @@
  * decoded or wire text is sliced.
  */
 import { badRequest, checkNames, FolioError } from '../errors.ts'
-import type { Place } from '../layout/block.ts'
+import { type Block, countOf, eachOf, type Place, placesIn, type Slice } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
 import { offerSide, offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
-import { placesOf } from './places.ts'
+import { slicesOf } from './places.ts'
 import type { Reader } from './reader.ts'
 import { type Resolved, resolve, type Values } from './resolve.ts'
 
@@ -26,8 +26,7 @@ export interface PageOptions {
 /** Why a page ended: it reached its limit, or the end of the listing. */
 export type Ended = 'limit' | 'end'
 
-export interface RawPage<R = any> {
-  readonly records: Place<R>[]
+interface Ends {
   /** The cursor that continues in the same order. */
   readonly next: string
   /** The cursor that goes back, in the opposite order. */
@@ -38,6 +37,38 @@ export interface RawPage<R = any> {
    * ledger, and begins where it always did. A later prune past its beginning still makes it begin later.
    */
   readonly final: boolean
+}
+
+/** A page as stored: the slices of blocks in which its records lie, in their order. */
+export class RawPage<R = any> implements Ends {
+  readonly slices: readonly Slice<R>[]
+  /** How many records there are. */
+  readonly count: number
+  readonly next: string
+  readonly prev: string
+  readonly ended: Ended
+  readonly final: boolean
+  private places: readonly Place<R>[] | undefined
+
+  constructor(slices: readonly Slice<R>[], { next, prev, ended, final }: Ends) {
+    this.slices = slices
+    this.count = countOf(slices)
+    this.next = next
+    this.prev = prev
+    this.ended = ended
+    this.final = final
+  }
+
+  /** Its records one by one. */
+  get records(): readonly Place<R>[] {
+    this.places ??= placesIn(this.slices)
+    return this.places
+  }
+
+  /** Visits each record, in order. */
+  each(visit: (block: Block<R>, at: number) => void): void {
+    eachOf(this.slices, visit)
+  }
 }
 
 interface Asked {
@@ -94,16 +125,13 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   }
   const reverse = asked.order === 'desc'
   const wanted = { at, limit, reverse, typed }
-  const records = query.of === offers ? bookPage(reader, values, wanted) : logPage(reader, query, values, wanted)
-  const [first, last] = [records[0], records.at(-1)]
-  const ended = records.length === limit ? 'limit' : 'end'
-  return {
-    records,
-    next: last ? last.block.token(last.at) : cursor,
-    prev: first ? first.block.token(first.at) : cursor,
-    ended,
-    final: ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.at) < reader.head.last && beginsForGood(reader, at),
-  }
+  const slices = query.of === offers ? bookPage(reader, values, wanted) : logPage(reader, query, values, wanted)
+  const [first, last] = [slices[0], slices.at(-1)]
+  const ended = countOf(slices) === limit ? 'limit' : 'end'
+  const next = last ? last.block.token(last.last) : cursor
+  const prev = first ? first.block.token(first.first) : cursor
+  const isSettled = ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.last) < reader.head.last
+  return new RawPage(slices, { next, prev, ended, final: isSettled && beginsForGood(reader, at) })
 }
 
 /** Whether the records after a cursor begin where they always did: pruned ledgers would come before them. */
@@ -111,20 +139,23 @@ const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
   head.oldest === head.first || (at !== undefined && at.hi >= head.oldest)
 
 /** The newest ledger of any record on a page; for offers, which go by their ids, that may be any of them. 0 for an empty page. */
-export function newestLedger({ records }: RawPage): number {
-  const last = records.at(-1)
-  if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.at) ?? 0
+export function newestLedger(page: RawPage): number {
+  const last = page.slices.at(-1)
+  if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.last) ?? 0
   let newest = 0
-  for (const { block, at } of records) newest = Math.max(newest, Number(block.side(at, offerSide.ledger)))
+  page.each((block, at) => {
+    newest = Math.max(newest, Number(block.side(at, offerSide.ledger)))
+  })
   return newest
 }
 
-function logPage(reader: Reader, query: List<any>, values: Values, { at, limit, reverse, typed }: Wanted): Place[] {
+function logPage(reader: Reader, query: List<any>, values: Values, { at, limit, reverse, typed }: Wanted): Slice[] {
   const resolved = resolve(reader, query, values)
-  const cut = at === undefined ? resolved.span : cutAt(reader, query.of, resolved, at, reverse)
-  const taken = resolved.list.take(cut, limit, reverse)
-  if (taken.ordinals.length === 0) resolved.check()
-  return placesOf(reader, query.of, taken, reverse, resolved.facing, !typed)
+  const { list, span, facing } = resolved
+  const cut = at === undefined ? span : cutAt(reader, query.of, resolved, at, reverse)
+  const slices = slicesOf(reader, query.of, list, cut, { limit, reverse, facing, runs: !typed })
+  if (slices.length === 0) resolved.check()
+  return slices
 }
 
 function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
@@ -140,8 +171,8 @@ function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolve
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 
-function bookPage(reader: Reader, values: Values, { at, limit, reverse }: Wanted): Place[] {
+function bookPage(reader: Reader, values: Values, { at, limit, reverse }: Wanted): Slice[] {
   const id = at && idOf(at.hi, at.lo)
   const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
-  return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, at: 0 }))
+  return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, first: 0, last: 0 }))
 }

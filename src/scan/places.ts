@@ -1,12 +1,13 @@
 /**
- * Where the records of a page lie. Those of a posting list are scattered over their log; if a list is read over and over, neighbours are gathered
+ * Where the records of a page lie: slices of blocks. Neighbours in a log that are read over and over lie in runs (`layout/runs.ts`), so that a long
+ * page is a few slices. The records of a posting list are scattered over their log; if a list is read over and over, neighbours are gathered
  * (`layout/cluster.ts`) and served from there: one look-up finds up to 32 of them, side by side.
  */
-import type { Place } from '../layout/block.ts'
+import { type Block, countOf, type Place, placesIn, type Slice } from '../layout/block.ts'
 import { CLUSTER, type Held } from '../layout/cluster.ts'
 import { RUN } from '../layout/runs.ts'
 import type { Facing, Resource } from '../query.ts'
-import type { Posting, Taken } from './list.ts'
+import { type OrdinalList, type Posting, type Span, type Taken, wholeLog } from './list.ts'
 import { everything } from './locate.ts'
 import type { Reader } from './reader.ts'
 
@@ -15,71 +16,83 @@ const MANY = CLUSTER / 2
 /** If records have longer texts on average, copying them takes longer than finding them. */
 const LONG = 1024
 
-/** The records as a filter wants them shown: those that face the other way are turned. */
-function faced(places: Place[], facing: Facing): Place[] {
-  if (facing === undefined) return places
-  const lesser = facing === 'lesser'
-  return places.map((place) => (place.block.isLesser(place.at) === lesser ? place : { block: place.block.turned(), at: place.at }))
+/** Which records of a list are wanted, and how. */
+export interface Wanted {
+  readonly limit: number
+  readonly reverse: boolean
+  /** As a filter wants them shown: those that face the other way are turned. Only filters that select by a posting list turn. */
+  readonly facing: Facing
+  /** Whether they may be in runs of blocks. */
+  readonly runs: boolean
 }
 
-/** The places of records; for neighbours in their log, from gathered runs of blocks if there are any. */
-function found<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[]): Place<R>[] {
-  const { length } = ordinals
-  if (length < 2 || Math.abs(ordinals[length - 1]! - ordinals[0]!) !== length - 1) return reader.places(resource, ordinals)
+/** Up to `limit` records of the span: its first ones ascending, or with `reverse` its last ones descending. */
+export function slicesOf(reader: Reader, resource: Resource<any>, list: OrdinalList, span: Span, wanted: Wanted): Slice[] {
+  const { limit, reverse, runs } = wanted
+  if (list !== wholeLog) return listed(reader, resource, list.take(span, limit, reverse), wanted)
+  const from = reverse ? Math.max(span.from, span.to - limit) : span.from
+  const to = reverse ? span.to : Math.min(span.to, span.from + limit)
+  if (from >= to) return []
+  return runs && to - from > 1 ? inRuns(reader, resource, from, to, reverse) : reader.neighbours(resource, from, to, reverse)
+}
+
+/** Neighbours in their log, from runs of blocks where there are any. */
+function inRuns(reader: Reader, resource: Resource<any>, from: number, to: number, reverse: boolean): Slice[] {
   const size = RUN << resource.shift
-  const reverse = ordinals[1]! < ordinals[0]!
-  let places: Place<R>[] = []
-  /** The records from here up to the current one are in no run. */
-  let from = 0
-  for (let i = 0; i < length; ) {
-    const number = Math.floor(ordinals[i]! / size)
-    const inside = ordinals[i]! - number * size
-    let at = reverse ? size - 1 - inside : inside
-    const end = Math.min(length, i + size - at)
-    const run = reader.runOfLog(resource, number, reverse)
-    if (run === undefined) {
-      i = end
-      continue
-    }
-    if (from < i) places = places.concat(inBlocks(reader, resource, ordinals.slice(from, i), reverse))
-    reader.served(run, end - i)
-    for (; i < end; i++, at++) places.push({ block: run, at })
-    from = end
+  const lowest = Math.floor(from / size)
+  const highest = Math.floor((to - 1) / size)
+  const slices: Slice[] = []
+  for (let nth = 0; nth <= highest - lowest; nth++) {
+    const number = reverse ? highest - nth : lowest + nth
+    const start = Math.max(from, number * size)
+    const end = Math.min(to, (number + 1) * size)
+    const block = reader.runOfLog(resource, number, reverse)
+    if (block === undefined) continue
+    if (reverse && end < to) inBlocks(reader, resource, end, to, true, slices)
+    if (!reverse && from < start) inBlocks(reader, resource, from, start, false, slices)
+    reader.served(block, end - start)
+    const first = reverse ? (number + 1) * size - end : start - number * size
+    slices.push({ block, first, last: first + end - start - 1 })
+    if (reverse) to = start
+    else from = end
   }
-  if (from === 0) return inBlocks(reader, resource, ordinals, reverse)
-  return from < length ? places.concat(inBlocks(reader, resource, ordinals.slice(from), reverse)) : places
+  if (from < to) inBlocks(reader, resource, from, to, reverse, slices)
+  return slices
 }
 
-/** The places of neighbours that are in no run; gathers those that are worth it. */
-function inBlocks<R>(reader: Reader, resource: Resource<R>, ordinals: readonly number[], reverse: boolean): Place<R>[] {
-  const places = reader.places(resource, ordinals)
-  const size = 1 << resource.shift
+/** Adds neighbours that are in no run; gathers those that are worth it. */
+function inBlocks(reader: Reader, resource: Resource<any>, from: number, to: number, reverse: boolean, slices: Slice[]): void {
+  const known = slices.length
+  reader.neighbours(resource, from, to, reverse, slices)
+  const { shift } = resource
+  let ordinal = reverse ? to - 1 : from
   let before = -1
-  for (let i = 0; i < places.length; i += size) {
-    const number = Math.floor(ordinals[i]! / (RUN * size))
-    const { block } = places[i]!
+  for (let i = known; i < slices.length; i++) {
+    const { block, first, last } = slices[i]!
+    const number = Math.floor(ordinal / (RUN << shift))
     // A failed attempt, which looks at each block of the run, is repeated only after twice as many requests.
     if (number !== before && block.isHot && block.asked >= 2 * block.triedAt) {
       block.triedAt = block.asked
       reader.gatherRun(resource, number, reverse)
     }
     before = number
+    ordinal += last - first + (reverse ? -1 : 1)
   }
-  return places
 }
 
-/**
- * The places of records taken from a list, in their order.
- * @param runs whether they may be in runs of blocks
- */
-export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, reverse: boolean, facing: Facing, runs = true): Place[] {
+/** The records of a list in their order, from clusters where there are any. */
+export function listed(
+  reader: Reader,
+  resource: Resource<any>,
+  taken: Taken,
+  { reverse, facing }: Pick<Wanted, 'reverse' | 'facing'>,
+): Slice[] {
   const { ordinals, run: list } = taken
   const { length } = ordinals
   const rank = length < MANY ? undefined : (taken.rank ?? list?.rank(ordinals[0]!))
-  if (list === undefined || rank === undefined)
-    return faced(runs ? found(reader, resource, ordinals) : reader.places(resource, ordinals), facing)
+  if (list === undefined || rank === undefined) return faced(reader.slices(resource, ordinals), facing)
   const step = reverse ? -1 : 1
-  const places: Place[] = []
+  const slices: Slice[] = []
   /** Those that are in no cluster. */
   const missing: number[] = []
   const due: [home: Held<unknown>, number: number][] = []
@@ -90,20 +103,55 @@ export function placesOf(reader: Reader, resource: Resource<any>, taken: Taken, 
     const home = list.home(number * CLUSTER)
     const cluster = home?.cluster(number, facing)
     const [before, from] = [missing.length, i]
-    for (; i < end; i++, at += step) {
-      if (cluster?.ordinals[at] === ordinals[i]) places[i] = { block: cluster!.block, at }
-      else missing.push(i)
+    while (i < end) {
+      const first = at
+      for (; i < end && cluster?.ordinals[at] === ordinals[i]; i++) at += step
+      if (at !== first) slices.push({ block: cluster!.block, first, last: at - step })
+      for (; i < end && cluster?.ordinals[at] !== ordinals[i]; i++, at += step) missing.push(i)
     }
     const missed = missing.length - before
     if (home && missed >= MANY && home.miss(missed)) due.push([home, number])
     if (missed < end - from) reader.served(cluster!.block, end - from - missed)
   }
-  if (missing.length === 0) return places
-  const others = faced(reader.places(resource, missing.length === length ? ordinals : missing.map((i) => ordinals[i]!)), facing)
+  if (missing.length === 0) return slices
+  const others = faced(reader.slices(resource, missing.length === length ? ordinals : missing.map((i) => ordinals[i]!)), facing)
   for (const [home, number] of due) gather(reader, resource, list, facing, home, number)
-  if (missing.length === length) return others
-  for (const [nth, i] of missing.entries()) places[i] = others[nth]!
-  return places
+  return missing.length === length ? others : woven(slices, placesIn(others), missing)
+}
+
+/** The records as a filter wants them shown. */
+function faced(slices: Slice[], facing: Facing): Slice[] {
+  if (facing === undefined) return slices
+  const isShown = (block: Block, at: number): boolean => block.isLesser(at) === (facing === 'lesser')
+  const shown: Slice[] = []
+  for (const { block, first, last } of slices) {
+    const step = first <= last ? 1 : -1
+    for (let at = first; at !== last + step; ) {
+      const from = at
+      const asIs = isShown(block, at)
+      do at += step
+      while (at !== last + step && isShown(block, at) === asIs)
+      shown.push({ block: asIs ? block : block.turned(), first: from, last: at - step })
+    }
+  }
+  return shown
+}
+
+/** All records in order, of which `others` are those at the numbers `missing`. */
+function woven(slices: readonly Slice[], others: readonly Place[], missing: readonly number[]): Slice[] {
+  const all: Slice[] = []
+  for (let i = 0, hits = 0, misses = 0; hits < slices.length || misses < others.length; ) {
+    if (missing[misses] === i) {
+      const { block, at } = others[misses++]!
+      all.push({ block, first: at, last: at })
+      i++
+    } else {
+      const slice = slices[hits++]!
+      all.push(slice)
+      i += countOf([slice])
+    }
+  }
+  return all
 }
 
 /** Gathers the records of a cluster, if all of them are cached. */
@@ -111,7 +159,7 @@ function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: 
   const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
   if (ordinals.length === 0 || !reader.isCurrent || !reader.hasAll(resource, ordinals)) return
-  const places = faced(reader.places(resource, ordinals, 0), facing)
+  const places = placesIn(faced(reader.slices(resource, ordinals, 0), facing))
   const bytes = places.reduce((sum, { block, at }) => sum + block.textBytes(at), 0)
   if (bytes <= LONG * places.length) home.gather(number, facing, ordinals, places)
   else home.refuse()

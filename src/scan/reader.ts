@@ -5,7 +5,7 @@
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
-import { Block, type Place } from '../layout/block.ts'
+import { Block, type Place, placesIn, type Slice } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
 import { Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
@@ -112,23 +112,50 @@ export class Reader {
   }
 
   /**
-   * The places of records. From a store that answers with promises, their blocks are requested in one call.
+   * Records, neighbours in a block together. From a store that answers with promises, their blocks are requested in one call.
    * @param asked how many requests each counts for: 0 when gathering, which must make nothing hot
    */
-  places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
+  slices<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Slice<R>[] {
     const size = 1 << resource.shift
     if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
     if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
-    const places: Place<R>[] = []
+    const slices: Slice<R>[] = []
     for (let i = 0; i < ordinals.length; ) {
       const number = Math.floor(ordinals[i]! / size)
-      const first = number * size
+      const from = number * size
       let end = i + 1
-      while (end < ordinals.length && ordinals[end]! >= first && ordinals[end]! < first + size) end++
+      while (end < ordinals.length && ordinals[end]! >= from && ordinals[end]! < from + size) end++
       const block = this.block(resource, number, asked * (end - i))
-      for (; i < end; i++) places.push({ block, at: ordinals[i]! - first })
+      while (i < end) {
+        const first = ordinals[i]! - from
+        let last = first
+        const step = i + 1 < end && ordinals[i + 1]! < ordinals[i]! ? -1 : 1
+        for (i++; i < end && ordinals[i]! - from === last + step; i++) last += step
+        slices.push({ block, first, last })
+      }
     }
-    return places
+    return slices
+  }
+
+  /** The same, one by one. */
+  places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
+    return placesIn(this.slices(resource, ordinals, asked))
+  }
+
+  /** Adds the records from `from` up to but excluding `to`, which is greater, or with `reverse` from the last to the first of them. */
+  neighbours<R>(resource: Resource<R>, from: number, to: number, reverse: boolean, slices: Slice<R>[] = []): Slice<R>[] {
+    this.askFor(resource, from, to)
+    const size = 1 << resource.shift
+    const lowest = Math.floor(from / size)
+    const highest = Math.floor((to - 1) / size)
+    for (let nth = 0; nth <= highest - lowest; nth++) {
+      const number = reverse ? highest - nth : lowest + nth
+      const low = Math.max(0, from - number * size)
+      const high = Math.min(size, to - number * size) - 1
+      const block = this.block(resource, number, high - low + 1)
+      slices.push({ block, first: reverse ? high : low, last: reverse ? low : high })
+    }
+    return slices
   }
 
   private prefetch(resource: Resource<any>, numbers: Iterable<number>): void {

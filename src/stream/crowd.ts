@@ -128,8 +128,7 @@ export class Crowd implements Sleeper {
   private found(page: RawPage, ticket: number, last: number): void {
     const { bell } = this.crowds.source
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
-    const newest = page.records.at(-1)
-    if (newest === undefined) {
+    if (page.count === 0) {
       this.ticket = ticket
       // All who waited have left meanwhile; a tail that comes back enters the crowd again.
       if (this.tails.size === 0) return

@@ -13,8 +13,9 @@ import {
   type List,
   openLedger,
   type PageOptions,
-  type Place,
+  type Slice,
 } from '../../src/index.ts'
+import { placesIn } from '../../src/layout/block.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { CLUSTER } from '../../src/layout/cluster.ts'
 import { decodeHead } from '../../src/layout/head.ts'
@@ -22,7 +23,7 @@ import { HEAD } from '../../src/layout/keys.ts'
 import { FANOUT } from '../../src/layout/posting.ts'
 import { effects, effectsByAccount } from '../../src/resources/effect.ts'
 import { Posting } from '../../src/scan/list.ts'
-import { placesOf } from '../../src/scan/places.ts'
+import { listed } from '../../src/scan/places.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
 import { assetOf, codeOf, ledgerOf, written } from './support.ts'
@@ -189,7 +190,8 @@ describe('a cluster', () => {
   beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))
   afterEach(() => void vi.restoreAllMocks())
 
-  const tokens = (places: readonly Place[]): string[] => places.map(({ block, at }) => block.token(at))
+  const SHOWN = { reverse: false, facing: undefined }
+  const tokens = (slices: readonly Slice[]): string[] => placesIn(slices).map(({ block, at }) => block.token(at))
   /** A reader of a store in which everything is filed, under its head or an older one with `count` effects. */
   async function reading(count?: number): Promise<{ reader: Reader; list: Posting }> {
     const store = memory()
@@ -206,8 +208,8 @@ describe('a cluster', () => {
   test('serves only the records that are asked for, whatever rank they are said to have', async () => {
     const { reader, list } = await reading()
     const { ordinals, ...run } = list.take(ALL, 100, false)
-    const wanted = tokens(placesOf(reader, effects, { ordinals, ...run }, false, undefined))
-    expect(tokens(placesOf(reader, effects, { ordinals, ...run }, false, undefined))).toEqual(wanted)
+    const wanted = tokens(listed(reader, effects, { ordinals, ...run }, SHOWN))
+    expect(tokens(listed(reader, effects, { ordinals, ...run }, SHOWN))).toEqual(wanted)
     expect([run.rank, list.home(0)?.cluster(0, undefined)?.ordinals]).toEqual([0, ordinals.slice(0, CLUSTER)])
     for (const [skipped, rank] of [
       [3, 0],
@@ -216,7 +218,7 @@ describe('a cluster', () => {
       [0, 5000],
     ] as const)
       for (let time = 0; time < 2; time++)
-        expect(tokens(placesOf(reader, effects, { ordinals: ordinals.slice(skipped), run: list, rank }, false, undefined))).toEqual(
+        expect(tokens(listed(reader, effects, { ordinals: ordinals.slice(skipped), run: list, rank }, SHOWN))).toEqual(
           wanted.slice(skipped),
         )
   })
@@ -224,7 +226,7 @@ describe('a cluster', () => {
   test('holds nothing above the head that it was gathered under', async () => {
     const { reader, list } = await reading(150)
     const { ordinals, ...run } = list.take({ from: 0, to: 150 }, 1000, false)
-    for (let time = 0; time < 2; time++) placesOf(reader, effects, { ordinals, ...run }, false, undefined)
+    for (let time = 0; time < 2; time++) listed(reader, effects, { ordinals, ...run }, SHOWN)
     const last = Math.floor((ordinals.length - 1) / CLUSTER)
     const held = list.home(last * CLUSTER)!.cluster(last, undefined)!
     expect([held.ordinals, held.block.count]).toEqual([ordinals.slice(last * CLUSTER), ordinals.length - last * CLUSTER])
@@ -257,12 +259,12 @@ describe('a cluster', () => {
   test('is not gathered unless all its blocks are at hand', async () => {
     const { reader, list } = await reading()
     const { ordinals, ...run } = list.take(ALL, 20, false)
-    for (let time = 0; time < 3; time++) placesOf(reader, effects, { ordinals, ...run }, false, undefined)
+    for (let time = 0; time < 3; time++) listed(reader, effects, { ordinals, ...run }, SHOWN)
     expect(list.home(0)!.cluster(0, undefined)).toBeUndefined()
     const { gets } = reader.stats
     reader.places(effects, list.between(0, CLUSTER))
     expect(reader.stats.gets).toBeGreaterThan(gets)
-    placesOf(reader, effects, { ordinals, ...run }, false, undefined)
+    listed(reader, effects, { ordinals, ...run }, SHOWN)
     expect(list.home(0)!.cluster(0, undefined)!.ordinals).toEqual(list.between(0, CLUSTER))
   })
 })

@@ -1,7 +1,8 @@
 /** Tails and their crowds over a list that the test controls: what is read, which tail is given what, and when it learns of rollbacks and errors. */
 import { describe, expect, test, vi } from 'vitest'
-import { catalogue, FolioError, type RawPage } from '../../src/index.ts'
+import { type Block, catalogue, FolioError } from '../../src/index.ts'
 import { idText } from '../../src/position.ts'
+import { RawPage } from '../../src/scan/page.ts'
 import { Bell } from '../../src/stream/bell.ts'
 import { Crowds, followed } from '../../src/stream/crowd.ts'
 import { Tail } from '../../src/stream/tail.ts'
@@ -24,16 +25,17 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   const ledgerOf = (token: string): number => Number(BigInt(token.split('-')[0]!) >> 32n)
   const page = (cursor: string): RawPage => {
     const after = records.filter((token) => cursor === '' || BigInt(token) > BigInt(cursor)).slice(0, pageOf)
-    return {
-      records: after.map((token) => ({
-        block: { resource: query.of, hi: () => ledgerOf(token), side: () => String(made(token)), token: () => token },
-        at: 0,
-      })),
-      next: after.at(-1) ?? cursor,
-      prev: after[0] ?? cursor,
-      ended: after.length === pageOf ? 'limit' : 'end',
-      final: false,
-    } as unknown as RawPage
+    const blockOf = (token: string) =>
+      ({ resource: query.of, hi: () => ledgerOf(token), side: () => String(made(token)), token: () => token }) as unknown as Block
+    return new RawPage(
+      after.map((token) => ({ block: blockOf(token), first: 0, last: 0 })),
+      {
+        next: after.at(-1) ?? cursor,
+        prev: after[0] ?? cursor,
+        ended: after.length === pageOf ? 'limit' : 'end',
+        final: false,
+      },
+    )
   }
   const crowds = new Crowds({
     bell,

@@ -1,7 +1,8 @@
 /** The process that commits ledgers at a steady pace, and serves them meanwhile; a bug may be planted in what it reads. */
 import { type Limits, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
-import { type Ledger, openLedger, type RawPage } from '../../src/index.ts'
+import { type Ledger, openLedger } from '../../src/index.ts'
+import { RawPage } from '../../src/scan/page.ts'
 import { History } from './history.ts'
 import { wait } from './stress.ts'
 
@@ -32,20 +33,27 @@ const told = <T>(wanted: (message: T) => boolean): Promise<T> =>
 
 type Spoil = (page: RawPage, nth: number, head: number) => RawPage
 
+/** The first so many records of a page. */
+const cut = ({ records, ...page }: RawPage, count: number, more?: Partial<RawPage>): RawPage =>
+  new RawPage(
+    records.slice(0, count).map(({ block, at }) => ({ block, first: at, last: at })),
+    { ...page, ...more },
+  )
+
 /** Pages as they must not be. */
 export const pagePlants: Readonly<Record<string, Spoil>> = {
-  'a page in fifty lacks its last record': (page, nth) => (nth % 50 === 0 ? { ...page, records: page.records.slice(0, -1) } : page),
+  'a page in fifty lacks its last record': (page, nth) => (nth % 50 === 0 ? cut(page, -1) : page),
   'a page in fifty is short': (page, nth) => {
     const last = page.records.at(-2)
     if (nth % 50 > 0 || !last) return page
-    return { ...page, records: page.records.slice(0, -1), next: last.block.token(last.at), ended: 'end' }
+    return cut(page, -1, { next: last.block.token(last.at), ended: 'end' })
   },
   'the newest ledger is shown by half': (page, _, head) => {
     const half = page.records.filter(({ block, at }) => block.hi(at) < head || block.lo(at) < 1 << 13)
     const last = half.at(-1)
-    return half.length === page.records.length || !last ? page : { ...page, records: half, next: last.block.token(last.at), ended: 'end' }
+    return half.length === page.records.length || !last ? page : cut(page, half.length, { next: last.block.token(last.at), ended: 'end' })
   },
-  'a link in fifty leads nowhere': (page, nth) => (nth % 50 === 0 ? { ...page, next: 'nowhere' } : page),
+  'a link in fifty leads nowhere': (page, nth) => (nth % 50 === 0 ? new RawPage(page.slices, { ...page, next: 'nowhere' }) : page),
 }
 
 /** Plants a bug in what is read of a ledger. */
