@@ -1,5 +1,5 @@
 /** Blocks in memory: who keeps them, and their other face. For what a block looks like see `shape.ts`. */
-import { crc32, i32, Region, SLACK } from '../bytes.ts'
+import { crc32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finisher, Finishing } from './finisher.ts'
 import { MARKED } from './row.ts'
@@ -90,7 +90,7 @@ export class Block<R = any> extends Texts<R> {
   /** A number that goes with the text of a record: if it differs, the text may differ. */
   mark(at: number): number {
     if (!this.isGathered) return this.sum ^ Math.imul(at + 1, 0x9e3779b1)
-    const mark = i32(this.bytes, this.to - 4 * (this.count - at))
+    const mark = this.region.view.getInt32(this.to - 4 * (this.count - at), true)
     return this.face === 0 ? mark : ~mark
   }
 
