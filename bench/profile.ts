@@ -119,7 +119,8 @@ async function pages(): Promise<Profiled> {
   const work = workNamed(name)
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, work, flags.workload as Workload, limit)
-  const count = Number(flags.pages ?? (limit === 10 ? 100_000 : 30_000))
+  const usual = flags.cold ? { 10: 8000, 200: 1500 } : { 10: 100_000, 200: 30_000 }
+  const count = Number(flags.pages ?? usual[limit])
   const side = reading()
   if (!flags.cold) await warmUp([side], db, data)
   await side.call('prepare', asks.take(2 * count), work.answer)

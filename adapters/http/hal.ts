@@ -110,14 +110,13 @@ export class Renderer implements Finisher {
       if (block !== before) finished = this.isMain ? block.finishedBy(this) : undefined
       before = block
       const comma = i === count - 1 ? 1 : 0
-      if (finished === undefined) this.singles(sink, block, first, last, comma)
-      else if (first <= last) {
-        this.stats.hits++
-        sink.pass(finished.region, finished.bodyStart(first), finished.bodyEnd(last) - comma)
-      } else {
-        this.stats.hits++
-        this.down(sink, finished, first, last, comma)
+      if (finished === undefined) {
+        this.singles(sink, block, first, last, comma)
+        continue
       }
+      this.stats.hits++
+      if (first <= last) sink.pass(finished.region, finished.bodyStart(first), finished.bodyEnd(last) - comma)
+      else this.down(sink, finished, first, last, comma)
     }
   }
 
@@ -136,8 +135,10 @@ export class Renderer implements Finisher {
   private singles(sink: Sink, block: Block, first: number, last: number, comma: number): void {
     const fill = fills[block.resource.name]!
     const step = first <= last ? 1 : -1
-    this.stats.records += Math.abs(last - first) + 1
-    for (let at = first; at !== last + step; at += step) this.write(sink, fill, block, at)
+    for (let at = first; at !== last + step; at += step) {
+      this.stats.records++
+      this.write(sink, fill, block, at)
+    }
     sink.at -= comma
   }
 

@@ -7,6 +7,7 @@
  */
 
 import { text, Writer } from '../bytes.ts'
+import { eachOf } from '../layout/block.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -127,8 +128,9 @@ export function storedRows(reader: Reader, sequence: number): LedgerRows {
   const { block, at } = ledgerAt(reader, sequence)
   const read = (resource: Resource<any>): Row[] => {
     const { from, to } = spanOfLedger(reader, resource, sequence)
-    const ordinals = Array.from({ length: to - from }, (_, n) => from + n)
-    return reader.places(resource, ordinals).map((place) => place.block.row(place.at))
+    const rows: Row[] = []
+    eachOf(reader.neighbours(resource, from, to, false), (block, at) => rows.push(block.row(at)))
+    return rows
   }
   return { ledger: block.row(at), of: read }
 }

@@ -19,18 +19,20 @@ export interface Slice<R = any> {
   readonly last: number
 }
 
+export const lengthOf = ({ first, last }: Slice): number => Math.abs(last - first) + 1
+
 /** How many records these are. */
 export function countOf(slices: readonly Slice[]): number {
   let count = 0
-  for (const { first, last } of slices) count += Math.abs(last - first) + 1
+  for (const slice of slices) count += lengthOf(slice)
   return count
 }
 
 /** Visits each record, in order. */
 export function eachOf<R>(slices: readonly Slice<R>[], visit: (block: Block<R>, at: number) => void): void {
   for (const { block, first, last } of slices) {
-    if (first <= last) for (let at = first; at <= last; at++) visit(block, at)
-    else for (let at = first; at >= last; at--) visit(block, at)
+    const step = first <= last ? 1 : -1
+    for (let at = first; at !== last + step; at += step) visit(block, at)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Pages: the cursor, the order and the limit of a list, and the records they select. A page is raw: places in blocks, from which typed records are
+ * Pages: the cursor, the order and the limit of a list, and the records they select. A page is raw: slices of blocks, from which typed records are
  * decoded or wire text is sliced.
  */
 import { badRequest, checkNames, FolioError } from '../errors.ts'
@@ -26,6 +26,7 @@ export interface PageOptions {
 /** Why a page ended: it reached its limit, or the end of the listing. */
 export type Ended = 'limit' | 'end'
 
+/** How a page ends, and where it may be continued. */
 interface Ends {
   /** The cursor that continues in the same order. */
   readonly next: string

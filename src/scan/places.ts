@@ -3,7 +3,7 @@
  * page is a few slices. The records of a posting list are scattered over their log; if a list is read over and over, neighbours are gathered
  * (`layout/cluster.ts`) and served from there: one look-up finds up to 32 of them, side by side.
  */
-import { type Block, countOf, type Place, placesIn, type Slice } from '../layout/block.ts'
+import { type Block, lengthOf, type Place, placesIn, type Slice } from '../layout/block.ts'
 import { CLUSTER, type Held } from '../layout/cluster.ts'
 import { RUN } from '../layout/runs.ts'
 import type { Facing, Resource } from '../query.ts'
@@ -17,7 +17,7 @@ const MANY = CLUSTER / 2
 const LONG = 1024
 
 /** Which records of a list are wanted, and how. */
-export interface Wanted {
+export interface Selection {
   readonly limit: number
   readonly reverse: boolean
   /** As a filter wants them shown: those that face the other way are turned. Only filters that select by a posting list turn. */
@@ -27,9 +27,9 @@ export interface Wanted {
 }
 
 /** Up to `limit` records of the span: its first ones ascending, or with `reverse` its last ones descending. */
-export function slicesOf(reader: Reader, resource: Resource<any>, list: OrdinalList, span: Span, wanted: Wanted): Slice[] {
-  const { limit, reverse, runs } = wanted
-  if (list !== wholeLog) return listed(reader, resource, list.take(span, limit, reverse), wanted)
+export function slicesOf(reader: Reader, resource: Resource<any>, list: OrdinalList, span: Span, selection: Selection): Slice[] {
+  const { limit, reverse, runs } = selection
+  if (list !== wholeLog) return listed(reader, resource, list.take(span, limit, reverse), selection)
   const from = reverse ? Math.max(span.from, span.to - limit) : span.from
   const to = reverse ? span.to : Math.min(span.to, span.from + limit)
   if (from >= to) return []
@@ -85,7 +85,7 @@ export function listed(
   reader: Reader,
   resource: Resource<any>,
   taken: Taken,
-  { reverse, facing }: Pick<Wanted, 'reverse' | 'facing'>,
+  { reverse, facing }: Pick<Selection, 'reverse' | 'facing'>,
 ): Slice[] {
   const { ordinals, run: list } = taken
   const { length } = ordinals
@@ -148,7 +148,7 @@ function woven(slices: readonly Slice[], others: readonly Place[], missing: read
     } else {
       const slice = slices[hits++]!
       all.push(slice)
-      i += countOf([slice])
+      i += lengthOf(slice)
     }
   }
   return all

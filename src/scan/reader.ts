@@ -5,7 +5,7 @@
 import { text } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { blockId } from '../layout/addresses.ts'
-import { Block, type Place, placesIn, type Slice } from '../layout/block.ts'
+import { Block, type Place, type Slice } from '../layout/block.ts'
 import type { Cache } from '../layout/cache.ts'
 import { Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
@@ -137,13 +137,9 @@ export class Reader {
     return slices
   }
 
-  /** The same, one by one. */
-  places<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Place<R>[] {
-    return placesIn(this.slices(resource, ordinals, asked))
-  }
-
-  /** Adds the records from `from` up to but excluding `to`, which is greater, or with `reverse` from the last to the first of them. */
+  /** Adds the records from `from` up to but excluding `to`, with `reverse` the last of them first. Requested as those of {@link slices}. */
   neighbours<R>(resource: Resource<R>, from: number, to: number, reverse: boolean, slices: Slice<R>[] = []): Slice<R>[] {
+    if (from >= to) return slices
     this.askFor(resource, from, to)
     const size = 1 << resource.shift
     const lowest = Math.floor(from / size)

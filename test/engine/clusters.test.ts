@@ -262,7 +262,7 @@ describe('a cluster', () => {
     for (let time = 0; time < 3; time++) listed(reader, effects, { ordinals, ...run }, SHOWN)
     expect(list.home(0)!.cluster(0, undefined)).toBeUndefined()
     const { gets } = reader.stats
-    reader.places(effects, list.between(0, CLUSTER))
+    reader.slices(effects, list.between(0, CLUSTER))
     expect(reader.stats.gets).toBeGreaterThan(gets)
     listed(reader, effects, { ordinals, ...run }, SHOWN)
     expect(list.home(0)!.cluster(0, undefined)!.ordinals).toEqual(list.between(0, CLUSTER))

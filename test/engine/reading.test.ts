@@ -5,6 +5,7 @@ import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Entry, openLedger, type Store } from '../../src/index.ts'
+import { placesIn } from '../../src/layout/block.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, type Head } from '../../src/layout/head.ts'
@@ -101,16 +102,16 @@ describe('a read', () => {
   test('of records reads each block once, and from a late store all of them in one call', async () => {
     const ordinals = [0, 1, 17, 18, 40, 3]
     const early = readerOf(await holding())
-    const wanted = early.places(operations, ordinals).map(({ block, at }) => block.token(at))
+    const wanted = placesIn(early.slices(operations, ordinals)).map(({ block, at }) => block.token(at))
     expect([early.stats.gets, early.stats.blocks]).toEqual([3, 4])
     const late = readerOf(slow(await holding()))
-    const places = await late.run((read) => read.places(operations, ordinals))
+    const places = await late.run((read) => placesIn(read.slices(operations, ordinals)))
     expect(places.map(({ block, at }) => block.token(at))).toEqual(wanted)
     expect(late.stats.gets).toBe(1)
-    expect((await late.run((read) => read.places(operations, [17, 18]))).map(({ block, at }) => block.token(at))).toEqual(
+    expect((await late.run((read) => placesIn(read.slices(operations, [17, 18])))).map(({ block, at }) => block.token(at))).toEqual(
       wanted.slice(2, 4),
     )
-    expect([late.stats.gets, late.places(operations, []), late.at(operations, 17).at]).toEqual([1, [], 1])
+    expect([late.stats.gets, late.slices(operations, []), late.at(operations, 17).at]).toEqual([1, [], 1])
     const none = readerOf(slow(await holding()), new Cache(0))
     expect(
       (await none.run((read) => [read.hashed(hashOf(FIRST, 1)), read.hashed(hashOf(FIRST + 1, 1))])).map((entry) => entry?.ordinal),
