@@ -1,10 +1,10 @@
 /** Lists that are asked for over and over: bytes and entity tags stay what they were when their records came from blocks. */
-import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { catalogue, type Ledger, type LedgerClose } from '../../src/index.ts'
 import { Cache } from '../../src/layout/cache.ts'
 import { ledgerOf } from '../engine/support.ts'
-import { expectTheSame } from './support.ts'
+import { asker, expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 
@@ -40,4 +40,16 @@ describe.each([0, 8])('gathered after %i times', (gatheredAt) => {
       ['one.test', 6],
     ])
   })
+})
+
+it('a block in which a page has several slices is finished once', async () => {
+  const ledger = await ledgerOf(closes, { fileEvery: 500 })
+  const ask = asker(ledger)
+  const { records } = await ledger.page(catalogue.effects, {}, { limit: 1 })
+  const { account } = records[0]!
+  const { slices } = await ledger.read(catalogue.effectsOfAccount, { account }, { limit: 15 })
+  const blocks = new Set(slices.map(({ block }) => block.place))
+  expect(slices.length).toBeGreaterThan(blocks.size)
+  for (let time = 0; time < 60; time++) await ask(`/accounts/${account}/effects?limit=15`)
+  expect((await ask('/metrics')).text).toContain(`folio_rendered_blocks_total ${blocks.size}\n`)
 })

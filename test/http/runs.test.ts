@@ -54,6 +54,29 @@ describe('a log that is asked for over and over', () => {
     }
   })
 
+  it('is gathered as soon in descending order, all the runs of a page at once', async () => {
+    const query = catalogue.transactions as List<any>
+    const size = RUN << query.of.shift
+    const limit = Math.floor(200 / size) * size
+    const requests = async (order: 'asc' | 'desc'): Promise<number> => {
+      const ledger = await ledgerOf(closes)
+      const ask = asker(ledger)
+      const all: any[] = []
+      for await (const record of ledger.records(query, {})) all.push(record)
+      const cursor = order === 'asc' ? '' : all[all.length - (all.length % size)].paging_token
+      const before = await costOf(ledger, 'transactions', { cursor, limit, order })
+      const costs: number[] = []
+      while (costs.length < OFTEN && costs.at(-1) !== before - limit / (1 << query.of.shift) + limit / size) {
+        await ask(`/transactions?limit=${limit}&order=${order}&cursor=${cursor}`)
+        costs.push(await costOf(ledger, 'transactions', { cursor, limit, order }))
+      }
+      expect([limit / size > 2, new Set(costs).size], order).toEqual([true, 2])
+      return costs.length
+    }
+    const [up, down] = [await requests('asc'), await requests('desc')]
+    expect([up < OFTEN, down]).toEqual([true, up])
+  })
+
   it('gives the same bytes and the same tag each time, for every base URL and profile', async () => {
     const ledger = await ledgerOf(closes)
     const plain = await ledgerOf(closes, { cacheBytes: 0 })
