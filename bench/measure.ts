@@ -30,7 +30,7 @@ export interface Run {
   readonly longestMs?: number
 }
 
-/** Two sides measured in turns: within a round both ran under the same conditions. */
+/** Sides measured in turns: within a round all ran under the same conditions. */
 export interface Row {
   readonly suite: 'page' | 'http' | 'scan' | 'ingest' | 'disk' | 'deep' | 'memory'
   readonly work: string
@@ -53,6 +53,9 @@ export interface Row {
   /** The share of CPU time spent in the kernel. */
   readonly ourKernel?: number
   readonly theirKernel?: number
+  /** How long a server takes that only sends as many bytes, and which share of its speed we reach. */
+  readonly bare?: Spread
+  readonly ofBare?: Spread
   readonly more?: Readonly<Record<string, number | string>>
 }
 
@@ -66,10 +69,14 @@ const kernel = (name: string, runs: readonly Run[]): Record<string, number> => {
 
 type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 'workload' | 'limit' | 'floor' | 'more'>>
 
-/** A row of times, in µs per page, ledger or record. */
-export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]): Row {
+/**
+ * A row of times, in µs per page, ledger or record.
+ * @param bare runs of a server that only sends
+ */
+export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[], bare?: readonly Run[]): Row {
   const micros = (run: Run): number => (run.ms * 1000) / run.count
-  const ratio = spread(ours.map((run, round) => micros(theirs[round]!) / micros(run)))
+  const against = (others: readonly Run[]): Spread => spread(ours.map((run, round) => micros(others[round]!) / micros(run)))
+  const ratio = against(theirs)
   return {
     ...named,
     unit: 'µs',
@@ -82,20 +89,17 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
     theirCpu: mean(theirs, 'cpuMs') * 1000,
     ...kernel('ourKernel', ours),
     ...kernel('theirKernel', theirs),
+    ...(bare && { bare: spread(bare.map(micros)), ofBare: against(bare) }),
   }
 }
 
-/** Runs both sides in turns, round by round; each goes first in every other round. */
-export async function inTurns(
-  rounds: number,
-  ours: (round: number) => Promise<Run>,
-  theirs: (round: number) => Promise<Run>,
-): Promise<[Run[], Run[]]> {
-  const runs: [Run[], Run[]] = [[], []]
+/** Runs the sides in turns, round by round, every other round in reverse order. */
+export async function inTurns(rounds: number, ...sides: readonly ((round: number) => Promise<Run>)[]): Promise<Run[][]> {
+  const runs: Run[][] = sides.map(() => [])
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) runs[0].push(await ours(round))
-    runs[1].push(await theirs(round))
-    if (round % 2 === 1) runs[0].push(await ours(round))
+    const order = [...sides.keys()]
+    if (round % 2 === 1) order.reverse()
+    for (const side of order) runs[side]!.push(await sides[side]!(round))
   }
   return runs
 }

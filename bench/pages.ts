@@ -4,7 +4,7 @@
 import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
-import { inTurns, type Row, type Run, timed } from './measure.ts'
+import { inTurns, type Row, timed } from './measure.ts'
 import type { Worker } from './results.ts'
 import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
 
@@ -113,7 +113,7 @@ export async function pageRow(
   await ours.call('run', 0, warm)
   await theirs.call('run', 0, warm)
   const run = (side: Worker) => (round: number) => side.call('run', warm + round * each, warm + (round + 1) * each)
-  const [left, right]: [Run[], Run[]] = await inTurns(pace.rounds, run(ours), run(theirs))
+  const [left = [], right = []] = await inTurns(pace.rounds, run(ours), run(theirs))
   const floor = work.floors[workload][column]!
   return timed(
     {

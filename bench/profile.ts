@@ -14,6 +14,7 @@ import { load } from './dataset.ts'
 import { Client, requestOf } from './load.ts'
 import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
+import { bareTarget } from './peers/bare-http.ts'
 import { openDatabase } from './peers/sqlite.ts'
 import { type Worker, worker } from './results.ts'
 import { type Limit, type Work, type Workload, works } from './works.ts'
@@ -131,12 +132,17 @@ async function pages(): Promise<Profiled> {
   return { ...found, costs }
 }
 
+/** The bytes of a transaction as it is sent: the bare server's bodies are as large as pages of them. */
+const TRANSACTION = 2350
+
 /** A server that has read all of history, under load from this process. */
 async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, workNamed(what), flags.workload as Workload, limit)
   const count = Number(flags.pages ?? (limit === 10 ? 20_000 : 4000))
-  const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
+  const workload = flags.workload as Workload
+  const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, TRANSACTION * limit) : target)
+  const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(asked(targetOf(ask))))
   const side = flags.side === 'bare' ? worker('bare', '') : reading()
   if (flags.side !== 'bare' && !flags.cold) await warmUp([side], db, data)
   const client = await Client.open(await side.call('listen'), 8)

@@ -10,6 +10,7 @@ import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import { Asks, type Pace, warmUp } from './pages.ts'
+import { bareTarget } from './peers/bare-http.ts'
 import { type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
@@ -43,15 +44,11 @@ export async function httpRows(
   const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
   // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
-  const ours = await serving(left)
-  const theirs = await serving(right)
+  const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(worker('bare', ''))]
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
-      for (const limit of work.limits) done(await httpRow(ours, theirs, db, data, pace, work, workload, limit))
+      for (const limit of work.limits) done(await httpRow({ ours, theirs, bare }, db, data, pace, work, workload, limit))
   done(memoryOf('an HTTP server under load', 'Fastify + SQLite', [ours.idle, ours.most], [theirs.idle, theirs.most]))
-  const bare = await serving(worker('bare', ''))
-  const first = works.find(({ http }) => http)!
-  for (const limit of first.limits) done(await limitRow(bare, theirs, db, data, pace, first, limit))
   for (const { client, worker: server } of [ours, theirs, bare]) {
     client.close()
     await server.end()
@@ -83,16 +80,15 @@ export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
   }
 }
 
-/** How fast a server with nothing to find and nothing to render could be, compared with the peer. */
-async function limitRow(bare: Side, theirs: Side, db: Database, data: DataSet, pace: Pace, work: Work, limit: Limit): Promise<Row> {
-  const { left, right } = await turns(bare, theirs, new Asks(db, data, work, 'recent', limit), pace, limit)
-  const named = { suite: 'http', work: 'HTTP limit, a prepared body', group: 'over HTTP, bare node:http' } as const
-  return timed({ ...named, workload: 'recent', limit, peer: 'Fastify + SQLite' }, left, right)
+interface Sides {
+  readonly ours: Side
+  readonly theirs: Side
+  readonly bare: Side
 }
 
+/** Queries all servers in turns, on fresh draws; the bare one sends as many bytes as an answer has in the mean. */
 async function httpRow(
-  ours: Side,
-  theirs: Side,
+  { ours, theirs, bare }: Sides,
   db: Database,
   data: DataSet,
   pace: Pace,
@@ -102,47 +98,47 @@ async function httpRow(
 ): Promise<Row> {
   const column = limit === 10 ? 0 : 1
   const asks = new Asks(db, data, work, workload, limit)
-  for (const target of asks.take(Math.ceil(pace.checks[column]! / 4)).map(targetOf)) {
+  let bytes = 0
+  const checked = asks.take(Math.ceil(pace.checks[column]! / 4)).map(targetOf)
+  for (const target of checked) {
     const [left, right] = [await ours.client.body(target), await theirs.client.body(target)]
     if (!left.equals(right))
       throw new Error(`the bytes differ over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
+    bytes += left.length / checked.length
   }
-  const { left, right, loads } = await turns(ours, theirs, asks, pace, limit)
-  const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
-  const more = {
-    ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
-    ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
-  }
-  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
-  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
-  return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right)
-}
-
-/** Queries both servers in turns, on fresh draws. */
-async function turns(ours: Side, theirs: Side, asks: Asks, pace: Pace, limit: Limit) {
-  const draw = (count: number): Buffer[] => asks.take(count).map((ask) => requestOf(targetOf(ask)))
+  const draw = (count: number): string[] => asks.take(count).map(targetOf)
   const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
-  const run = async (side: Side, requests: readonly Buffer[], loads: Load[]): Promise<Run> => {
+  const send = async (side: Side, targets: readonly string[], kept?: Load[]): Promise<Run> => {
+    const asked = side === bare ? targets.map((target) => bareTarget(target, workload, Math.round(bytes))) : targets
+    const requests = asked.map(requestOf)
     const before = await side.worker.call('usage')
     const load = await side.client.run(requests)
     const after = await side.worker.call('usage')
     side.most = Math.max(side.most, after.own)
-    loads.push(load)
+    kept?.push(load)
     return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs }
   }
   const trial = draw(limit === 10 ? 300 : 60)
-  const slower = Math.max((await run(ours, trial, [])).ms, (await run(theirs, trial, [])).ms) / trial.length
+  const slower = Math.max((await send(ours, trial)).ms, (await send(theirs, trial)).ms) / trial.length
   const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
   const warm = draw(each * Math.ceil(pace.warmMs / (pace.runMs * 1.5)))
-  await run(ours, warm, [])
-  await run(theirs, warm, [])
+  for (const side of [ours, theirs, bare]) await send(side, warm)
   const sets = Array.from({ length: pace.rounds }, () => draw(each))
-  const [left, right] = await inTurns(
+  const [left = [], right = [], least = []] = await inTurns(
     pace.rounds,
-    (round) => run(ours, sets[round]!, loads.ours),
-    (round) => run(theirs, sets[round]!, loads.theirs),
+    (round) => send(ours, sets[round]!, loads.ours),
+    (round) => send(theirs, sets[round]!, loads.theirs),
+    (round) => send(bare, sets[round]!),
   )
-  return { left, right, loads }
+  const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
+  const more = {
+    ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
+    ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
+    'bytes a body': Math.round(bytes),
+  }
+  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
+  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
+  return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right, least)
 }
 
 /** All transactions, from the first to the last. */
@@ -160,7 +156,7 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   for (const { how, against, ...named } of pairs) {
     const counts = await Promise.all([ours.call('scan', how), theirs.call('scan', against)])
     if (counts[0].count !== counts[1].count) throw new Error(`a scan gave ${counts[0].count} records, its peer ${counts[1].count}`)
-    const [left, right] = await inTurns(
+    const [left = [], right = []] = await inTurns(
       Math.min(5, pace.rounds),
       () => ours.call('scan', how),
       () => theirs.call('scan', against),
@@ -210,7 +206,7 @@ async function ingestInto(
   }
   for (let i = quick ? WARM_RUNS.quick : WARM_RUNS.full; i > 0; i--) for (const side of sides) await append(side, works[0]![0])()
   for (const [how, work, floor] of works) {
-    const [left, right] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
+    const [left = [], right = []] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
     const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
@@ -280,7 +276,7 @@ export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => vo
         return side.call('run', 0, 100)
       }
       for (let i = 0; i < 3; i++) for (const page of [1, deep]) await run(page)(i)
-      const [first, later] = await inTurns(pace.rounds * 3, run(1), run(deep))
+      const [first = [], later = []] = await inTurns(pace.rounds * 3, run(1), run(deep))
       // Here the peer is our own page 1.
       const { ratio, ok: _ok, ...row } = timed({ suite: 'deep', work, group: 'depth', limit, peer: 'page 1', floor: 1.2 }, later, first)
       const turned = { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }

@@ -14,10 +14,10 @@ const number = (value: number): string =>
 
 export const verdict = ({ ok }: Row): string => (ok === undefined ? '' : ok ? 'ok' : 'SHORT')
 
-export const HEAD = ['work', 'workload', 'limit', 'ours', 'peer', 'unit', 'ratio', 'spread', 'floor', '', 'CPU ratio']
+export const HEAD = ['work', 'workload', 'limit', 'ours', 'peer', 'unit', 'ratio', 'spread', 'floor', '', 'CPU ratio', 'of bare']
 
 export function cells(row: Row): string[] {
-  const { work, workload = '', limit = '', ours, theirs, unit, ratio, floor, sense, ourCpu, theirCpu } = row
+  const { work, workload = '', limit = '', ours, theirs, unit, ratio, floor, sense, ourCpu, theirCpu, ofBare } = row
   const times = sense === 'above' ? '×' : ''
   return [
     work,
@@ -31,12 +31,13 @@ export function cells(row: Row): string[] {
     floor === undefined ? '' : `${sense === 'above' ? '≥' : '≤'} ${floor}`,
     verdict(row),
     ourCpu && theirCpu ? `${(theirCpu / ourCpu).toFixed(2)}×` : '',
+    ofBare ? ofBare.median.toFixed(2) : '',
   ]
 }
 
-const RIGHT = new Set([2, 3, 4, 6, 7, 8, 10])
+const RIGHT = new Set([2, 3, 4, 6, 7, 8, 10, 11])
 
-const WIDTHS = [40, 8, 5, 9, 9, 8, 8, 13, 7, 6, 9]
+const WIDTHS = [40, 8, 5, 9, 9, 8, 8, 13, 7, 6, 9, 7]
 const line = (list: readonly string[]): string =>
   list
     .map((cell, i) => (RIGHT.has(i) ? cell.padStart(WIDTHS[i]!) : cell.padEnd(WIDTHS[i]!)))

@@ -47,7 +47,7 @@ export class Random {
 }
 
 /** Which share of history is recent, and which share of requests goes there. */
-const RECENT = { ledgers: 0.05, requests: 0.9 }
+export const RECENT = { ledgers: 0.05, requests: 0.9 }
 const BUSY = 20
 /** A rare account has enough records for one page, and at most this many times that: its page comes from all over history. */
 const RARE = 5
