@@ -12,13 +12,16 @@ export interface Pace {
   readonly rounds: number
   /** About how long a run of the slower side takes. */
   readonly runMs: number
-  /** How long each side runs before a row is timed, so that caches are as full as in a service that has been up for a while. */
-  readonly warmMs: number
+  /**
+   * How long each side answers other draws before a row is timed, in process and over HTTP, so that caches are as full as in a service that has been
+   * up for a while.
+   */
+  readonly warmMs: readonly [inProcess: number, http: number]
   /** How many answers are compared before timing. */
   readonly checks: readonly [ten: number, twoHundred: number]
 }
-export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: 3000, checks: [300, 100] }
-export const QUICK: Pace = { rounds: 5, runMs: 25, warmMs: 50, checks: [60, 20] }
+export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: [2000, 4000], checks: [300, 100] }
+export const QUICK: Pace = { rounds: 5, runMs: 25, warmMs: [50, 75], checks: [60, 20] }
 
 const MOST_A_RUN = 4000
 
@@ -29,8 +32,9 @@ export class Asks {
   private readonly workload: Workload
   private readonly limit: Limit
 
-  constructor(db: Database, data: DataSet, work: Work, workload: Workload, limit: Limit) {
-    const seed = [...`${work.name} ${workload} ${limit}`].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7)
+  /** @param purpose other draws for another purpose */
+  constructor(db: Database, data: DataSet, work: Work, workload: Workload, limit: Limit, purpose = '') {
+    const seed = [...`${work.name} ${workload} ${limit}${purpose}`].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7)
     this.draws = new Draws(db, data, seed)
     this.work = work
     this.workload = workload
@@ -108,11 +112,15 @@ export async function pageRow(
   const slower = Math.max(trial.ms, ourTrial.ms) / checks
   const each = Math.max(20, Math.min(MOST_A_RUN, Math.ceil(pace.runMs / slower)))
 
-  const warm = each * Math.ceil(pace.warmMs / pace.runMs)
-  await prepare(asks.take(warm + each * pace.rounds))
-  await ours.call('run', 0, warm)
-  await theirs.call('run', 0, warm)
-  const run = (side: Worker) => (round: number) => side.call('run', warm + round * each, warm + (round + 1) * each)
+  for (const side of [ours, theirs]) {
+    const others = new Asks(db, data, work, workload, limit, 'warm')
+    for (let ms = 0; ms < pace.warmMs[0]; ) {
+      await side.call('prepare', others.take(each), work.answer)
+      ms += (await side.call('run', 0, each)).ms
+    }
+  }
+  await prepare(asks.take(each * pace.rounds))
+  const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
   const [left = [], right = []] = await inTurns(pace.rounds, run(ours), run(theirs))
   const floor = work.floors[workload][column]!
   return timed(

@@ -139,7 +139,7 @@ const TRANSACTION = 2350
 async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, workNamed(what), flags.workload as Workload, limit)
-  const count = Number(flags.pages ?? (limit === 10 ? 20_000 : 4000))
+  const count = Number(flags.pages ?? (limit === 10 ? 40_000 : 16_000))
   const workload = flags.workload as Workload
   const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, TRANSACTION * limit) : target)
   const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(asked(targetOf(ask))))

@@ -106,7 +106,7 @@ async function httpRow(
       throw new Error(`the bytes differ over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
     bytes += left.length / checked.length
   }
-  const draw = (count: number): string[] => asks.take(count).map(targetOf)
+  const draw = (count: number, from = asks): string[] => from.take(count).map(targetOf)
   const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
   const send = async (side: Side, targets: readonly string[], kept?: Load[]): Promise<Run> => {
     const asked = side === bare ? targets.map((target) => bareTarget(target, workload, Math.round(bytes))) : targets
@@ -121,8 +121,10 @@ async function httpRow(
   const trial = draw(limit === 10 ? 300 : 60)
   const slower = Math.max((await send(ours, trial)).ms, (await send(theirs, trial)).ms) / trial.length
   const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
-  const warm = draw(each * Math.ceil(pace.warmMs / (pace.runMs * 1.5)))
-  for (const side of [ours, theirs, bare]) await send(side, warm)
+  for (const side of [ours, theirs, bare]) {
+    const others = new Asks(db, data, work, workload, limit, 'warm')
+    for (let ms = 0; ms < pace.warmMs[1]; ) ms += (await send(side, draw(each, others))).ms
+  }
   const sets = Array.from({ length: pace.rounds }, () => draw(each))
   const [left = [], right = [], least = []] = await inTurns(
     pace.rounds,

@@ -24,6 +24,8 @@ export async function serveBare(): Promise<{ port: number; stop: () => Promise<v
     response.writeHead(200, { 'content-type': 'application/hal+json; charset=utf-8', 'content-length': length })
     response.end(history.subarray(at, at + length))
   })
+  // It waits while the others are measured.
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address() as { port: number }
   return { port: address.port, stop: () => new Promise((stopped) => server.close(() => stopped())) }
