@@ -97,7 +97,8 @@ function markdown(rows: readonly Row[]): string {
   const cell = (row: Row | undefined): string => {
     if (!row) return ''
     const floor = row.floor === undefined ? '' : ` (${row.sense === 'above' ? '≥' : '≤'} ${row.floor})`
-    return `${row.ok ? '**' : ''}${row.ratio.median.toFixed(2)}${row.ok ? '**' : ''}${floor}`
+    const share = row.ofBare === undefined ? '' : `, ${row.ofBare.median.toFixed(2)} of bare`
+    return `${row.ok ? '**' : ''}${row.ratio.median.toFixed(2)}${row.ok ? '**' : ''}${floor}${share}`
   }
   const paged = rows.filter(({ workload }) => workload !== undefined)
   const names = [...new Set(paged.map(({ work }) => work))]
