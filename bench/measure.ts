@@ -94,12 +94,15 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
 }
 
 /** Runs the sides in turns, round by round, every other round in reverse order. */
-export async function inTurns(rounds: number, ...sides: readonly ((round: number) => Promise<Run>)[]): Promise<Run[][]> {
-  const runs: Run[][] = sides.map(() => [])
+export async function inTurns<S extends readonly ((round: number) => Promise<Run>)[]>(
+  rounds: number,
+  ...sides: S
+): Promise<{ -readonly [K in keyof S]: Run[] }> {
+  const runs = sides.map((): Run[] => [])
   for (let round = 0; round < rounds; round++) {
     const order = [...sides.keys()]
     if (round % 2 === 1) order.reverse()
     for (const side of order) runs[side]!.push(await sides[side]!(round))
   }
-  return runs
+  return runs as { -readonly [K in keyof S]: Run[] }
 }

@@ -121,7 +121,7 @@ export async function pageRow(
   }
   await prepare(asks.take(each * pace.rounds))
   const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
-  const [left = [], right = []] = await inTurns(pace.rounds, run(ours), run(theirs))
+  const [left, right] = await inTurns(pace.rounds, run(ours), run(theirs))
   const floor = work.floors[workload][column]!
   return timed(
     {

@@ -126,7 +126,7 @@ async function httpRow(
     for (let ms = 0; ms < pace.warmMs[1]; ) ms += (await send(side, draw(each, others))).ms
   }
   const sets = Array.from({ length: pace.rounds }, () => draw(each))
-  const [left = [], right = [], least = []] = await inTurns(
+  const [left, right, least] = await inTurns(
     pace.rounds,
     (round) => send(ours, sets[round]!, loads.ours),
     (round) => send(theirs, sets[round]!, loads.theirs),
@@ -158,7 +158,7 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   for (const { how, against, ...named } of pairs) {
     const counts = await Promise.all([ours.call('scan', how), theirs.call('scan', against)])
     if (counts[0].count !== counts[1].count) throw new Error(`a scan gave ${counts[0].count} records, its peer ${counts[1].count}`)
-    const [left = [], right = []] = await inTurns(
+    const [left, right] = await inTurns(
       Math.min(5, pace.rounds),
       () => ours.call('scan', how),
       () => theirs.call('scan', against),
@@ -208,7 +208,7 @@ async function ingestInto(
   }
   for (let i = quick ? WARM_RUNS.quick : WARM_RUNS.full; i > 0; i--) for (const side of sides) await append(side, works[0]![0])()
   for (const [how, work, floor] of works) {
-    const [left = [], right = []] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
+    const [left, right] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
     const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
@@ -278,7 +278,7 @@ export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => vo
         return side.call('run', 0, 100)
       }
       for (let i = 0; i < 3; i++) for (const page of [1, deep]) await run(page)(i)
-      const [first = [], later = []] = await inTurns(pace.rounds * 3, run(1), run(deep))
+      const [first, later] = await inTurns(pace.rounds * 3, run(1), run(deep))
       // Here the peer is our own page 1.
       const { ratio, ok: _ok, ...row } = timed({ suite: 'deep', work, group: 'depth', limit, peer: 'page 1', floor: 1.2 }, later, first)
       const turned = { median: 1 / ratio.median, least: 1 / ratio.most, most: 1 / ratio.least }
