@@ -4,7 +4,7 @@
 import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
-import { inTurns, type Row, timed } from './measure.ts'
+import { inTurns, type Row, type Run, timed } from './measure.ts'
 import type { Worker } from './results.ts'
 import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
 
@@ -31,6 +31,8 @@ export class Asks {
   private readonly work: Work
   private readonly workload: Workload
   private readonly limit: Limit
+  /** The same kind of requests, other ones: for what is not timed. */
+  readonly others: () => Asks
 
   /** @param purpose other draws for another purpose */
   constructor(db: Database, data: DataSet, work: Work, workload: Workload, limit: Limit, purpose = '') {
@@ -39,11 +41,17 @@ export class Asks {
     this.work = work
     this.workload = workload
     this.limit = limit
+    this.others = () => new Asks(db, data, work, workload, limit, 'others')
   }
 
   take(count: number): Ask[] {
     return Array.from({ length: count }, () => this.work.draw(this.draws, this.workload, this.limit))
   }
+}
+
+/** Answers requests, `each` at a time, until that has taken `ms`. */
+export async function answering(ms: number, asks: Asks, each: number, run: (list: readonly Ask[]) => Promise<Run>): Promise<void> {
+  for (let spent = 0; spent < ms; ) spent += (await run(asks.take(each))).ms
 }
 
 /** Checks that both sides give the same answers; throws an error that shows the first difference. */
@@ -112,13 +120,11 @@ export async function pageRow(
   const slower = Math.max(trial.ms, ourTrial.ms) / checks
   const each = Math.max(20, Math.min(MOST_A_RUN, Math.ceil(pace.runMs / slower)))
 
-  for (const side of [ours, theirs]) {
-    const others = new Asks(db, data, work, workload, limit, 'warm')
-    for (let ms = 0; ms < pace.warmMs[0]; ) {
-      await side.call('prepare', others.take(each), work.answer)
-      ms += (await side.call('run', 0, each)).ms
-    }
-  }
+  for (const side of [ours, theirs])
+    await answering(pace.warmMs[0], asks.others(), each, async (list) => {
+      await side.call('prepare', list, work.answer)
+      return side.call('run', 0, each)
+    })
   await prepare(asks.take(each * pace.rounds))
   const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
   const [left, right] = await inTurns(pace.rounds, run(ours), run(theirs))

@@ -14,9 +14,9 @@ import { load } from './dataset.ts'
 import { Client, requestOf } from './load.ts'
 import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
-import { bareTarget } from './peers/bare-http.ts'
+import { bareTarget, TRANSACTION } from './peers/bare-http.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { type Worker, worker } from './results.ts'
+import { bareWorker, type Worker, worker } from './results.ts'
 import { type Limit, type Work, type Workload, works } from './works.ts'
 
 const { values: flags, positionals } = parseArgs({
@@ -92,6 +92,7 @@ function print(title: string, times: Map<string, number>, pages: number): void {
 
 const name = positionals[0] ?? 'transactions'
 const limit = Number(flags.limit) as Limit
+const workload = flags.workload as Workload
 const folder = join(import.meta.dirname, '..', 'data')
 const data = await load(folder, flags.quick, console.error)
 
@@ -119,7 +120,7 @@ const reading = (): Worker => (flags.side === 'sqlite' ? worker('sqlite', data.s
 async function pages(): Promise<Profiled> {
   const work = workNamed(name)
   const db = openDatabase(data.sqlite, { readonly: true })
-  const asks = new Asks(db, data, work, flags.workload as Workload, limit)
+  const asks = new Asks(db, data, work, workload, limit)
   const usual = flags.cold ? { 10: 8000, 200: 1500 } : { 10: 100_000, 200: 30_000 }
   const count = Number(flags.pages ?? usual[limit])
   const side = reading()
@@ -132,18 +133,14 @@ async function pages(): Promise<Profiled> {
   return { ...found, costs }
 }
 
-/** The bytes of a transaction as it is sent: the bare server's bodies are as large as pages of them. */
-const TRANSACTION = 2350
-
 /** A server that has read all of history, under load from this process. */
 async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
-  const asks = new Asks(db, data, workNamed(what), flags.workload as Workload, limit)
+  const asks = new Asks(db, data, workNamed(what), workload, limit)
   const count = Number(flags.pages ?? (limit === 10 ? 40_000 : 16_000))
-  const workload = flags.workload as Workload
   const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, TRANSACTION * limit) : target)
   const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(asked(targetOf(ask))))
-  const side = flags.side === 'bare' ? worker('bare', '') : reading()
+  const side = flags.side === 'bare' ? bareWorker(data) : reading()
   if (flags.side !== 'bare' && !flags.cold) await warmUp([side], db, data)
   const client = await Client.open(await side.call('listen'), 8)
   await client.run(draw())
@@ -188,7 +185,7 @@ function asked(): Promise<Profiled> {
 }
 
 const { run, profile, costs } = await asked()
-console.log(`${name}, ${flags.workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs each, under the profiler`)
+console.log(`${name}, ${workload}, ${limit}, ${flags.side}: ${((run.ms * 1000) / run.count).toFixed(1)} µs each, under the profiler`)
 const each = (value = 0): string => (value / run.count).toFixed(1)
 console.log(
   `CPU ${each(run.cpuMs * 1000)} µs each, of which kernel ${each((run.systemMs ?? 0) * 1000)} µs; page faults ${each(run.faults)}`,

@@ -4,6 +4,7 @@
 import type { DataSet } from './dataset.ts'
 import type { Row } from './measure.ts'
 import type { Pace } from './pages.ts'
+import { TRANSACTION } from './peers/bare-http.ts'
 import { Remote } from './process.ts'
 import type { WorkerFunctions } from './worker.ts'
 
@@ -18,10 +19,16 @@ export interface Results {
 
 export type Worker = Remote<WorkerFunctions>
 
-/** A process that holds one contender. */
+/**
+ * A process that holds one contender.
+ * @param path where its data lies; for the bare server, how many bytes its bodies come from
+ */
 export const worker = (
   kind: 'folio' | 'sqlite' | 'level-raw' | 'bare',
   path: string,
   mode: 'read' | 'write' = 'read',
   flags: readonly string[] = [],
 ): Worker => new Remote('worker.js', [kind, path, mode], flags)
+
+/** A bare server whose bodies come from as much memory as all transactions take. */
+export const bareWorker = ({ counts }: DataSet): Worker => worker('bare', String(TRANSACTION * counts.transactions))

@@ -9,9 +9,9 @@ import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
-import { Asks, type Pace, warmUp } from './pages.ts'
+import { Asks, answering, type Pace, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
-import { type Worker, worker } from './results.ts'
+import { bareWorker, type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
 /** Requests in flight at once: enough to keep a server busy, few enough to show its own time. */
@@ -44,7 +44,7 @@ export async function httpRows(
   const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
   // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
-  const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(worker('bare', ''))]
+  const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(bareWorker(data))]
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await httpRow({ ours, theirs, bare }, db, data, pace, work, workload, limit))
@@ -106,7 +106,7 @@ async function httpRow(
       throw new Error(`the bytes differ over HTTP for ${target}\n${left.toString().slice(0, 400)}\n${right.toString().slice(0, 400)}`)
     bytes += left.length / checked.length
   }
-  const draw = (count: number, from = asks): string[] => from.take(count).map(targetOf)
+  const draw = (count: number): string[] => asks.take(count).map(targetOf)
   const loads: { ours: Load[]; theirs: Load[] } = { ours: [], theirs: [] }
   const send = async (side: Side, targets: readonly string[], kept?: Load[]): Promise<Run> => {
     const asked = side === bare ? targets.map((target) => bareTarget(target, workload, Math.round(bytes))) : targets
@@ -121,10 +121,7 @@ async function httpRow(
   const trial = draw(limit === 10 ? 300 : 60)
   const slower = Math.max((await send(ours, trial)).ms, (await send(theirs, trial)).ms) / trial.length
   const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
-  for (const side of [ours, theirs, bare]) {
-    const others = new Asks(db, data, work, workload, limit, 'warm')
-    for (let ms = 0; ms < pace.warmMs[1]; ) ms += (await send(side, draw(each, others))).ms
-  }
+  for (const side of [ours, theirs, bare]) await answering(pace.warmMs[1], asks.others(), each, (list) => send(side, list.map(targetOf)))
   const sets = Array.from({ length: pace.rounds }, () => draw(each))
   const [left, right, least] = await inTurns(
     pace.rounds,

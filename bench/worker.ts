@@ -145,7 +145,11 @@ const functions = {
   async listen(): Promise<number> {
     if (contender instanceof LevelRaw) throw new Error('this contender has no server')
     const served =
-      contender instanceof Folio ? await serveFolio(contender) : contender ? await serveSqlite(contender as Sqlite) : await serveBare()
+      contender instanceof Folio
+        ? await serveFolio(contender)
+        : contender
+          ? await serveSqlite(contender as Sqlite)
+          : await serveBare(Number(path))
     stop = served.stop
     return served.port
   },

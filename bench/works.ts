@@ -47,7 +47,14 @@ export class Random {
 }
 
 /** Which share of history is recent, and which share of requests goes there. */
-export const RECENT = { ledgers: 0.05, requests: 0.9 }
+const RECENT = { ledgers: 0.05, requests: 0.9 }
+
+/** How far before the newest of `all` a request goes: 0 to `all` − 1. */
+export function backFrom(random: Random, workload: Workload, all: number): number {
+  const recent = workload === 'recent' && random.next() < RECENT.requests
+  return random.below(recent ? Math.max(1, Math.floor(all * RECENT.ledgers)) : all)
+}
+
 const BUSY = 20
 /** A rare account has enough records for one page, and at most this many times that: its page comes from all over history. */
 const RARE = 5
@@ -87,9 +94,7 @@ export class Draws {
   place(workload: Workload): bigint {
     const { firstLedger, lastLedger } = this.data
     const all = lastLedger - firstLedger + 1
-    const recent = workload === 'recent' && this.random.next() < RECENT.requests
-    const span = recent ? Math.max(1, Math.floor(all * RECENT.ledgers)) : all
-    const ledger = lastLedger - this.random.below(span)
+    const ledger = lastLedger - backFrom(this.random, workload, all)
     return (BigInt(ledger) << 32n) | BigInt(this.random.below(20) << 12)
   }
 

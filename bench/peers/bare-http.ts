@@ -4,25 +4,25 @@
  * cache, which the bodies of a service do not.
  */
 import { createServer } from 'node:http'
-import { Random, RECENT, type Workload } from '../works.ts'
+import { backFrom, Random, type Workload } from '../works.ts'
 
-/** About as large as all transactions of the data set, as they are sent. */
-const HISTORY = 480_000_000
+/** The bytes of a transaction as it is sent. */
+export const TRANSACTION = 2350
 
 /** What asks a bare server for a body. */
 export const bareTarget = (target: string, workload: Workload, bytes: number): string => `${target}&body=${bytes}-${workload}`
 
-export async function serveBare(): Promise<{ port: number; stop: () => Promise<void> }> {
-  const history = Buffer.alloc(HISTORY, 'x')
+/** @param bytes how much memory its bodies come from */
+export async function serveBare(bytes: number): Promise<{ port: number; stop: () => Promise<void> }> {
+  const history = Buffer.alloc(bytes, 'x')
   const random = new Random(1)
   const server = createServer((request, response) => {
     const url = request.url!
-    const length = Number.parseInt(url.slice(url.lastIndexOf('=') + 1), 10)
-    const recent = url.endsWith('recent') && random.next() < RECENT.requests
-    const begin = recent ? Math.floor(HISTORY * (1 - RECENT.ledgers)) : 0
-    const at = begin + random.below(HISTORY - begin - length)
+    const [size, workload] = url.slice(url.lastIndexOf('=') + 1).split('-')
+    const length = Number(size)
+    const end = bytes - backFrom(random, workload as Workload, bytes - length)
     response.writeHead(200, { 'content-type': 'application/hal+json; charset=utf-8', 'content-length': length })
-    response.end(history.subarray(at, at + length))
+    response.end(history.subarray(end - length, end))
   })
   // It waits while the others are measured.
   server.keepAliveTimeout = 600_000
