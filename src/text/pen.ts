@@ -41,7 +41,7 @@ export class Pen {
   /** False once something was written of which there are no numbers: then the text is cut when it is whole. */
   protected known = true
   /** As in {@link Apart}. */
-  private simple = true
+  protected simple = true
   /** The members of the input hold numbers that `JSON.parse` would change. */
   exact = false
   isOpen = false
@@ -150,8 +150,9 @@ export class Pen {
     const from = this.at
     const to = from + writeText(this.sheet.bytes, from, json)
     this.at = to
-    this.hole(STRING, from + 1, to - 1)
+    // First, since a hole may move the text.
     this.simple &&= isSimple(this.sheet.bytes, from + 1, to - 1)
+    this.hole(STRING, from + 1, to - 1)
   }
 
   /** Writes a string of up to {@link NAME} characters, if it can be written as it is. */

@@ -60,7 +60,7 @@ export class TextWriter extends Pen {
 
   private written(known: Name, name: string, value: unknown): void {
     if (this.known && this.length < MAX_ROW / 2) {
-      const { exact, length } = this
+      const { exact, length, simple } = this
       // Counted from the beginning of the text, since that may move.
       const written = this.at - this.start
       const cuts = this.cut - this.first
@@ -70,6 +70,7 @@ export class TextWriter extends Pen {
       this.at = this.start + written
       this.cut = this.first + cuts
       this.exact = exact
+      this.simple = simple
     }
     const { json, exact } = writeJson({ [name]: value })
     // Nothing that JSON can hold, such as a function.

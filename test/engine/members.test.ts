@@ -24,9 +24,8 @@ const written = (members: object, form = none) => {
 }
 
 /** Holds what was written against the JSON of the same members, taken apart as a string. */
-function checkWritten(members: object): void {
+function checkWritten(members: object, found = written(members)): void {
   const { json, exact } = writeJson(members)
-  const found = written(members)
   const cut = takeApart(json.slice(1, -1))
   for (const apart of [found.apart, cut]) {
     expect([apart.text, apart.frame, apart.values]).toEqual([json.slice(1, -1), cut.frame, cut.values])
@@ -38,6 +37,12 @@ function checkWritten(members: object): void {
     expect(apart.simple).toBe(simple)
   }
   expect(found.exact).toBe(exact)
+}
+
+/** Checks texts that were written one after another: one that is taken apart in between begins another sheet before the last one is full. */
+function checkAllWritten(all: readonly object[]): void {
+  const found = all.map((members) => written(members))
+  for (const [n, members] of all.entries()) checkWritten(members, found[n])
 }
 
 const name = fc.oneof(fc.constantFrom('id', 'type', 'a_b', 'é', '', '__proto__', 'with "quote"', '7', ':1234567890123456'), fc.string())
@@ -83,6 +88,7 @@ describe('members', () => {
   test('of the same kind share one frame, whatever was written between', () => {
     fc.assert(
       fc.property(fc.array(members, { minLength: 2, maxLength: 4 }), (several) => {
+        checkAllWritten(several)
         const [first] = several
         const { frame } = written(first!).apart
         for (const one of several) written(one)
@@ -137,13 +143,21 @@ describe('members', () => {
     const words = Array.from({ length: 40 }, (_, n) => `${'w'.repeat(22)}_${n % 10}`)
     const numbers = words.map((_, n) => -1.2345678901234e-100 * (n + 1))
     const long = words.map((word, n) => (n % 2 ? word.toUpperCase() : `é${word}`))
-    for (const list of [words, numbers, long, numbers.map(() => [true, [null]])])
-      for (let n = 0; n < 2000; n++) {
-        const members = { list: list.slice(n % 7), n }
-        const { text, values } = written(members).apart
-        expect(text).toBe(JSON.stringify(members).slice(1, -1))
-        expect(values.at(-1)).toBe(String(n))
-      }
+    // In the last two a single value decides whether all are simple.
+    const one = (odd: string) => words.map((word, n) => (n === 20 ? odd : word.toUpperCase()))
+    for (const list of [words, numbers, long, numbers.map(() => [true, [null]]), one('"'), one('é'.repeat(30))])
+      checkAllWritten(Array.from({ length: 2000 }, (_, n) => ({ list: list.slice(n % 7, 21 + (n % 11)), n })))
+  })
+
+  test('are known not to be simple even where the value that is not is the first on another sheet', () => {
+    for (const odd of ['"', '\\', 'é', '\u0000', ' \\'.repeat(20)]) checkAllWritten(Array(2500).fill({ odd }))
+  })
+
+  test('that turn out not to be plain leave nothing of what was written before that was known', () => {
+    const odd = { a: '"', toJSON: () => ({ b: 'B' }) }
+    checkWritten({ odd })
+    checkWritten({ a: 1, odd, c: 'C' })
+    checkWritten({ a: ['"', 1234567890123456n, odd] })
   })
 
   test('begun while another text is being written do not mix with it', () => {
