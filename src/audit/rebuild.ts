@@ -1,5 +1,5 @@
 /** From the records to each kind of value that follows from them. */
-import { equal, hex } from '../bytes.ts'
+import { equal, hex, same } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { inEra } from '../ingest/follow.ts'
@@ -41,7 +41,10 @@ import { type Context, entriesOf } from './context.ts'
 import { type List, lastPruned, listOf, walk } from './lists.ts'
 import { eachRecord, eraOf } from './verify.ts'
 
-/** A block that holds more than history requires is cut to that; one that nothing asks for is removed; a damaged one is lost. */
+/**
+ * A block that holds more than history requires is cut to that; one that says what is not so of its texts is written again; one that nothing asks for
+ * is removed; a damaged one is lost.
+ */
 export async function rebuildBlock({ store, head }: Context, key: Uint8Array): Promise<Write[]> {
   const { log, number = 0 } = readBlockKey(key) ?? {}
   const resource = logs.find(({ tag }) => tag === log)
@@ -50,18 +53,25 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
   if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
   const block = await readBlock(store, resource, number)
-  if (block === undefined || block.count <= wanted) return []
-  return [[key, seal(key, encodeBlock(resource, block.rows(wanted)))]]
+  if (block === undefined || block.count < wanted) return []
+  const rows = tried(() => block.rows(wanted))
+  if (rows === undefined) return []
+  const value = seal(key, encodeBlock(resource, rows))
+  return same(value, await store.get(key)) ? [] : [[key, value]]
+}
+
+const tried = <T>(read: () => T): T | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 async function readBlock(store: Store, resource: Resource<any>, number: number): Promise<Block | undefined> {
   const key = blockKey(resource.tag, number)
   const value = await store.get(key)
-  try {
-    return value && Block.of(resource, unseal(key, value), key)
-  } catch {
-    return undefined
-  }
+  return tried(() => value && Block.of(resource, unseal(key, value), key))
 }
 
 /** Lists built from the records that are filed under their keys, after what is left of the pruned ones that they named. */
@@ -156,13 +166,18 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   return writes
 }
 
-/** The last pruned change of an offer, from the book if that still shows it; behind a later change it is lost. */
+/** The last pruned change of an offer: as it is if it can be read, or from the book if that still shows it; behind a later change it is lost. */
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
   const { head, reader, store, unread } = context
   const id = readOffer(key)
   if (id === undefined || !equal(key, baseKey(id))) return [[key, undefined]]
   const ordinal = await lastPruned(context, id)
   if (ordinal === undefined) return [[key, undefined]]
+  const value = await store.get(key)
+  const block = tried(() => value && Block.of(offerChanges, unseal(key, value), key))
+  const itself = block && tried(() => block.row(0))
+  if (itself && block.count === 1 && itself.sides[offerSide.id] === String(id) && block.id(0) === BigInt(ordinal))
+    return [baseWrite(id, itself, ordinal)]
   if (unread.any(offerChanges.tag)) return []
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
     const place = await reader.run((read) => read.at(offerChanges, later))
@@ -179,11 +194,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
   for await (const entries of entriesOf(store, keysOf(KIND.book)))
     for (const [key, value] of entries) {
       if (readOffer(key) !== id) continue
-      try {
-        return Block.of(offers, unseal(key, value), key).row(0)
-      } catch {
-        return undefined
-      }
+      return tried(() => Block.of(offers, unseal(key, value), key).row(0))
     }
   return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
 }

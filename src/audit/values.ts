@@ -107,7 +107,15 @@ function checkBlocks({ head, findings }: Context): Check {
     if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) throw corrupt(key, 'no ledger that is held has this block')
     const block = Block.of(resource, payload, key)
     if (block.count !== wanted) findings.add(key, `it holds ${block.count} records, not ${wanted}`)
+    else checkSimple(block, key)
   }
+}
+
+/** Simple texts become typed records without being parsed, so a text that is not simple must not be said to be. */
+function checkSimple(block: Block, key: Uint8Array): void {
+  for (let at = 0; at < block.count; at++)
+    for (const [face, { simple }] of block.row(at).texts.entries())
+      if (simple !== block.isSimple(at, face)) throw corrupt(key, 'what it says of a text is not so')
 }
 
 /** Blocks that should be there and are not. One with records that are held was already reported when these were read. */
@@ -158,6 +166,7 @@ function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value
 function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array): Block {
   const block = Block.of(resource, unseal(key, value), key)
   if (block.count !== 1) throw corrupt(key, 'it holds another number of records')
+  checkSimple(block, key)
   return block
 }
 

@@ -13,7 +13,7 @@ import type { Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
-import { SEAL_BYTES, seal, sumOf, unseal } from '../layout/seal.ts'
+import { payloadOf, seal, sumOf, unseal } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offerSide } from '../resources/offer.ts'
@@ -236,7 +236,7 @@ export class Draft {
     const key = blockKey(resource.tag, number)
     const value = encodeBlock(resource, rows)
     this.writes.push([key, seal(key, value)])
-    this.blocks.push({ resource, number, block: Block.of(resource, value.subarray(0, value.length - SEAL_BYTES), key, sumOf(value)) })
+    this.blocks.push({ resource, number, block: Block.of(resource, payloadOf(value), key, sumOf(value)) })
   }
 
   /** What waits to be filed now that this draft is in the store; call once. It adds to what waited before, which must not be used any more. */

@@ -30,6 +30,9 @@ export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
   return value
 }
 
+/** What precedes the seal, unchecked. */
+export const payloadOf = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
+
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
 /** The checksum that a sealed value carries, as a signed number: those are stored inline in objects, whereas larger ones are boxed. */

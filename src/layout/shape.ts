@@ -237,8 +237,8 @@ export class Shape<R> extends Holder {
   }
 
   /** True if all values in the holes of its text are ASCII, and hold neither backslash nor quote. */
-  protected isSimple(at: number): boolean {
-    return (this.number(this.cell(0, at)) & SIMPLE) !== 0
+  isSimple(at: number, face = this.face): boolean {
+    return (this.number(this.cell(0, at, face)) & SIMPLE) !== 0
   }
 }
 

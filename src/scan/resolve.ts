@@ -2,7 +2,7 @@
 import { badRequest, checkObject, FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
-import { SEAL_BYTES } from '../layout/seal.ts'
+import { payloadOf } from '../layout/seal.ts'
 import { params, pathNames } from '../params.ts'
 import { splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Facing, List, One, Query } from '../query.ts'
@@ -134,5 +134,5 @@ function accountBlock(id: string): Block {
   const value = encodeBlock(accounts, [
     { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
   ])
-  return Block.of(accounts, value.subarray(0, value.length - SEAL_BYTES))
+  return Block.of(accounts, payloadOf(value))
 }

@@ -17,6 +17,7 @@ import {
   HEAD,
   hashKey,
   INTENT,
+  KIND,
   MARK,
   PRUNED,
   postingKey,
@@ -24,9 +25,10 @@ import {
 import { encodePage } from '../../src/layout/posting.ts'
 import { indexes, logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
-import { changesByOffer, offerChanges } from '../../src/resources/offer.ts'
+import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades, tradesByOffer } from '../../src/resources/trade.ts'
+import type { Apart } from '../../src/text/apart.ts'
 import { dump, hex } from '../dump.ts'
 import {
   broken,
@@ -39,10 +41,12 @@ import {
   held,
   keysOf,
   type Plant,
+  rowsOf,
   STRAY,
   type Store,
   sealed,
   storesOf,
+  withRows,
 } from './support.ts'
 
 const FIRST = 5
@@ -132,6 +136,22 @@ describe('a repair', () => {
     expect(batches.map((batch) => batch.map(([key]) => hex(key)))).toEqual([['02', '00'], ['02', hex(one)], ['02']])
     expect(batches.map(([first]) => first)).toEqual([intent, intent, [INTENT, undefined]])
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
+  })
+
+  test('writes blocks again that say what is not so of their texts', async () => {
+    for (const kind of ['whole', 'pruned'] as const) {
+      const keys = (await Promise.all([KIND.block, KIND.book, KIND.base].map(async (first) => keysOf(await stored(kind), first)))).flat()
+      expect(new Set(keys.map(([first]) => first)).size).toBe(kind === 'pruned' ? 3 : 2)
+      for (const key of keys) {
+        const resource = key[0] === KIND.book ? offers : (logs.find(({ tag }) => key[0] === KIND.block && tag === key[1]) ?? offerChanges)
+        const plant: Plant = (store) => {
+          const [first, ...rows] = rowsOf(store, resource, key)
+          const texts = first!.texts.map((text) => Object.assign(Object.create(text) as Apart, { simple: !text.simple }))
+          return [withRows(resource, key, [{ ...first!, texts }, ...rows])]
+        }
+        await mends(kind, plant, fault(key, 'what it says of a text is not so'))
+      }
+    }
   })
 
   test('that was begun is finished, even if nothing is left to do', async () => {
