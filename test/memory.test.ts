@@ -12,6 +12,7 @@ import { generate } from '../adapters/generate/index.ts'
 import { createCore } from '../adapters/http/index.ts'
 import { level } from '../adapters/level/index.ts'
 import { catalogue, openLedger } from '../src/index.ts'
+import { heldBytes } from './held.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -32,18 +33,6 @@ afterAll(() => {
   for (const one of [directory, named]) rmSync(one, { recursive: true, force: true })
 })
 
-/** Bytes held after a collection: the least of a few readings, since memory outside the heap is released by another thread, in its own time. */
-async function held(): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let reading = 0; reading < 4; reading++) {
-    collect()
-    const { heapUsed, external } = process.memoryUsage()
-    least = Math.min(least, heapUsed + external)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  return least
-}
-
 /** What stays after answering for pages from everywhere, beyond what a few of them left. */
 async function growth(cacheBytes: number): Promise<number> {
   await using ledger = await openLedger(level(directory), { cacheBytes })
@@ -57,13 +46,13 @@ async function growth(cacheBytes: number): Promise<number> {
     expect(status).toBe(200)
   }
   for (let nth = 0; nth < 4; nth++) await ask(nth)
-  const before = await held()
+  const before = await heldBytes(collect)
   let most = 0
   for (let nth = 4; nth < 1600; nth++) {
     await ask(nth)
-    if (nth % 200 === 0) most = Math.max(most, (await held()) - before)
+    if (nth % 200 === 0) most = Math.max(most, (await heldBytes(collect)) - before)
   }
-  return Math.max(most, (await held()) - before)
+  return Math.max(most, (await heldBytes(collect)) - before)
 }
 
 test('what pages leave in memory stays within the cache', async () => {
@@ -76,16 +65,16 @@ test('the same pages hold several times as much if the cache may', async () => {
 
 test('records whose member names are data, no two alike, leave in memory what the cache may hold', async () => {
   await using ledger = await openLedger(level(named), { cacheBytes: CACHE })
-  const before = await held()
+  const before = await heldBytes(collect)
   const names = (of: number): string[] => Array.from({ length: 1_000 }, (_, nth) => `of ${of}, ${String(nth).padStart(60, '0')}`)
   for (const { ledger: row } of generate({ ledgers: 200, seed: 12, transactionsPerLedger: 1 }) as Iterable<any>)
     await ledger.append({ ledger: { ...row, held: Object.fromEntries(names(row.sequence).map((name) => [name, 1])) } }, { durable: false })
-  expect((await held()) - before).toBeLessThan(CACHE + BESIDE)
+  expect((await heldBytes(collect)) - before).toBeLessThan(CACHE + BESIDE)
   let read = 0
   for (let time = 0; time < 2; time++)
     for await (const { records } of ledger.pages(catalogue.ledgers, {}, { limit: 8 })) {
       read += records.length
       expect(Object.keys(records[0]!['held'] as object).length).toBe(1_000)
     }
-  expect([read, (await held()) - before < CACHE + BESIDE]).toEqual([400, true])
+  expect([read, (await heldBytes(collect)) - before < CACHE + BESIDE]).toEqual([400, true])
 }, 120_000)

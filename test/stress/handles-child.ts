@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
+import { heldBytes } from '../held.ts'
 import { History } from './history.ts'
-import { type Figure, wait } from './stress.ts'
+import type { Figure } from './stress.ts'
 
 const collect = (globalThis as { gc?: () => void }).gc ?? (() => {})
 const kept: unknown[] = []
@@ -20,23 +21,15 @@ function descriptors(): number {
   }
 }
 
-/**
- * What is still in use once everything was let go that can be. A closed database is let go in steps: its handle first, then what only that held, whose
- * buffers another thread frees some time after the collection; so there are collections until several in turn have found nothing more.
- */
-async function heldBytes(): Promise<{ heap: number; rss: number }> {
-  let [least, rss] = [Number.POSITIVE_INFINITY, 0]
-  for (let alike = 0, i = 0; alike < 3 && i < 50; i++) {
-    collect()
-    await wait(5)
-    const used = process.memoryUsage()
-    // Array buffers are among what is external.
-    const heap = used.heapUsed + used.external
-    alike = heap > least - 2 ** 16 ? alike + 1 : 0
-    least = Math.min(least, heap)
-    rss = used.rss
-  }
-  return { heap: least, rss }
+interface Used {
+  readonly heap: number
+  readonly rss: number
+  readonly descriptors: number
+}
+
+async function used(): Promise<Used> {
+  const heap = await heldBytes(collect)
+  return { heap, rss: process.memoryUsage().rss, descriptors: descriptors() }
 }
 
 export async function handlesChild(plant: string | undefined): Promise<void> {
@@ -54,13 +47,13 @@ export async function handlesChild(plant: string | undefined): Promise<void> {
   await lasting.ingest(history.closes.slice(0, 40))
 
   const faults: string[] = []
-  let base: { heap: number; rss: number; descriptors: number } | undefined
-  let now = { heap: 0, rss: 0, descriptors: 0 }
+  let base: Used | undefined
+  let now: Used = { heap: 0, rss: 0, descriptors: 0 }
   let done = 0
   const every = Math.max(1, Math.min(100, count >> 3))
   for (; done < count && faults.length === 0; done++) {
     if (done % every === 0) {
-      now = { ...(await heldBytes()), descriptors: descriptors() }
+      now = await used()
       if (done >= Math.min(1000, count / 4)) base ??= now
       process.send!(
         `${done} rounds, ${(now.heap / 2 ** 20).toFixed(1)} MB in use, ${(now.rss / 2 ** 20).toFixed(0)} MB resident, ${now.descriptors} descriptors`,
@@ -72,7 +65,7 @@ export async function handlesChild(plant: string | undefined): Promise<void> {
       faults.push(`round ${done}: ${error}`)
     }
   }
-  now = { ...(await heldBytes()), descriptors: descriptors() }
+  now = await used()
   base ??= now
   const grown = { heap: now.heap - base.heap, rss: now.rss - base.rss, descriptors: now.descriptors - base.descriptors }
   if (grown.descriptors > 4) faults.push(`${grown.descriptors} descriptors more`)

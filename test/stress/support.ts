@@ -12,7 +12,7 @@ export function holds(stress: Stress, count: number, plants: readonly string[] =
   test(`${stress.name}: ${count} ${stress.unit}`, async ({ skip }) => {
     const { done, faults, skipped } = await stress.run({ count, seed })
     if (skipped !== undefined) skip(skipped)
-    expect(faults).toEqual([])
+    expect(faults, `seed ${seed}`).toEqual([])
     expect(done).toBeGreaterThanOrEqual(count)
   }, 600_000)
 
