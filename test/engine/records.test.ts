@@ -297,3 +297,16 @@ test('a member named __proto__ is stored like any other', async () => {
   expect(await textOf(records[0]!)).toContain('"__proto__":{"x":1.50}')
   expect(({} as { x?: unknown }).x).toBeUndefined()
 })
+
+test('texts with escapes come back as they were, however many there are', async () => {
+  const notes = ['"', '\\', '\u0000', 'é']
+  const inner = Array.from({ length: 500 }, (_, n) => ({
+    type: 'inflation',
+    effects: Array.from({ length: 10 }, (_, m) => ({ account: 'GA', type: 'noted', type_i: 99, note: notes[(n + m) % 4]! })),
+  }))
+  const { operations: _, ...transaction } = close.transactions![0]!
+  const other = await ledgerOf([{ ...close, transactions: [{ ...transaction, operations: inner }], offers: {} } as LedgerClose])
+  const found: unknown[] = []
+  for await (const { note } of other.records(catalogue.effects, {})) found.push(note)
+  expect(found).toEqual(inner.flatMap(({ effects }) => effects.map(({ note }) => note)))
+})
