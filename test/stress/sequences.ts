@@ -217,8 +217,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     .sample(shape, { seed, numRuns: 100 })
     .filter(({ transactions, times }, at) => transactions.length * times <= 12 || at < 4)
   const bug = plant === undefined ? undefined : bugs[plant]!
-  let [steps, kills, onDisk] = [0, 0, 0]
-  for (let done = 0; done < count; done++) {
+  let [done, steps, kills, onDisk] = [0, 0, 0, 0]
+  for (; done < count && !(plant !== undefined && faults.count > 0); done++) {
     const isLevel = done % 10 === 9
     const place = isLevel ? onLevel() : onMemory()
     const sequence = new Sequence(chance, shapes, place, bug)
@@ -234,7 +234,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     if (isLevel) onDisk++
     if (done % 500 === 499) say?.(`${done + 1} sequences`)
   }
-  return { done: count, faults: faults.list, counted: { steps, kills, 'on LevelDB': onDisk } }
+  return { done, faults: faults.list, counted: { steps, kills, 'on LevelDB': onDisk } }
 }
 
 export const sequences: Stress = {
