@@ -2,8 +2,8 @@
  * A B+ tree of height two: a root array over leaves, each leaf two parallel arrays of sorted keys and their values.
  *
  * **Invariant:** a key is held as its latin1 string, one code unit per byte, since those compare fastest and in the order of unsigned bytes.
- * **Invariant:** there is at least one leaf; if there are several, none is empty, and for all but the first `firsts[i]` is at or below the first key
- * of `leaves[i]` and above every key of `leaves[i - 1]`.
+ * **Invariant:** there is at least one leaf; if there are several, none is empty. `firsts` rise from the empty string: `firsts[i]` is at or below the
+ * first key of `leaves[i]`, and above every key of `leaves[i - 1]`.
  * **Invariant:** no buffer held here is known outside: bytes are copied on the way in and on the way out.
  */
 import type { Chunk, Entry, KeyRange, ScanOptions, Write } from '../../src/store.ts'
@@ -82,12 +82,13 @@ export class Tree {
     if (keys.length > 0 || this.leaves.length === 1) return
     this.leaves.splice(index, 1)
     this.firsts.splice(index, 1)
+    this.firsts[0] = ''
   }
 
   /** The only leaf that may hold the key. */
   private leafOf(key: string): number {
     const above = lowerBound(this.firsts, key)
-    return this.firsts[above] === key || above === 0 ? above : above - 1
+    return this.firsts[above] === key ? above : above - 1
   }
 
   /** Keys that come in rising order leave full leaves behind; others halve them. */

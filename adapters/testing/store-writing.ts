@@ -20,6 +20,33 @@ export const batchLaws = (law: MakeLaw): Law[] => [
       },
     ),
   ),
+  law('thousands of keys, removed in large parts and written again in other places, are all found', async (store) => {
+    const held = new Map<number, Uint8Array>()
+    const write = async (numbers: readonly number[], seed?: number): Promise<void> => {
+      for (let at = 0; at < numbers.length; at += 500) {
+        const batch = numbers.slice(at, at + 500).map((n): Write => [numbered(n), seed === undefined ? undefined : bytes(n & 255, seed)])
+        await store.write(batch, { durable: false })
+        for (const [nth, [, value]] of batch.entries())
+          if (value) held.set(numbers[at + nth]!, value)
+          else held.delete(numbers[at + nth]!)
+      }
+      await holds(store, modelOf([...held].map(([n, value]) => [numbered(n), value])))
+    }
+    const from = (first: number, count: number, step = 1): number[] => Array.from({ length: count }, (_, n) => first + step * n)
+    await write(from(2000, 2000), 1)
+    // The lowest go, and others come below what is left: from above, and from below.
+    await write(from(2000, 1000))
+    await write(from(1499, 1500, -1), 2)
+    // The highest go, and others come above.
+    await write(from(3500, 500))
+    await write(from(5000, 1000, -2), 3)
+    // All go but one in the middle, and others come on both sides of it, in no order.
+    await write([...held.keys()].filter((n) => n !== 3200))
+    await write(
+      from(0, 1999).map((n) => ((n * 887) % 1999) + 2200),
+      4,
+    )
+  }),
   law('the last write of a key in a batch wins, put or delete', async (store) => {
     const [a, b, c, d] = [bytes(1), bytes(2), bytes(3), bytes(4)]
     await store.write([[c, bytes(0)]], { durable: false })

@@ -27,6 +27,23 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
   ],
   ['after any batches', 'ignores deletes', changedBatch((batch) => batch.filter(([, value]) => value))],
   [
+    'thousands of keys',
+    'loses what comes below the hundreds of keys that it removed',
+    (store) => {
+      let below: Uint8Array | undefined
+      return {
+        write(batch, options) {
+          const removed = batch.filter(([, value]) => !value)
+          if (removed.length >= 400) below ??= removed.map(([key]) => key).sort(compare)[0]
+          return store.write(
+            batch.filter(([key, value]) => !value || !below || compare(key, below) >= 0),
+            options,
+          )
+        },
+      }
+    },
+  ],
+  [
     'the last write of a key',
     'keeps the first write of a key',
     changedBatch((batch) => batch.filter(([key], n) => batch.findIndex(([other]) => equal(key, other)) === n)),
