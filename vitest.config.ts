@@ -1,5 +1,9 @@
-/** How tests run: one seed for all properties, printed, so that a failure can be had again with `FOLIO_SEED=… npm test`. */
+/**
+ * How tests run: one seed for all properties, printed, so that a failure can be had again with `FOLIO_SEED=… npm test`; with `--mode narrow`, some of
+ * them over the sources with small bounds.
+ */
 import { defineConfig } from 'vitest/config'
+import { narrow, narrowTests } from './test/narrow.ts'
 
 const seed = Number(process.env.FOLIO_SEED ?? Math.floor(Math.random() * 2 ** 31))
 // Read again by workers, and by this file when it is loaded twice.
@@ -8,7 +12,8 @@ process.env.FOLIO_SEED = String(seed)
 
 const here = (path: string): string => new URL(path, import.meta.url).pathname
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
+  plugins: mode === 'narrow' ? [narrow(here('.'))] : [],
   resolve: {
     // Examples import the package by its name; tests run them from the sources.
     alias: [
@@ -17,7 +22,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: mode === 'narrow' ? narrowTests : ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
     env: { FOLIO_SEED: String(seed) },
     // All cores: on a machine with two, the default is one worker.
@@ -26,4 +31,4 @@ export default defineConfig({
     hookTimeout: 120_000,
     coverage: { include: ['src/**', 'adapters/**'] },
   },
-})
+}))

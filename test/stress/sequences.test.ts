@@ -1,4 +1,4 @@
 import { sequences } from './sequences.ts'
 import { holds } from './support.ts'
 
-holds(sequences, 500)
+holds(sequences, 300)
