@@ -19,7 +19,7 @@ const bounds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/layout/row.ts': { 'MAX_LITERAL = 199': '9', 'MAX_STRINGS = 32 * 256': '3' },
   'src/layout/distinct.ts': { 'LEAST_SLOTS = 256': '2', 'TRIES = 16': '1' },
   'src/layout/frame.ts': { 'MAX_KNOWN = 4096': '6' },
-  'src/layout/hashes.ts': { 'MOST_SETS = 2 ** 22': '2' },
+  'src/layout/hashes.ts': { 'MOST_SETS = 2 ** 22': '8', 'FIRST_SETS = 2 ** 10': '1', 'GROWTH = 8': '2' },
   'src/layout/runs.ts': { 'RUN = 8': '2' },
   'src/layout/posting.ts': { 'FANOUT = 128': '4' },
   'src/layout/cluster.ts': { 'CLUSTER = 32': '2' },

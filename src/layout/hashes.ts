@@ -1,5 +1,5 @@
 /**
- * Where transactions lie by hash, as far as blocks read and ledgers written have shown: a table of fixed size.
+ * Where transactions lie by hash, as far as blocks read and ledgers written have shown: a table that grows to a fixed size.
  *
  * Each set has four entries, one cache line; if a set is full, one of them is evicted. Of a hash the first 64 bits are kept: whoever looks one up
  * compares the hash of the record found.
@@ -15,8 +15,11 @@ const WAYS = 4
 const SET = ENTRY * WAYS
 const SET_BYTES = 4 * SET
 const HALF = 2 ** 32
-/** 256 MiB, for 16 million transactions: the table is allocated as a whole. */
+/** 256 MiB, for 16 million transactions. */
 const MOST_SETS = 2 ** 22
+/** 64 KiB at first: if every ledger that is opened had a table as large as it may become, small ones would take six times as long. */
+const FIRST_SETS = 2 ** 10
+const GROWTH = 8
 
 export interface Found {
   /** The tag of the log. */
@@ -25,19 +28,21 @@ export interface Found {
 }
 
 export class Hashes {
-  private readonly sets: number
-  /** Allocated once there is something to put into it. */
+  /** How many sets there may be. */
+  private readonly most: number
+  /** How many there are: more whenever an entry would have to be evicted, until there are as many as there may be. */
+  private sets = 0
   private table = new Int32Array(0)
   /** How often an entry was evicted: determines the next one. */
   private turn = 0
 
   constructor(maxBytes: number) {
-    this.sets = maxBytes < SET_BYTES ? 0 : Math.min(MOST_SETS, 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES)))
+    this.most = maxBytes < SET_BYTES ? 0 : Math.min(MOST_SETS, 2 ** Math.floor(Math.log2(maxBytes / SET_BYTES)))
   }
 
   /** The most that the table takes. */
   get maxBytes(): number {
-    return this.sets * SET_BYTES
+    return this.most * SET_BYTES
   }
 
   /** The place of a record whose hash may be this one. */
@@ -70,18 +75,38 @@ export class Hashes {
   }
 
   private put(first: number, second: number, log: number, ordinal: number): void {
-    if (this.sets === 0) return
-    if (this.table.length === 0) this.table = new Int32Array(this.sets * SET)
+    if (this.most === 0) return
+    if (this.sets === 0) this.allocate(Math.min(FIRST_SETS, this.most))
+    const entry = ordinal * TAGS + log + 1
+    this.enter(first, second, (entry % HALF) | 0, Math.floor(entry / HALF))
+  }
+
+  private enter(first: number, second: number, low: number, high: number): void {
     const { table } = this
     const set = this.set(first)
     let at = set
     while (at < set + SET && !(table[at] === first && table[at + 1] === second) && !isEmpty(table, at)) at += ENTRY
-    if (at === set + SET) at = set + ENTRY * (this.turn++ % WAYS)
-    const entry = ordinal * TAGS + log + 1
+    if (at === set + SET) {
+      if (this.sets < this.most) {
+        this.allocate(Math.min(this.most, this.sets * GROWTH))
+        this.enter(first, second, low, high)
+        return
+      }
+      at = set + ENTRY * (this.turn++ % WAYS)
+    }
     table[at] = first
     table[at + 1] = second
-    table[at + 2] = (entry % HALF) | 0
-    table[at + 3] = Math.floor(entry / HALF)
+    table[at + 2] = low
+    table[at + 3] = high
+  }
+
+  /** A table of so many sets, with the entries of the present one. */
+  private allocate(sets: number): void {
+    const { table } = this
+    this.sets = sets
+    this.table = new Int32Array(sets * SET)
+    for (let at = 0; at < table.length; at += ENTRY)
+      if (!isEmpty(table, at)) this.enter(table[at]!, table[at + 1]!, table[at + 2]!, table[at + 3]!)
   }
 
   private set(first: number): number {
@@ -90,6 +115,7 @@ export class Hashes {
 
   clear(): void {
     this.table = new Int32Array(0)
+    this.sets = 0
   }
 }
 

@@ -33,6 +33,20 @@ test('the table has a fixed size: older entries give way', () => {
   expect(none.get(hashOf(1))).toBeUndefined()
 })
 
+test('the table is small at first, and grows before anything gives way', () => {
+  const hashes = new Hashes(2 ** 25)
+  const bytes = (): number => (hashes as unknown as { table: Int32Array }).table.byteLength
+  const sizes = new Set([bytes()])
+  for (let n = 0; n < 40_000; n++) {
+    hashes.add(hashOf(n), { log: n % 2 ? 6 : 2, ordinal: n })
+    sizes.add(bytes())
+    if (n % 1000 === 0) for (let k = n; k >= 0; k -= 500) expect(hashes.get(hashOf(k))).toEqual({ log: k % 2 ? 6 : 2, ordinal: k })
+  }
+  for (let n = 0; n < 40_000; n++) expect(hashes.get(hashOf(n))?.ordinal).toBe(n)
+  expect([...sizes]).toEqual([0, 2 ** 16, 2 ** 19, 2 ** 22])
+  expect(hashes.maxBytes).toBe(2 ** 25)
+})
+
 test('the table learns from blocks of transactions', () => {
   const hashes = new Hashes(2 ** 16)
   const block = blockOf(
