@@ -2,6 +2,7 @@
  * How tests run: one seed for all properties, printed, so that a failure can be had again with `FOLIO_SEED=… npm test`; with `--mode narrow`, some of
  * them over the sources with small bounds.
  */
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { narrow, narrowTests } from './test/narrow.ts'
 
@@ -10,7 +11,7 @@ const seed = Number(process.env.FOLIO_SEED ?? Math.floor(Math.random() * 2 ** 31
 if (process.env.FOLIO_SEED === undefined) console.log(`seed of the properties: FOLIO_SEED=${seed}`)
 process.env.FOLIO_SEED = String(seed)
 
-const here = (path: string): string => new URL(path, import.meta.url).pathname
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 export default defineConfig(({ mode }) => ({
   plugins: mode === 'narrow' ? [narrow(here('.'))] : [],

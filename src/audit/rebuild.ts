@@ -52,7 +52,7 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   const size = 1 << resource.shift
   const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
   if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
-  const block = await readBlock(store, resource, number)
+  const block = await readBlock(store, resource, key)
   if (block === undefined || block.count < wanted) return []
   const rows = tried(() => block.rows(wanted))
   if (rows === undefined) return []
@@ -68,8 +68,7 @@ const tried = <T>(read: () => T): T | undefined => {
   }
 }
 
-async function readBlock(store: Store, resource: Resource<any>, number: number): Promise<Block | undefined> {
-  const key = blockKey(resource.tag, number)
+async function readBlock(store: Store, resource: Resource<any>, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
   return tried(() => value && Block.of(resource, unseal(key, value), key))
 }
@@ -173,8 +172,7 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
   if (id === undefined || !equal(key, baseKey(id))) return [[key, undefined]]
   const ordinal = await lastPruned(context, id)
   if (ordinal === undefined) return [[key, undefined]]
-  const value = await store.get(key)
-  const block = tried(() => value && Block.of(offerChanges, unseal(key, value), key))
+  const block = await readBlock(store, offerChanges, key)
   const itself = block && tried(() => block.row(0))
   if (itself && block.count === 1 && itself.sides[offerSide.id] === String(id) && block.id(0) === BigInt(ordinal))
     return [baseWrite(id, itself, ordinal)]
@@ -217,7 +215,7 @@ export async function rebuildDigest({ store, head, reader, unread }: Context, ke
 export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const blocks = new Map<number, Block>()
   for await (const number of blockNumbers(store, ledgers)) {
-    const block = await readBlock(store, ledgers, number)
+    const block = await readBlock(store, ledgers, blockKey(ledgers.tag, number))
     if (block) blocks.set(number, block)
   }
   const newest = [...blocks.keys()].at(-1) ?? -1
@@ -263,7 +261,7 @@ async function firstOrdinals(store: Store, oldest: number, counts: readonly numb
   const since: number[] = counts.slice()
   for (const resource of logs)
     for await (const number of blockNumbers(store, resource)) {
-      const block = await readBlock(store, resource, number)
+      const block = await readBlock(store, resource, blockKey(resource.tag, number))
       let at = 0
       while (block && at < block.count && block.hi(at) < oldest) at++
       since[resource.tag] = Math.min(counts[resource.tag]!, number * (1 << resource.shift) + at)

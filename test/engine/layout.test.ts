@@ -19,7 +19,7 @@ import {
   truncate,
 } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
-import { SEAL_BYTES, seal, unseal } from '../../src/layout/seal.ts'
+import { payloadOf, seal, unseal } from '../../src/layout/seal.ts'
 import { idOf, idText, low, MAX_ID, parseCursor, parseId, splitId } from '../../src/position.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
@@ -28,20 +28,19 @@ import { takeApart } from '../../src/text/writer.ts'
 import { codeOf, holds } from './support.ts'
 
 const key = Uint8Array.of(1, 2, 3)
-const payload = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
 
 /** A posting list built in steps, with its pages on a shelf; every value is encoded and decoded. */
 class Shelf {
   edge = PostingEdge.empty
   readonly pages = new Map<string, Uint8Array>()
-  page: PageSource = (level, page) => decodePage(payload(this.pages.get(`${level}/${page}`)!), key)
+  page: PageSource = (level, page) => decodePage(payloadOf(this.pages.get(`${level}/${page}`)!), key)
 
   append(ordinals: readonly number[]): void {
     const next = this.edge.append(ordinals, (level, page, entries) => {
       expect(this.pages.has(`${level}/${page}`)).toBe(false)
       this.pages.set(`${level}/${page}`, encodePage(entries))
     })
-    this.edge = decodeEdge(payload(encodeEdge(next)), key)
+    this.edge = decodeEdge(payloadOf(encodeEdge(next)), key)
     expect(this.edge.levels).toEqual(next.levels)
   }
 }
@@ -110,14 +109,14 @@ describe('posting lists', () => {
       long.append(all)
       short.append(all.slice(0, kept))
       const cut = truncate(long.edge, kept, long.page)
-      expect(decodeEdge(payload(encodeEdge(cut.edge)), key)).toEqual(short.edge)
+      expect(decodeEdge(payloadOf(encodeEdge(cut.edge)), key)).toEqual(short.edge)
       for (const { level, page } of cut.dropped) expect(long.pages.delete(`${level}/${page}`)).toBe(true)
       expect([...long.pages.keys()].sort()).toEqual([...short.pages.keys()].sort())
     }))
 
   test('with damaged bytes are refused, or are another list with the same count', () =>
     holds(fc.tuple(fc.nat(300), fc.nat(), fc.integer({ min: 1, max: 255 })), 300, async ([count, at, flip]) => {
-      const value = payload(encodeEdge(new Shelf().edge.append(rising(count, 5), () => {})))
+      const value = payloadOf(encodeEdge(new Shelf().edge.append(rising(count, 5), () => {})))
       value[at % value.length]! ^= flip
       const code = await codeOf(() => {
         const edge = decodeEdge(value, key)
@@ -166,7 +165,7 @@ describe('texts', () => {
 describe('blocks', () => {
   test('give back what went in, and their rows make the same block again', () =>
     holds(fc.array(row, { minLength: 1, maxLength: 64 }), 150, (rows) => {
-      const value = payload(encodeBlock(effects, rows))
+      const value = payloadOf(encodeBlock(effects, rows))
       const block = Block.of(effects, value)
       expect(block.count).toBe(rows.length)
       for (const [at, { hi, lo, index, texts, sides }] of rows.entries()) {
@@ -182,12 +181,12 @@ describe('blocks', () => {
         expect(block.textBytes(at)).toBe(block.text(at).length)
       }
       const again: Row[] = rows.map((_, at) => block.row(at))
-      expect(payload(encodeBlock(effects, again))).toEqual(value)
+      expect(payloadOf(encodeBlock(effects, again))).toEqual(value)
     }))
 
   test('are refused if they are cut, have extra bytes, or are read as another log', () =>
     holds(fc.tuple(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat()), 300, async ([rows, at]) => {
-      const value = payload(encodeBlock(effects, rows))
+      const value = payloadOf(encodeBlock(effects, rows))
       expect(await codeOf(() => Block.of(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
       expect(await codeOf(() => Block.of(effects, Buffer.concat([value, Uint8Array.of(0)]), key))).toBe('CORRUPT')
       expect(await codeOf(() => Block.of(ledgers, value, key))).toBe('CORRUPT')

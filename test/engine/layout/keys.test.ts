@@ -36,11 +36,10 @@ import {
   postingKey,
   postingPageKey,
 } from '../../../src/layout/keys.ts'
-import { FORMAT_VERSION, SEAL_BYTES, seal, sumOf, unseal } from '../../../src/layout/seal.ts'
+import { FORMAT_VERSION, payloadOf, SEAL_BYTES, seal, sumOf, unseal } from '../../../src/layout/seal.ts'
 import type { Resource } from '../../../src/query.ts'
 
 const refusal = (code: string, fields: object) => expect.objectContaining({ code, fields })
-const body = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
 /** Texts and numbers of a key as the tuple codec writes them. */
 const A = '024100'
 const long = (n: bigint) => `15${n.toString(16).padStart(16, '0')}`
@@ -133,9 +132,9 @@ describe('a hash entry', () => {
     [2 ** 40 + 3, true, '8780808080' + '40'],
   ])('of ordinal %i (failed: %s) is the bytes %s', (ordinal, failed, bytes) => {
     const value = encodeHash({ ordinal, failed })
-    expect(hex(body(value))).toBe(bytes)
+    expect(hex(payloadOf(value))).toBe(bytes)
     expect(value.length).toBe(bytes.length / 2 + SEAL_BYTES)
-    expect(decodeHash(body(value), HEAD)).toEqual({ ordinal, failed })
+    expect(decodeHash(payloadOf(value), HEAD)).toEqual({ ordinal, failed })
   })
 
   test.each([[[]], [[0x80]], [[1, 0]], [[0x80, 0x01, 5]]])('is not %j', (bytes) => {
@@ -157,7 +156,7 @@ describe('the values that describe a store', () => {
 
   test('are sealed JSON, each under its own key', () => {
     const value = encodeHead(head)!
-    expect(JSON.parse(Buffer.from(body(value)).toString())).toEqual(head)
+    expect(JSON.parse(Buffer.from(payloadOf(value)).toString())).toEqual(head)
     expect(decodeHead(value)).toEqual(head)
     for (const intent of [{ rollback: 5 }, { prune: 6 }, { repair: true }] as const)
       expect(decodeIntent(encodeIntent(intent))).toEqual(intent)

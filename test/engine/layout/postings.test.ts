@@ -15,10 +15,9 @@ import {
   truncate,
   unreachable,
 } from '../../../src/layout/posting.ts'
-import { SEAL_BYTES } from '../../../src/layout/seal.ts'
+import { payloadOf } from '../../../src/layout/seal.ts'
 
 const KEY = Uint8Array.of(0x20, 1)
-const body = (value: Uint8Array): Uint8Array => value.subarray(0, value.length - SEAL_BYTES)
 const varints = (...values: number[]): Uint8Array => {
   const out = new Writer(16)
   for (const value of values) out.varint(value)
@@ -44,9 +43,9 @@ function tens(count: number) {
 describe('an edge', () => {
   test('is a count and, for each level, the number of entries and their differences', () => {
     const edge = new PostingEdge(3, [[5, 6, 300]])
-    expect(hex(body(encodeEdge(edge)))).toBe('03' + '03' + '0501a602')
-    expect(decodeEdge(body(encodeEdge(edge)), KEY)).toEqual(edge)
-    expect(hex(body(encodeEdge(PostingEdge.empty)))).toBe('00')
+    expect(hex(payloadOf(encodeEdge(edge)))).toBe('03' + '03' + '0501a602')
+    expect(decodeEdge(payloadOf(encodeEdge(edge)), KEY)).toEqual(edge)
+    expect(hex(payloadOf(encodeEdge(PostingEdge.empty)))).toBe('00')
     expect(decodeEdge(varints(0), KEY)).toEqual(PostingEdge.empty)
   })
 
@@ -91,13 +90,13 @@ describe('a page', () => {
   const entries = Array.from({ length: FANOUT }, (_, n) => 3 * n)
 
   test('is the differences of its entries', () => {
-    const value = body(encodePage(entries))
+    const value = payloadOf(encodePage(entries))
     expect(hex(value)).toBe('00' + '03'.repeat(FANOUT - 1))
     expect(decodePage(value, KEY)).toEqual(entries)
   })
 
   test('that is longer or shorter, or does not rise, is refused', () => {
-    const value = body(encodePage(entries))
+    const value = payloadOf(encodePage(entries))
     expect(() => decodePage(Uint8Array.from([...value, 1]), KEY)).toThrow(damage('the page has another length'))
     expect(() => decodePage(value.subarray(1, FANOUT), KEY)).toThrow(damage('the posting list does not rise'))
     const flat = Uint8Array.from(value)

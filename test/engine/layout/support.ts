@@ -6,7 +6,7 @@ import { encodeBlock } from '../../../src/layout/encode-block.ts'
 import { finishedBlock, layOut, writeFinished } from '../../../src/layout/finished.ts'
 import type { Finisher } from '../../../src/layout/finisher.ts'
 import type { Row } from '../../../src/layout/row.ts'
-import { SEAL_BYTES } from '../../../src/layout/seal.ts'
+import { payloadOf as unsealed } from '../../../src/layout/seal.ts'
 import type { Resource } from '../../../src/query.ts'
 import { Apart, Sheet } from '../../../src/text/apart.ts'
 import { takeApart } from '../../../src/text/writer.ts'
@@ -54,10 +54,7 @@ export function cutAs(frame: string, values: readonly string[]): Apart {
   return new Apart(sheet, 0, at, 0, values.length, frame, false)
 }
 /** The value of a block, without its seal. */
-export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array => {
-  const value = encodeBlock(of, rows)
-  return value.subarray(0, value.length - SEAL_BYTES)
-}
+export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array => unsealed(encodeBlock(of, rows))
 export const blockOf = (of: Resource<any>, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
 export const textOf = (block: Block, at: number): string => text(block.text(at))
 /** A finisher that puts a word before each text and a semicolon after it. */
