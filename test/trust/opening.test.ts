@@ -176,7 +176,7 @@ describe('a store', () => {
   test('in a directory with other files leaves all but its own alone', async () => {
     const data = directory()
     mkdirSync(join(data, 'notes'))
-    copyFileSync(new URL(import.meta.url).pathname, join(data, 'readme.txt'))
+    copyFileSync(new URL(import.meta.url), join(data, 'readme.txt'))
     await held(data, (ledger) => ledger.ingest(closes.slice(0, 2)))
     expect(readdirSync(data)).toEqual(expect.arrayContaining(['notes', 'readme.txt', 'HIGH-WATER']))
   })
