@@ -5,8 +5,9 @@
  *     length:4 sum:4 asked:2 epoch:2 id:8   payload …      the next one at a multiple of four
  *
  * Slabs are filled one after another. When there are as many as there may be, one is given up, and what is worth keeping of it is written once
- * more: fresh memory costs more than writing to it, so that is little. **Invariant:** bytes that were handed out are never overwritten: a slab
- * that was given up lives as long as anyone reads it.
+ * more: fresh memory costs more than writing to it, so that is little. The first slab begins short, and moves when it is full: a small ledger is
+ * opened in less time than a slab takes. **Invariant:** bytes that were handed out are never overwritten: a slab that was given up lives as long as
+ * anyone reads it.
  */
 import { Region } from '../bytes.ts'
 import { MAX_LIMIT } from '../params.ts'
@@ -26,6 +27,9 @@ const MAX_ASKED = 0xffff
 /** Longer values would leave too much of a slab empty. */
 const LONGEST = SLAB_BYTES / 8
 export const MAX_PAYLOAD = LONGEST - HEADER - 4
+/** The length of the first slab at first, with room for any value, and how many times as long it becomes when it is full. */
+const FIRST_BYTES = 2 * LONGEST
+const GROWTH = 8
 /** The least share of the room that is left to dead values, so that rewriting a slab gains something. */
 const SPARE = 1 / 16
 
@@ -71,7 +75,7 @@ export class Slabs {
 
   /**
    * @param where keeps the addresses
-   * @param left called with every value, live or not, that lies in a slab that is given up
+   * @param left called with every value, live or not, that lies in a slab that is given up, or moves
    */
   constructor(maxBytes: number, where = new Whereabouts(), left: (id: number, region: Region) => void = () => {}) {
     this.where = where
@@ -101,10 +105,11 @@ export class Slabs {
    * @param within the bits of an ordinal that say which record of a block it is
    */
   readAhead(found: Int32Array, ordinals: readonly number[], within: number): void {
+    if (this.current < 0) return
     const count = Math.min(ordinals.length, MAX_LIMIT)
     const { regions, bits } = this
     const inside = 2 ** bits - 1
-    const last = this.slabBytes - 1
+    const last = this.roomIn(0) - 1
     let touched = 0
     for (let i = 0; i < count; i++) {
       const address = found[i]!
@@ -115,6 +120,11 @@ export class Slabs {
       touched ^= bytes[start]! ^ bytes[start + HEADER]! ^ bytes[Math.min(row, last)]!
     }
     this.touched = touched
+  }
+
+  /** How many bytes a slab has room for; each behind the first for as many as there are in all. */
+  private roomIn(slab: number): number {
+    return this.regions[slab]!.bytes.length
   }
 
   region(address: number): Region {
@@ -168,7 +178,7 @@ export class Slabs {
   put(id: number, length: number, sum: number, asked: number, write: (out: Region, start: number) => number): void {
     if (length > MAX_PAYLOAD || this.maxBytes === 0 || !canBeFound(id)) return
     this.delete(id)
-    if (this.current < 0 || this.used[this.current]! + sizeOf(length) > this.slabBytes) this.next()
+    if (this.current < 0 || this.used[this.current]! + sizeOf(length) > this.roomIn(this.current)) this.makeRoom()
     const at = this.used[this.current]!
     const region = this.regions[this.current]!
     const end = write(region, at + HEADER)
@@ -212,19 +222,20 @@ export class Slabs {
     this.live = 0
   }
 
+  /** Makes room for any value: a slab that is longer, one more, or an old one without what is not worth keeping. */
+  private makeRoom(): void {
+    if (this.current < 0) this.begin(Math.min(FIRST_BYTES, this.slabBytes))
+    else if (this.roomIn(this.current) < this.slabBytes) this.grow()
+    else if (this.regions.length * this.slabBytes < this.maxBytes) this.begin(this.slabBytes)
+    else this.refill()
+  }
+
   /**
-   * An empty slab, or one in place of another: while there is room, of the slab with the fewest live bytes, keeping all of those; otherwise of the
-   * oldest, keeping up to half a slab.
+   * Begins a slab in place of another: while there is room, of the one with the fewest live bytes, keeping all of those; otherwise of the oldest,
+   * keeping up to half a slab.
    */
-  private next(): void {
+  private refill(): void {
     const region = Region.room(this.slabBytes)
-    if (this.regions.length * this.slabBytes < this.maxBytes) {
-      this.current = this.regions.push(region) - 1
-      this.used.push(0)
-      this.liveIn.push(0)
-      this.begun.push(++this.slabsBegun)
-      return
-    }
     const all = this.hasRoom(0)
     this.current = leastOf(all ? this.liveIn : this.begun)
     const old = this.regions[this.current]!
@@ -244,22 +255,40 @@ export class Slabs {
     }
   }
 
+  private begin(bytes: number): void {
+    this.current = this.regions.push(Region.room(bytes)) - 1
+    this.used.push(0)
+    this.liveIn.push(0)
+    this.begun.push(++this.slabsBegun)
+  }
+
+  /** Moves the first slab to where it can be longer; addresses stay as they are. */
+  private grow(): void {
+    const old = this.regions[this.current]!
+    const region = Region.room(Math.min(GROWTH * this.roomIn(this.current), this.slabBytes))
+    region.bytes.set(old.bytes.subarray(0, this.used[this.current]!))
+    for (const at of this.valuesIn(old)) this.left(old.view.getFloat64(at + 12, true), old)
+    this.regions[this.current] = region
+  }
+
   /** Forgets all live values in the slab that is to be refilled; returns where in it they were. */
   private leave(region: Region): number[] {
     const { view } = region
     const found: number[] = []
-    const end = this.used[this.current]!
-    for (let at = 0; at < end; ) {
-      const size = sizeOf(view.getInt32(at, true))
+    for (const at of this.valuesIn(region)) {
       const id = view.getFloat64(at + 12, true)
       this.left(id, region)
-      if (this.find(id) === this.address(at)) {
-        found.push(at)
-        this.where.delete(id)
-        this.count(this.current, -size)
-      }
-      at += size
+      if (this.find(id) !== this.address(at)) continue
+      found.push(at)
+      this.where.delete(id)
+      this.count(this.current, -sizeOf(view.getInt32(at, true)))
     }
     return found
+  }
+
+  /** Where in the slab being filled each value is, live or not. */
+  private *valuesIn({ view }: Region): Generator<number> {
+    const end = this.used[this.current]!
+    for (let at = 0; at < end; at += sizeOf(view.getInt32(at, true))) yield at
   }
 }

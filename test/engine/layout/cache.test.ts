@@ -142,11 +142,17 @@ describe('blocks in the cache', () => {
   test('become objects once each record was asked for 32 times of late, and stay objects', () => {
     const cache = cacheOf(8)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    for (const asked of [3, 3, 89]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    for (const asked of [3, 3, 88]) expect(cache.block(coins, 5, 3, asked)?.isHot).toBe(false)
+    const cold = cache.block(coins, 5, 3, 1)!
     const hot = cache.block(coins, 5, 3, 1)!
-    expect([hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1)]).toEqual([true, textOf(blockOf(coins, rows(3)), 2), hot])
+    expect([cold.isHot, hot.isHot, textOf(hot, 2), cache.block(coins, 5, 3, 1) === hot]).toEqual([
+      false,
+      true,
+      textOf(blockOf(coins, rows(3)), 2),
+      true,
+    ])
     // Its bytes stay where they were, so that it weighs next to nothing.
-    expect([hot.region.bytes.length, hot.weight]).toEqual([SLAB_BYTES, 500])
+    expect([hot.region === cold.region, hot.weight]).toEqual([true, 500])
     // What hangs on it has weight.
     const { ring } = cache as unknown as { ring: Ring }
     expect(ring.bytes).toBe(500)
@@ -213,12 +219,19 @@ describe('blocks in the cache', () => {
   test('that are objects leave with the slab that has their bytes', () => {
     const cache = cacheOf(7)
     cache.keep(coins, 5, blockOf(coins, rows(3)))
-    const hot = cache.block(coins, 5, 3, 96)!
+    const first = cache.block(coins, 5, 3, 96)!
     const fill = (from: number, to: number): void => {
       for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(1, 100_000)))
     }
-    fill(100, 160)
-    expect(cache.block(coins, 5, 3, 1)).toBe(hot)
+    fill(100, 102)
+    expect(cache.block(coins, 5, 3, 1) === first).toBe(true)
+    // The first slab is full and moves: a block that is an object is another one the next time.
+    fill(102, 104)
+    const hot = cache.block(coins, 5, 3, 1)!
+    expect([first.isHot, hot.isHot, hot === first, hot.region === first.region]).toEqual([true, true, false, false])
+    expect(textOf(hot, 2)).toBe(textOf(first, 2))
+    fill(104, 160)
+    expect(cache.block(coins, 5, 3, 1) === hot).toBe(true)
     fill(160, 180)
     // It was asked for often enough to be copied to another slab, and to be an object again.
     const again = cache.block(coins, 5, 3, 100)!

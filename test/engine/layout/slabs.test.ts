@@ -74,9 +74,32 @@ describe('slabs', () => {
       [4097, 8 * SLAB_BYTES],
     ] as const) {
       const large = new Slabs(slabs * SLAB_BYTES)
-      put(large, 1, payload(1, 10))
+      for (let id = 0; id < 20; id++) put(large, id, payload(id, EIGHTH))
       expect([large.region(large.find(1)).bytes.length, large.maxBytes]).toEqual([bytes, Math.floor((slabs * SLAB_BYTES) / bytes) * bytes])
     }
+  })
+
+  test('begin short, and the first one moves when it is full', () => {
+    const left: number[] = []
+    const regions: Region[] = []
+    const slabs = new Slabs(1025 * SLAB_BYTES, undefined, (id, region) => left.push(id, regions.indexOf(region)))
+    const lengths: number[] = []
+    for (let id = 0; id < 66; id++) {
+      put(slabs, id, payload(id, EIGHTH))
+      const region = slabs.region(slabs.find(id))
+      if (regions.at(-1) !== region) regions.push(region)
+      lengths[id] = region.bytes.length / SLAB_BYTES
+      if (id > 0) expect(slabs.ask(slabs.find(1), 1)).toBe(id)
+    }
+    expect(lengths).toEqual([...Array(2).fill(1 / 4), ...Array(14).fill(2), ...Array(50).fill(8)])
+    // Whoever holds an object there is told, once per move; nothing is said of a slab that is begun.
+    expect(left).toEqual([0, 0, 1, 0, ...Array.from({ length: 16 }, (_, id) => [id, 1]).flat()])
+    for (let id = 0; id < 66; id++) same(held(slabs, id), payload(id, EIGHTH))
+    // What was handed out before stays as it was.
+    same(regions[0]!.bytes.slice(20, 20 + EIGHTH), payload(0, EIGHTH))
+    slabs.clear()
+    put(slabs, 1, payload(1, 10))
+    expect(slabs.region(slabs.find(1)).bytes.length).toBe(SLAB_BYTES / 4)
   })
 
   test('without room hold nothing, and none hold what is too long', () => {
