@@ -14,7 +14,7 @@ import { load } from './dataset.ts'
 import { Client, requestOf } from './load.ts'
 import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
-import { bareTarget, TRANSACTION } from './peers/bare-http.ts'
+import { bareTarget } from './peers/bare-http.ts'
 import { openDatabase } from './peers/sqlite.ts'
 import { bareWorker, type Worker, worker } from './results.ts'
 import { type Limit, type Work, type Workload, works } from './works.ts'
@@ -133,12 +133,23 @@ async function pages(): Promise<Profiled> {
   return { ...found, costs }
 }
 
+/** How many bytes the answers have in the mean. */
+async function meanBytes(targets: readonly string[]): Promise<number> {
+  const side = worker('folio', data.level)
+  const client = await Client.open(await side.call('listen'), 8)
+  const { bytes, count } = await client.run(targets.map(requestOf))
+  client.close()
+  await side.end()
+  return Math.round(bytes / count)
+}
+
 /** A server that has read all of history, under load from this process. */
 async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, workNamed(what), workload, limit)
   const count = Number(flags.pages ?? (limit === 10 ? 40_000 : 16_000))
-  const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, TRANSACTION * limit) : target)
+  const bytes = flags.side === 'bare' ? await meanBytes(asks.take(400).map(targetOf)) : 0
+  const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, bytes) : target)
   const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(asked(targetOf(ask))))
   const side = flags.side === 'bare' ? bareWorker(data) : reading()
   if (flags.side !== 'bare' && !flags.cold) await warmUp([side], db, data)
