@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
 import { writeJson } from '../../src/json.ts'
-import { isSimple } from '../../src/text/apart.ts'
+import { HOLE, isSimple } from '../../src/text/apart.ts'
 import { Form } from '../../src/text/form.ts'
-import { takeApart, write } from '../../src/text/writer.ts'
+import { TextWriter, takeApart, write } from '../../src/text/writer.ts'
 
 const none = new Form([])
 const refuse = (name: string, value: unknown, isReserved: boolean): never => {
@@ -28,7 +28,10 @@ function checkWritten(members: object, found = written(members)): void {
   const { json, exact } = writeJson(members)
   const cut = takeApart(json.slice(1, -1))
   for (const apart of [found.apart, cut]) {
-    expect([apart.text, apart.frame, apart.values]).toEqual([json.slice(1, -1), cut.frame, cut.values])
+    const { text, frame, values } = apart
+    expect([text, frame, values]).toEqual([json.slice(1, -1), cut.frame, cut.values])
+    const pieces = frame.split(HOLE)
+    expect([pieces.map((piece, n) => piece + (values[n] ?? '')).join(''), values.length]).toEqual([text, pieces.length - 1])
     const { sheet, from } = apart
     const simple = cut.values.every((_, n) => {
       const at = apart.cut + 2 * n
@@ -143,10 +146,12 @@ describe('members', () => {
     const words = Array.from({ length: 40 }, (_, n) => `${'w'.repeat(22)}_${n % 10}`)
     const numbers = words.map((_, n) => -1.2345678901234e-100 * (n + 1))
     const long = words.map((word, n) => (n % 2 ? word.toUpperCase() : `é${word}`))
+    const digits = words.map((_, n) => -(10n ** BigInt(20 + 3 * n)))
+    const wide = words.map((_, n) => '€'.repeat(10 + n))
     // In the last two a single value decides whether all are simple.
     const one = (odd: string) => words.map((word, n) => (n === 20 ? odd : word.toUpperCase()))
-    for (const list of [words, numbers, long, numbers.map(() => [true, [null]]), one('"'), one('é'.repeat(30))])
-      checkAllWritten(Array.from({ length: 2000 }, (_, n) => ({ list: list.slice(n % 7, 21 + (n % 11)), n })))
+    for (const list of [words, numbers, long, digits, wide, numbers.map(() => [true, [null]]), one('"'), one('é'.repeat(30))])
+      checkAllWritten(Array.from({ length: 1000 }, (_, n) => ({ list: list.slice(n % 7, 21 + (n % 11)), n })))
   })
 
   test('are known not to be simple even where the value that is not is the first on another sheet', () => {
@@ -190,5 +195,21 @@ describe('members', () => {
     ).toThrow('unreadable')
     out.abandon()
     checkWritten({ a: 'B' })
+  })
+
+  test('lie side by side in one piece of memory, without what was given up between them, and one writer serves all', () => {
+    const writer = new TextWriter()
+    const first = writer.begin().member('a', 'A').member('n', 1).end()
+    writer.begin().member('b', ['"', 1, 2]).abandon()
+    const second = writer.begin().member('c', 'C').end()
+    // With small bounds, what was given up may have begun another sheet.
+    const before = second.sheet === first.sheet ? [first.length, 2 * first.holes] : [0, 0]
+    expect([second.from, second.cut, second.text]).toEqual([...before, '"c":"C"'])
+    const open = write()
+    open.member('a', 'A').end()
+    expect(write() === open).toBe(true)
+    open.abandon()
+    expect(write() === open).toBe(true)
+    open.abandon()
   })
 })
