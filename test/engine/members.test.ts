@@ -163,6 +163,12 @@ describe('members', () => {
     checkWritten({ odd })
     checkWritten({ a: 1, odd, c: 'C' })
     checkWritten({ a: ['"', 1234567890123456n, odd] })
+    class Sums extends Array<number> {
+      toJSON() {
+        return this.length
+      }
+    }
+    checkWritten({ a: 1, sums: Sums.of(1, 2, 3) })
   })
 
   test('begun while another text is being written do not mix with it', () => {
