@@ -148,11 +148,12 @@ async function http(what: string): Promise<Profiled> {
   const db = openDatabase(data.sqlite, { readonly: true })
   const asks = new Asks(db, data, workNamed(what), workload, limit)
   const count = Number(flags.pages ?? (limit === 10 ? 40_000 : 16_000))
-  const bytes = flags.side === 'bare' ? await meanBytes(asks.take(400).map(targetOf)) : 0
-  const asked = (target: string): string => (flags.side === 'bare' ? bareTarget(target, workload, bytes) : target)
+  const isBare = flags.side === 'bare'
+  const bytes = isBare ? await meanBytes(asks.take(400).map(targetOf)) : 0
+  const asked = (target: string): string => (isBare ? bareTarget(target, workload, bytes) : target)
   const draw = (): Buffer[] => asks.take(count).map((ask) => requestOf(asked(targetOf(ask))))
-  const side = flags.side === 'bare' ? bareWorker(data) : reading()
-  if (flags.side !== 'bare' && !flags.cold) await warmUp([side], db, data)
+  const side = isBare ? bareWorker(data) : reading()
+  if (!isBare && !flags.cold) await warmUp([side], db, data)
   const client = await Client.open(await side.call('listen'), 8)
   await client.run(draw())
   const requests = draw()

@@ -122,7 +122,7 @@ export class Slabs {
     this.touched = touched
   }
 
-  /** How many bytes a slab has room for; each behind the first for as many as there are in all. */
+  /** How many bytes a slab has room for. If there are several, all have the same. */
   private roomIn(slab: number): number {
     return this.regions[slab]!.bytes.length
   }
@@ -224,7 +224,7 @@ export class Slabs {
 
   /** Makes room for any value: a slab that is longer, one more, or an old one without what is not worth keeping. */
   private makeRoom(): void {
-    if (this.current < 0) this.begin(Math.min(FIRST_BYTES, this.slabBytes))
+    if (this.current < 0) this.begin(FIRST_BYTES)
     else if (this.roomIn(this.current) < this.slabBytes) this.grow()
     else if (this.regions.length * this.slabBytes < this.maxBytes) this.begin(this.slabBytes)
     else this.refill()

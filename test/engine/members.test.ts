@@ -151,7 +151,7 @@ describe('members', () => {
     // In the last two a single value decides whether all are simple.
     const one = (odd: string) => words.map((word, n) => (n === 20 ? odd : word.toUpperCase()))
     for (const list of [words, numbers, long, digits, wide, numbers.map(() => [true, [null]]), one('"'), one('é'.repeat(30))])
-      checkAllWritten(Array.from({ length: 1000 }, (_, n) => ({ list: list.slice(n % 7, 21 + (n % 11)), n })))
+      checkAllWritten(Array.from({ length: 2000 }, (_, n) => ({ list: list.slice(n % 7, 21 + (n % 11)), n })))
   })
 
   test('are known not to be simple even where the value that is not is the first on another sheet', () => {
