@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { badRequest, type Ledger } from '../../src/index.ts'
 import { type CoreOptions, checkGiven, coreNames } from './door.ts'
 import { type Core, coreOf } from './handler.ts'
+import { Lanes } from './lanes.ts'
 import { type LimitName, type Limits, limits, settle } from './limits.ts'
 import type { CoreRequest } from './message.ts'
 import { below, checkMount, elsewhere, isMount, type MountOptions } from './mount.ts'
@@ -135,7 +136,8 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   // A connection on which nothing moves for so long is dead. Silent event streams say hello before that; for answers there is `stall.ts`.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
   refuse(server, turns, set.maxHeaderBytes)
-  const sockets = new Sockets(server, turns)
+  const lanes = new Lanes(server, core, turns, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
+  const sockets = new Sockets(server, lanes)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => resolve())

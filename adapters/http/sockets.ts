@@ -6,7 +6,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Turns } from './turns.ts'
+import type { Lanes } from './lanes.ts'
 
 /** How often a closing server looks for connections that have become idle. */
 const LOOK_MS = 50
@@ -14,11 +14,11 @@ const LOOK_MS = 50
 export class Sockets {
   private readonly open = new Set<Socket>()
   private readonly server: Server
-  private readonly turns: Turns
+  private readonly lanes: Lanes
 
-  constructor(server: Server, turns: Turns) {
+  constructor(server: Server, lanes: Lanes) {
     this.server = server
-    this.turns = turns
+    this.lanes = lanes
     server.on('connection', (socket: Socket) => {
       this.open.add(socket)
       socket.once('close', () => this.open.delete(socket))
@@ -30,7 +30,7 @@ export class Sockets {
   /** Accepts no more connections, and ends the existing ones. */
   close(drainMs: number): Promise<void> {
     return new Promise((resolve) => {
-      this.turns.close()
+      this.lanes.close()
       // Only what was already idle at the previous look: a request may wait unread behind an answer that has only just gone out, and closing a socket
       // with unread bytes discards what the client has not received yet.
       let before: ReadonlySet<Socket> = new Set(this.idle())
@@ -51,7 +51,7 @@ export class Sockets {
   }
 
   private idle(): Socket[] {
-    return [...this.open].filter((socket) => this.turns.isIdle(socket))
+    return [...this.open].filter((socket) => this.lanes.isIdle(socket))
   }
 
   private end(sockets: Iterable<Socket>): void {

@@ -1,6 +1,5 @@
 /**
- * The requests of each socket, answered one at a time and in order. Answers to all sockets in one turn of the event loop are sent together: a
- * sleeping reader is woken once for all of them, and waking costs as much as writing.
+ * The requests of each socket, as Node's parser reads them, answered one at a time and in order.
  * **Invariants:** one answer is in progress on a socket, and a bounded number of requests wait behind it, so that a client that sends without reading
  * costs one answer; what is refused before it became a request is also answered in its turn, and ends the connection.
  */
@@ -9,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
+import { Outbox } from './outbox.ts'
 import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
 import { Stalls } from './stall.ts'
@@ -42,13 +42,6 @@ interface Turn {
   readonly waiting: Waiting[]
 }
 
-/** An answer that was computed and is not sent yet. */
-interface Ready {
-  readonly turn: Turn
-  readonly response: ServerResponse
-  readonly answer: CoreResponse
-}
-
 /** More than one read of a socket yields: a client that sends no more than that is closed in order, after the last answer. */
 const MAX_DROPPED = 4096
 
@@ -61,8 +54,7 @@ export class Turns {
   /** Present if the server is ours. */
   private readonly stalls: Stalls | undefined
   private readonly headersMs: number | undefined
-  /** In the order in which they became ready. */
-  private ready: Ready[] = []
+  private readonly outbox = new Outbox()
   /** Every answer is the last one of its connection, unless requests wait behind it. */
   private closing = false
 
@@ -136,19 +128,15 @@ export class Turns {
   private send(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
     turn.streams = answer.frames !== undefined
     if (answer.frames) pump(response, answer, answer.frames)
-    else if (this.ready.push({ turn, response, answer }) === 1) setImmediate(this.flush)
+    else this.outbox.put({ send: () => this.write(turn, response, answer) })
   }
 
-  private readonly flush = (): void => {
-    const { ready } = this
-    this.ready = []
-    for (const { turn, response, answer } of ready) {
-      if (response.destroyed || response.headersSent) continue
-      turn.release = answer.release
-      const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
-      write(response, answer, last)
-      this.stalls?.sent(response)
-    }
+  private write(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
+    if (response.destroyed || response.headersSent) return
+    turn.release = answer.release
+    const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
+    write(response, answer, last)
+    this.stalls?.sent(response)
   }
 
   /** From now on the last answer of each connection says that it is the last. */
