@@ -1,7 +1,7 @@
 /**
  * Connections on which one plain request comes at a time (`plain.ts`): they are answered straight from their socket. At the first sign of anything
  * else, a connection is left to Node with all that is unread, and stays there.
- * **Invariants:** one answer is in progress on a connection; what arrives meanwhile waits, unread after the first piece; every wait ends.
+ * **Invariants:** one answer is in progress on a connection, and what arrives meanwhile is read by Node behind it (`turns.ts`); every wait ends.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
@@ -11,6 +11,7 @@ import type { Core } from './handler.ts'
 import type { CoreResponse } from './message.ts'
 import { Outbox, type Ready } from './outbox.ts'
 import { type Head, PLAIN_BYTES, PlainRequest, responseHead } from './plain.ts'
+import type { Underway } from './stall.ts'
 import type { Turns } from './turns.ts'
 
 type Waits = Readonly<Record<'headersMs' | 'keepAliveMs' | 'stallMs', number>>
@@ -40,10 +41,12 @@ export class Lanes {
     const [nodes] = server.listeners('connection')
     this.nodes = nodes as typeof this.nodes
     server.removeListener('connection', this.nodes)
-    server.on('connection', (socket: Socket) => {
-      this.lanes.set(socket, new Lane(this, socket))
-      socket.once('close', () => this.lanes.delete(socket))
-    })
+    server.on('connection', (socket: Socket) => this.lanes.set(socket, new Lane(this, socket)))
+  }
+
+  /** A connection is gone. */
+  forget(socket: Socket): void {
+    this.lanes.delete(socket)
   }
 
   /** Leaves a connection to Node. */
@@ -64,120 +67,132 @@ export class Lanes {
   }
 }
 
-class Lane implements Ready {
+class Lane implements Ready, Underway {
+  readonly socket: Socket
   private readonly lanes: Lanes
-  private readonly socket: Socket
-  private busy = false
+  /** Waits for a request, for its answer, for the client to take that. */
+  private state: 'open' | 'asked' | 'answered' = 'open'
   /** Bytes of the requests so far. */
   private read = 0
+  /** The head of the last request. */
   private head: Head | undefined
   private answer: CoreResponse | undefined
-  /** What arrived behind the request in progress. */
-  private behind: Buffer | undefined
+  /** What arrived behind a request before that was answered. */
+  private unread: Buffer | undefined
   /** The client sends nothing more, or was told that this answer is the last. */
   private last = false
+  /** Present if the connection was left to Node with an answer on its way: to be called once that was taken. */
+  private over: (() => void) | undefined
 
   constructor(lanes: Lanes, socket: Socket) {
     this.lanes = lanes
     this.socket = socket
     socket.setTimeout(lanes.waits.headersMs)
-    socket.on('data', this.take).on('end', this.end).on('timeout', this.late).on('error', this.fail)
+    socket.on('data', this.take).on('end', this.end).on('timeout', this.late).on('error', this.fail).on('close', this.gone)
   }
 
   get isIdle(): boolean {
     const { socket } = this
-    return !this.busy && !socket.writableEnded && socket.bytesRead === this.read
+    return this.state === 'open' && !socket.writableEnded && socket.bytesRead === this.read
+  }
+
+  get writableFinished(): boolean {
+    return this.state === 'open'
   }
 
   private readonly take = (chunk: Buffer): void => {
-    if (this.busy) {
-      this.behind = this.behind ? Buffer.concat([this.behind, chunk]) : chunk
+    if (this.state === 'open') {
+      const request = this.plain(chunk)
+      if (request) this.ask(request)
+      else this.leave(chunk)
+    } else if (this.state === 'asked') {
+      this.unread = this.unread ? Buffer.concat([this.unread, chunk]) : chunk
       this.socket.pause()
-      return
-    }
-    const { lanes } = this
-    const request =
-      lanes.closing || watched.hasSubscribers || chunk.length > PLAIN_BYTES
-        ? undefined
-        : PlainRequest.read(chunk.toString('latin1'), this.head)
-    if (!request) {
-      this.leave(chunk)
-      return
-    }
-    this.head = request.head
-    this.read += chunk.length
-    this.busy = true
-    const answer = lanes.core(request)
-    if (!isPromise(answer)) {
-      this.ready(answer)
-      return
-    }
-    this.socket.setTimeout(lanes.waits.stallMs)
-    void answer.then((found) => this.ready(found))
+    } else if (!this.last) this.leave(chunk)
   }
 
-  private ready(answer: CoreResponse): void {
+  private plain(chunk: Buffer): PlainRequest | undefined {
+    if (this.lanes.closing || watched.hasSubscribers || chunk.length > PLAIN_BYTES) return undefined
+    const request = PlainRequest.read(chunk.toString('latin1'), this.head)
+    if (request) this.read += chunk.length
+    return request
+  }
+
+  private ask(request: PlainRequest): void {
+    this.head = request.head
+    this.state = 'asked'
+    const answer = this.lanes.core(request)
+    if (isPromise(answer)) {
+      this.socket.setTimeout(this.lanes.waits.stallMs)
+      void answer.then(this.ready)
+    } else this.ready(answer)
+  }
+
+  private readonly ready = (answer: CoreResponse): void => {
     this.answer = answer
     this.lanes.outbox.put(this)
   }
 
   send(): void {
-    const { socket, lanes } = this
+    const { socket, lanes, answer, unread } = this
     if (socket.destroyed) return
-    const { parts } = this.answer!
-    const closes = lanes.closing && this.behind === undefined
-    this.last ||= closes
-    const head = responseHead(this.answer!, closes ? 0 : lanes.waits.keepAliveMs)
-    socket.cork()
+    this.state = 'answered'
+    const closes = lanes.closing && unread === undefined
+    if (closes) this.last = true
+    const { parts } = answer!
     const final = parts.length - 1
-    socket.write(head, 'latin1', final < 0 ? this.sent : undefined)
-    for (let i = 0; i <= final; i++) socket.write(parts[i]!, i < final ? undefined : this.sent)
+    socket.cork()
+    socket.write(responseHead(answer!, closes ? 0 : lanes.waits.keepAliveMs), 'latin1', final < 0 ? this.taken : undefined)
+    for (let i = 0; i <= final; i++) socket.write(parts[i]!, i < final ? undefined : this.taken)
     socket.uncork()
-    if (socket.writableLength > 0) socket.setTimeout(lanes.waits.stallMs)
+    if (unread) this.leave(unread)
+    else if (socket.writableLength > 0) socket.setTimeout(lanes.waits.stallMs)
   }
 
-  private readonly sent = (error?: Error | null): void => {
-    const { socket, behind } = this
+  private readonly taken = (error?: Error | null): void => {
+    const { socket } = this
+    if (this.over) {
+      this.over()
+      return
+    }
     // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
     if (error || socket.destroyed) return
     this.answer!.release?.()
     this.answer = undefined
-    this.busy = false
+    this.state = 'open'
     const wait = this.lanes.waits.keepAliveMs + GRACE_MS
-    if (behind) this.leave(behind)
-    else if (this.last) socket.destroySoon()
+    if (this.last) socket.destroySoon()
     else if (socket.timeout !== wait) socket.setTimeout(wait)
   }
 
   /** Leaves the connection to Node, as if nothing had been read of what is left. */
   private leave(unread: Buffer): void {
-    const { socket } = this
-    this.drop()
+    const { socket, lanes } = this
+    socket.setTimeout(0)
+    socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail).off('close', this.gone)
+    if (this.state === 'answered') this.over = lanes.turns.behind(socket, this, this.answer!.release)
     socket.pause()
     socket.unshift(unread)
-    this.lanes.leave(socket)
+    lanes.leave(socket)
     socket.resume()
-  }
-
-  private drop(): void {
-    const { socket } = this
-    socket.setTimeout(0)
-    socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail)
   }
 
   /** A client that closes its sending side may still wait for its answer. */
   private readonly end = (): void => {
     this.last = true
-    if (!this.busy) this.socket.destroySoon()
+    if (this.state === 'open') this.socket.destroySoon()
   }
 
   private readonly late = (): void => {
     const { socket } = this
-    if (this.busy || this.head) return void socket.destroy()
-    // It never asked for anything.
-    this.drop()
+    if (this.head) return void socket.destroy()
+    // It never asked for anything, and what it sends from now on is not read.
+    socket.setTimeout(0)
+    socket.off('data', this.take).resume()
     this.lanes.turns.refuse(socket, 'request_timeout')
   }
 
   private readonly fail = (): void => void this.socket.destroy()
+
+  private readonly gone = (): void => this.lanes.forget(this.socket)
 }

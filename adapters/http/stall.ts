@@ -3,7 +3,13 @@
  * so that only taking it counts as a sign of life, and a client that takes nothing for `stallMs` is cut off, however much it sends. Node checks once
  * in that time, so it may be twice as long.
  */
-import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** An answer on its way: a response of Node, or one that was begun past it. */
+export interface Underway {
+  readonly socket: Socket | null
+  readonly writableFinished: boolean
+}
 
 /** The fraction of `stallMs` after which a check looks whether an answer is still in progress; most never are. */
 const LOOKS = 10
@@ -11,8 +17,10 @@ const LOOKS = 10
 export class Stalls {
   private readonly stallMs: number
   /** Answers in progress, and those that already were at the last look. */
-  private young = new Set<ServerResponse>()
-  private old = new Set<ServerResponse>()
+  private young = new Set<Underway>()
+  private old = new Set<Underway>()
+  /** The connections of those that are watched, and their timeouts before. */
+  private readonly watched = new Map<Underway, { readonly socket: Socket; readonly timeout: number }>()
   private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(stallMs: number) {
@@ -20,35 +28,37 @@ export class Stalls {
   }
 
   /** An answer was ended, and is on its way. */
-  sent(response: ServerResponse): void {
-    if (response.writableFinished) return
-    this.young.add(response)
+  sent(answer: Underway): void {
+    if (answer.writableFinished) return
+    this.young.add(answer)
     this.timer ??= setTimeout(this.look, this.stallMs / LOOKS).unref()
   }
 
   /** An answer was taken, or its connection is gone. */
-  over(response: ServerResponse): void {
-    if (this.timer && !this.young.delete(response)) this.old.delete(response)
+  over(answer: Underway): void {
+    if (this.timer && !this.young.delete(answer)) this.old.delete(answer)
+    const watched = this.watched.get(answer)
+    if (!watched) return
+    this.watched.delete(answer)
+    const { socket, timeout } = watched
+    if (socket.destroyed) return
+    // After the last answer to what was read, Node has already set the timeout of an idle connection.
+    if (socket.timeout === this.stallMs) socket.setTimeout(timeout)
+    socket.resume()
   }
 
   private readonly look = (): void => {
-    for (const response of this.old) watch(response, this.stallMs)
+    for (const answer of this.old) this.watch(answer)
     this.old = this.young
     this.young = new Set()
     this.timer = this.old.size > 0 ? setTimeout(this.look, this.stallMs / LOOKS).unref() : undefined
   }
-}
 
-function watch(response: ServerResponse, stallMs: number): void {
-  const { socket } = response
-  if (!socket) return
-  const { timeout = 0 } = socket
-  socket.pause()
-  socket.setTimeout(stallMs)
-  response.once('close', () => {
-    if (socket.destroyed) return
-    // After the last answer to what was read, Node has already set the timeout of an idle connection.
-    if (socket.timeout === stallMs) socket.setTimeout(timeout)
-    socket.resume()
-  })
+  private watch(answer: Underway): void {
+    const { socket } = answer
+    if (!socket) return
+    this.watched.set(answer, { socket, timeout: socket.timeout ?? 0 })
+    socket.pause()
+    socket.setTimeout(this.stallMs)
+  }
 }

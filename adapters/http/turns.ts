@@ -11,7 +11,7 @@ import { type CoreResponse, problemResponse } from './message.ts'
 import { Outbox } from './outbox.ts'
 import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
-import { Stalls } from './stall.ts'
+import { Stalls, type Underway } from './stall.ts'
 
 /** Computes the answer to a request, when its turn has come. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
@@ -107,22 +107,38 @@ export class Turns {
   private start(turn: Turn, { request, response, answer }: Waiting): void {
     const { socket } = request
     turn.busy = true
-    response.on('close', () => {
-      // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
-      if (!socket.destroyed) turn.release?.()
-      this.stalls?.over(response)
-      turn.busy = false
-      turn.streams = false
-      turn.release = undefined
-      const next = turn.waiting.shift()
-      if (socket.destroyed) turn.waiting.length = 0
-      else if (next) this.start(turn, next)
-      else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
-      else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
-    })
+    response.on('close', () => this.over(turn, socket, response))
     const ready = answer(request)
     if (isPromise(ready)) void ready.then((found) => this.send(turn, response, found))
     else this.send(turn, response, ready)
+  }
+
+  /** An answer was taken, or its connection is gone. */
+  private over(turn: Turn, socket: Duplex, answer: Underway): void {
+    // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
+    if (!socket.destroyed) turn.release?.()
+    this.stalls?.over(answer)
+    turn.busy = false
+    turn.streams = false
+    turn.release = undefined
+    const next = turn.waiting.shift()
+    if (socket.destroyed) turn.waiting.length = 0
+    else if (next) this.start(turn, next)
+    else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
+    else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
+  }
+
+  /**
+   * Before Node reads a connection on which an answer is on its way that was begun past it: requests wait behind that answer.
+   * @param release to be called once the answer was taken
+   * @returns to be called once it was taken or the connection is gone
+   */
+  behind(socket: Socket, answer: Underway, release: (() => void) | undefined): () => void {
+    const turn = this.of(socket)
+    turn.busy = true
+    turn.release = release
+    this.stalls?.sent(answer)
+    return () => this.over(turn, socket, answer)
   }
 
   private send(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
