@@ -27,6 +27,7 @@ export class Lanes {
   readonly turns: Turns
   readonly waits: Waits
   readonly outbox = new Outbox()
+  /** The answers from now on are the last ones of their connections. */
   closing = false
   private readonly lanes = new Map<Socket, Lane>()
   private readonly server: Server
@@ -112,7 +113,7 @@ class Lane implements Ready, Underway {
   }
 
   private plain(chunk: Buffer): PlainRequest | undefined {
-    if (this.lanes.closing || watched.hasSubscribers || chunk.length > PLAIN_BYTES) return undefined
+    if (watched.hasSubscribers || chunk.length > PLAIN_BYTES) return undefined
     const request = PlainRequest.read(chunk.toString('latin1'), this.head)
     if (request) this.read += chunk.length
     return request

@@ -356,12 +356,18 @@ describe('a wait', () => {
     expect(ms).toBeGreaterThan(WAITS.headersMs - 20)
   })
 
-  it('for a first request may be over when the client resets', async () => {
-    const { port, sockets } = await started(small)
+  it('for a first request is over even if one comes in the end, or the client resets', async () => {
+    let calls = 0
+    const { port, sockets, left } = await started(() => {
+      calls++
+      return small()
+    })
     const socket = connect({ port, host: '127.0.0.1' })
     socket.on('error', () => {})
     await new Promise((resolve) => socket.once('data', resolve))
-    socket.write('late')
+    socket.write(get('/'))
+    await pause(50)
+    expect([calls, left]).toEqual([0, []])
     socket.resetAndDestroy()
     await expect.poll(() => sockets[0]!.destroyed).toBe(true)
   })
@@ -453,7 +459,7 @@ describe('a wait', () => {
 
   it('for an answer keeps what arrives meanwhile, even the end of the connection', async () => {
     const answers: (() => void)[] = []
-    const { port, left } = await started(
+    const { port, sockets, left } = await started(
       ({ target }) => new Promise((resolve) => answers.push(() => resolve({ ...small(), status: target === '/' ? 200 : 404 }))),
     )
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -471,6 +477,7 @@ describe('a wait', () => {
     expect([answers.length, left]).toEqual([1, []])
     answers[0]!()
     await expect.poll(() => left).toEqual(['/second'])
+    expect(sockets[0]!.timeout).toBe(0)
     answers[1]!()
     await closed
     expect(Array.from(got.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '404'])
@@ -519,6 +526,38 @@ describe('a wait', () => {
     answers[0]!()
     await new Promise((resolve) => socket.once('close', resolve))
     expect(got.toLowerCase()).toContain('\r\nconnection: close\r\n')
+    expect(sockets[0]!.writableEnded).toBe(true)
+  })
+
+  it('for an answer that was said to be the last one ends the connection, whatever else is sent', async () => {
+    const { port, lanes, sockets, left } = await started(() => ({ status: 200, headers: [], parts: [Buffer.alloc(20_000_000)] }))
+    lanes.close()
+    const socket = connect(port, '127.0.0.1', () => socket.write(get('/')))
+    let length = 0
+    socket.on('error', () => {})
+    socket.on('data', (chunk: Buffer) => {
+      length += chunk.length
+    })
+    socket.pause()
+    await expect.poll(() => sockets[0]?.timeout).toBe(WAITS.stallMs)
+    socket.write(get('/more'))
+    await pause(50)
+    socket.resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect([left, sockets[0]!.writableEnded]).toEqual([[], true])
+    expect(length).toBeGreaterThan(20_000_000)
+  })
+
+  it('for an answer whose client sends nothing more ends the connection', async () => {
+    const answers: (() => void)[] = []
+    const { port, sockets } = await started(() => new Promise((resolve) => answers.push(() => resolve(small()))))
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(get('/')))
+    await expect.poll(() => sockets[0]?.readableEnded).toBe(true)
+    answers[0]!()
+    socket.resume()
+    await new Promise((resolve) => socket.once('end', resolve))
+    expect(sockets[0]!.writableEnded).toBe(true)
+    socket.destroy()
   })
 })
 
