@@ -31,6 +31,8 @@ interface Turn {
   full: boolean
   /** Requests that came after that. */
   dropped: number
+  /** The answer in progress was handed to the socket. */
+  handed: boolean
   /** What to answer at the end, before closing. */
   refusal: ProblemName | undefined
   /** A request did not arrive in time, while the socket was not being read. */
@@ -73,6 +75,7 @@ export class Turns {
         streams: false,
         full: false,
         dropped: 0,
+        handed: false,
         refusal: undefined,
         late: false,
         read: 0,
@@ -119,12 +122,12 @@ export class Turns {
     if (!socket.destroyed) turn.release?.()
     this.stalls?.over(answer)
     turn.busy = false
+    turn.handed = false
     turn.streams = false
     turn.release = undefined
     const next = turn.waiting.shift()
     if (socket.destroyed) turn.waiting.length = 0
     else if (next) this.start(turn, next)
-    else if (turn.refusal !== undefined) answerRaw(socket, turn.refusal)
     else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
   }
 
@@ -136,6 +139,7 @@ export class Turns {
   behind(socket: Socket, answer: Underway, release: (() => void) | undefined): () => void {
     const turn = this.of(socket)
     turn.busy = true
+    turn.handed = true
     turn.release = release
     this.stalls?.sent(answer)
     return () => this.over(turn, socket, answer)
@@ -152,7 +156,9 @@ export class Turns {
     turn.release = answer.release
     const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
     write(response, answer, last)
+    turn.handed = true
     this.stalls?.sent(response)
+    if (turn.refusal !== undefined && turn.waiting.length === 0) answerRaw(response.req.socket, turn.refusal)
   }
 
   /** From now on the last answer of each connection says that it is the last. */
@@ -176,8 +182,10 @@ export class Turns {
     turn.late = name === 'request_timeout' && turn.busy && socket.isPaused()
     if (turn.late) return
     turn.full = true
-    turn.refusal ??= name
-    if (!turn.busy) answerRaw(socket, turn.refusal)
+    if (turn.refusal !== undefined) return
+    turn.refusal = name
+    // At once, behind what was handed over: with the last answer Node ends the connection of a client that sends nothing more.
+    if (!turn.busy || (turn.handed && turn.waiting.length === 0)) answerRaw(socket, name)
   }
 }
 
@@ -205,7 +213,6 @@ function answerRaw(socket: Duplex, name: ProblemName): void {
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `date: ${new Date().toUTCString()}`, 'connection: close']
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
-  socket.end(parts[0])
-  // Otherwise a client that keeps sending keeps half of the connection open.
-  setTimeout(() => socket.destroy(), 1_000).unref()
+  // Once it was sent, a client that keeps sending must not keep half of the connection open.
+  socket.end(parts[0], () => setTimeout(() => socket.destroy(), 1_000).unref())
 }
