@@ -12,7 +12,7 @@ import { kill } from './kill.ts'
 import { power } from './power.ts'
 import { sequences } from './sequences.ts'
 import { streams } from './streams.ts'
-import type { Figure, Stress } from './stress.ts'
+import { type Figure, look, type Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
@@ -40,24 +40,19 @@ function told({ done, faults, counted, skipped }: Figure, unit: string, seconds:
   return `${digits(done)} ${unit}: ${faults.length === 0 ? '0 faults' : `${faults.length} FAULTS`}; ${more.join(', ')}; ${seconds.toFixed(0)} s`
 }
 
-async function timed(stress: Stress, count: number, plant?: string): Promise<{ figure: Figure; line: string }> {
-  const started = performance.now()
-  const figure = await stress.run({ count, seed, plant, say: plant === undefined ? say : undefined })
-  return { figure, line: told(figure, stress.unit, (performance.now() - started) / 1000) }
-}
-
 async function promise(stress: Stress): Promise<boolean> {
   const count = Number(values.count ?? Math.max(1, Math.round(stress.full * Number(values.scale))))
-  const { figure, line } = await timed(stress, count)
-  console.log(`${stress.name.padEnd(8)} ${line}`)
+  const started = performance.now()
+  const figure = await stress.run({ count, seed, say })
+  console.log(`${stress.name.padEnd(8)} ${told(figure, stress.unit, (performance.now() - started) / 1000)}`)
   for (const fault of figure.faults.slice(0, 10)) console.log(`         ${fault}`)
   return figure.faults.length === 0
 }
 
 async function plants(stress: Stress): Promise<boolean> {
   let found = true
-  for (const [plant, count] of Object.entries(stress.plants)) {
-    const { figure } = await timed(stress, count, plant)
+  for (const plant of Object.keys(stress.plants)) {
+    const figure = await look(stress, plant, seed)
     const [fault] = figure.faults
     const said = figure.skipped ?? (fault === undefined ? 'NOT FOUND' : `found: ${fault}`)
     console.log(`${stress.name.padEnd(8)} planted: ${plant}\n         ${said}`)

@@ -1,7 +1,7 @@
 /** How the tests beside the stresses run them: at a small figure, and with every planted bug that each must find. */
 import { afterAll, expect, test } from 'vitest'
 import { sweep } from './program.ts'
-import type { Stress } from './stress.ts'
+import { look, type Stress } from './stress.ts'
 
 afterAll(sweep)
 
@@ -19,7 +19,7 @@ export function holds(stress: Stress, count: number, plants: readonly string[] =
   test.each(plants)(
     `${stress.name} finds: %s`,
     async (plant) => {
-      const { faults, skipped } = await stress.run({ count: stress.plants[plant]!, seed, plant })
+      const { faults, skipped } = await look(stress, plant, seed)
       if (skipped === undefined) expect(faults).not.toEqual([])
     },
     600_000,
