@@ -1,8 +1,8 @@
 /**
  * The core on node:http: a server of its own, or a listener to mount in another one.
  * **Invariants:** requests of a socket are answered in turn (`turns.ts`), whether Node reads them or, while they are plain, a server of ours does
- * (`lanes.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a
- * server that closes cuts off no answer that its reader is taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
+ * (`lanes.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a server that closes cuts off no answer that its reader is
+ * taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
