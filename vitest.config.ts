@@ -30,6 +30,7 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: '100%',
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 10_000 } },
     coverage: { include: ['src/**', 'adapters/**'] },
   },
 }))

@@ -304,7 +304,9 @@ describe('a connection', () => {
 })
 
 describe('a wait', () => {
-  const WAITS = { headersMs: 150, keepAliveMs: 300, stallMs: 400 }
+  const WAITS = { headersMs: 10_000, keepAliveMs: 300, stallMs: 1_000 }
+  /** Short enough to wait for; longer than a first request takes to arrive, except on a busy machine. */
+  const SOON = { ...WAITS, headersMs: 150 }
   const servers: Server[] = []
   afterEach(async () => {
     for (const one of servers.splice(0)) {
@@ -316,16 +318,17 @@ describe('a wait', () => {
   /** A server of its own, with short waits, and the targets that it left to Node. */
   async function started(
     answer: (request: CoreRequest) => MaybePromise<CoreResponse>,
+    waits = WAITS,
   ): Promise<{ port: number; lanes: Lanes; sockets: Socket[]; left: unknown[] }> {
     const left: unknown[] = []
-    const turns = new Turns(32, WAITS)
+    const turns = new Turns(32, waits)
     const host = createServer((request, response) => {
       left.push(request.url)
       turns.take(request, response, ({ url }) => answer({ method: 'GET', target: url!, header: () => undefined }))
     })
     servers.push(host)
     host.on('clientError', (_error, socket) => turns.refuse(socket, 'bad_request'))
-    const lanes = new Lanes(host, Object.assign(answer, { endStreams: () => {} }), turns, WAITS)
+    const lanes = new Lanes(host, Object.assign(answer, { endStreams: () => {} }), turns, waits)
     const sockets: Socket[] = []
     host.on('connection', (socket: Socket) => sockets.push(socket))
     Object.assign(host, { httpAllowHalfOpen: true })
@@ -350,10 +353,10 @@ describe('a wait', () => {
   }
 
   it('for a first request ends with 408', async () => {
-    const { port } = await started(small)
+    const { port } = await started(small, SOON)
     const [ms, got] = await lifetime(port, '')
     expect(got).toMatch(/^HTTP\/1\.1 408 /)
-    expect(ms).toBeGreaterThan(WAITS.headersMs - 20)
+    expect(ms).toBeGreaterThan(SOON.headersMs - 20)
   })
 
   it('for a first request is over even if one comes in the end, or the client resets', async () => {
@@ -361,7 +364,7 @@ describe('a wait', () => {
     const { port, sockets, left } = await started(() => {
       calls++
       return small()
-    })
+    }, SOON)
     const socket = connect({ port, host: '127.0.0.1' })
     socket.on('error', () => {})
     await new Promise((resolve) => socket.once('data', resolve))
