@@ -10,9 +10,10 @@ import { isPromise } from '../../src/index.ts'
 import type { Core } from './handler.ts'
 import type { CoreResponse } from './message.ts'
 import { Outbox, type Ready } from './outbox.ts'
-import { type Head, PLAIN_BYTES, PlainRequest, responseHead } from './plain.ts'
+import { type Head, PLAIN_BYTES, PlainRequest } from './plain.ts'
 import type { Underway } from './stall.ts'
 import type { Turns } from './turns.ts'
+import { responseHead } from './wire.ts'
 
 type Waits = Readonly<Record<'headersMs' | 'keepAliveMs' | 'stallMs', number>>
 
@@ -27,9 +28,7 @@ export class Lanes {
   readonly turns: Turns
   readonly waits: Waits
   readonly outbox = new Outbox()
-  /** The answers from now on are the last ones of their connections. */
-  closing = false
-  private readonly lanes = new Map<Socket, Lane>()
+  private readonly lanes = new WeakMap<Socket, Lane>()
   private readonly server: Server
   private readonly nodes: (this: Server, socket: Socket) => void
 
@@ -45,11 +44,6 @@ export class Lanes {
     server.on('connection', (socket: Socket) => this.lanes.set(socket, new Lane(this, socket)))
   }
 
-  /** A connection is gone. */
-  forget(socket: Socket): void {
-    this.lanes.delete(socket)
-  }
-
   /** Leaves a connection to Node. */
   leave(socket: Socket): void {
     this.lanes.delete(socket)
@@ -58,7 +52,6 @@ export class Lanes {
 
   /** From now on the last answer of each connection says that it is the last. */
   close(): void {
-    this.closing = true
     this.turns.close()
   }
 
@@ -89,7 +82,7 @@ class Lane implements Ready, Underway {
     this.lanes = lanes
     this.socket = socket
     socket.setTimeout(lanes.waits.headersMs)
-    socket.on('data', this.take).on('end', this.end).on('timeout', this.late).on('error', this.fail).on('close', this.gone)
+    socket.on('data', this.take).on('end', this.end).on('timeout', this.late).on('error', this.fail)
   }
 
   get isIdle(): boolean {
@@ -138,7 +131,7 @@ class Lane implements Ready, Underway {
     const { socket, lanes, answer, unread } = this
     if (socket.destroyed) return
     this.state = 'answered'
-    const closes = lanes.closing && unread === undefined
+    const closes = lanes.turns.closing && unread === undefined
     if (closes) this.last = true
     const { parts } = answer!
     const final = parts.length - 1
@@ -170,7 +163,7 @@ class Lane implements Ready, Underway {
   private leave(unread: Buffer): void {
     const { socket, lanes } = this
     socket.setTimeout(0)
-    socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail).off('close', this.gone)
+    socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail)
     if (this.state === 'answered') this.over = lanes.turns.behind(socket, this, this.answer!.release)
     socket.pause()
     socket.unshift(unread)
@@ -194,6 +187,4 @@ class Lane implements Ready, Underway {
   }
 
   private readonly fail = (): void => void this.socket.destroy()
-
-  private readonly gone = (): void => this.lanes.forget(this.socket)
 }

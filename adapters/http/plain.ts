@@ -4,8 +4,7 @@
  * **Invariant:** a plain request is to the core what Node's parser would have made of the same bytes (RFC 9112, 3 and 5, without anything that a
  * server may read leniently or reject).
  */
-import { STATUS_CODES } from 'node:http'
-import type { CoreRequest, CoreResponse } from './message.ts'
+import type { CoreRequest } from './message.ts'
 import { negotiate } from './negotiate.ts'
 
 /** Few clients send more, and a connection remembers as much. No limit of a service is lower. */
@@ -81,29 +80,4 @@ export class PlainRequest implements CoreRequest {
   header(name: string): string | undefined {
     return this.head.fields.get(name)
   }
-}
-
-let date = ''
-let dateEnds = 0
-
-/** The Date of a response (RFC 9110, 6.6.1), to the second. */
-function dateNow(): string {
-  const now = Date.now()
-  if (now >= dateEnds || now < dateEnds - 1000) {
-    date = new Date(now).toUTCString()
-    dateEnds = now - (now % 1000) + 1000
-  }
-  return date
-}
-
-/**
- * The head of a response, as Node writes it.
- * @param keepAliveMs how long the connection is kept; 0 if this is its last response
- */
-export function responseHead({ status, headers }: CoreResponse, keepAliveMs: number): string {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  text += `Date: ${dateNow()}\r\n`
-  if (keepAliveMs === 0) return `${text}connection: close\r\n\r\n`
-  return `${text}Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
 }

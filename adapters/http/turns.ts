@@ -3,7 +3,7 @@
  * **Invariants:** one answer is in progress on a socket, and a bounded number of requests wait behind it, so that a client that sends without reading
  * costs one answer; what is refused before it became a request is also answered in its turn, and ends the connection.
  */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../src/index.ts'
@@ -12,6 +12,7 @@ import { Outbox } from './outbox.ts'
 import { badParameter, type ProblemName } from './problem.ts'
 import { pump } from './pump.ts'
 import { Stalls, type Underway } from './stall.ts'
+import { responseHead } from './wire.ts'
 
 /** Computes the answer to a request, when its turn has come. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
@@ -58,7 +59,7 @@ export class Turns {
   private readonly headersMs: number | undefined
   private readonly outbox = new Outbox()
   /** Every answer is the last one of its connection, unless requests wait behind it. */
-  private closing = false
+  closing = false
 
   /** @param waits how long to wait for a client to take and to send; without these, that is up to the owner of the server */
   constructor(maxQueued: number, waits?: Waits) {
@@ -209,10 +210,8 @@ const malformed = badParameter('request', 'a well-formed HTTP/1.1 message')
 /** Writes a whole response by hand and ends the connection. */
 function answerRaw(socket: Duplex, name: ProblemName): void {
   if (!socket.writable) return void socket.destroy()
-  const { status, headers, parts } = problemResponse(name === 'bad_request' ? malformed : { name })
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `date: ${new Date().toUTCString()}`, 'connection: close']
-  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
-  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  const response = problemResponse(name === 'bad_request' ? malformed : { name })
+  socket.write(responseHead(response, 0), 'latin1')
   // Once it was sent, a client that keeps sending must not keep half of the connection open.
-  socket.end(parts[0], () => setTimeout(() => socket.destroy(), 1_000).unref())
+  socket.end(response.parts[0], () => setTimeout(() => socket.destroy(), 1_000).unref())
 }

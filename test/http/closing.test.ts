@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type HttpServer, type ServeOptions, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
-import { closes, hashOf } from './support.ts'
+import { closes, get, hashOf } from './support.ts'
 
 /** Longer than a test may take: what is seen to end did not end because of it. */
 const NEVER = 600_000
@@ -38,7 +38,6 @@ afterAll(() => ledger.close())
 
 const start = (options: Partial<ServeOptions> = {}): Promise<HttpServer> =>
   serve(ledger, { port: 0, drainMs: NEVER, log: () => {}, ...options })
-const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n\r\n`
 
 /** A connection that has sent something, and reads nothing until it is told to. */
 class Client {

@@ -5,27 +5,21 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type CoreRequest, type CoreResponse, createCore, type HttpServer, serve } from '../../adapters/http/index.ts'
+import { type CoreRequest, type CoreResponse, createCore, type HttpServer } from '../../adapters/http/index.ts'
 import { Lanes } from '../../adapters/http/lanes.ts'
 import { PLAIN_BYTES, PlainRequest } from '../../adapters/http/plain.ts'
 import { Turns } from '../../adapters/http/turns.ts'
 import { forAll } from '../../adapters/testing/property.ts'
 import type { Ledger, MaybePromise } from '../../src/index.ts'
-import { hashOf, smallLedger } from './support.ts'
+import { get, hashOf, whileServed } from './support.ts'
 
 let ledger: Ledger
 let server: HttpServer
-beforeAll(async () => {
-  ledger = await smallLedger()
-  server = await serve(ledger, { port: 0, log: () => {} })
-})
-afterAll(async () => {
-  await server.close()
-  await ledger.close()
+whileServed((small, its) => {
+  ledger = small
+  server = its
 })
 afterEach(() => vi.restoreAllMocks())
-
-const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n${more}\r\n`
 
 /** Answers in turn, without their dates. */
 const dateless = (text: string): string => text.replace(/^date: .*$/gim, 'Date')
@@ -339,17 +333,24 @@ describe('a wait', () => {
   const small = (): CoreResponse => ({ status: 200, headers: ['content-length', '1'], parts: [Buffer.from('x')] })
 
   /** How long a connection lives, in ms, and what came over it. */
-  async function lifetime(port: number, sent: string, prepare: (socket: Socket) => void = () => {}): Promise<[ms: number, got: string]> {
+  async function lifetime(port: number, sent: string): Promise<[ms: number, got: string]> {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(sent))
     let got = ''
     socket.setEncoding('latin1').on('data', (chunk) => {
       got += chunk
     })
     socket.on('error', () => {})
-    prepare(socket)
     const began = performance.now()
     await new Promise((resolve) => socket.once('close', resolve))
     return [performance.now() - began, got]
+  }
+
+  /** A client that has asked for more than the two sockets of its connection hold between them, and reads nothing. */
+  async function stuck({ port, sockets }: { port: number; sockets: Socket[] }, target = '/'): Promise<Socket> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.write(get(target)))
+    socket.pause().on('error', () => {})
+    await expect.poll(() => sockets[0]?.timeout).toBe(WAITS.stallMs)
+    return socket
   }
 
   it('for a first request ends with 408', async () => {
@@ -387,9 +388,7 @@ describe('a wait', () => {
     let released = 0
     const big: CoreResponse = { status: 200, headers: [], parts: [Buffer.alloc(20_000_000)], release: () => void released++ }
     const { port, sockets } = await started(() => big)
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(get('/')))
-    socket.pause().on('error', () => {})
-    await expect.poll(() => sockets[0]?.timeout).toBe(WAITS.stallMs)
+    const socket = await stuck({ port, sockets })
     const began = performance.now()
     await expect.poll(() => sockets[0]!.destroyed, { timeout: 5_000 }).toBe(true)
     expect(performance.now() - began).toBeGreaterThan(WAITS.stallMs - 50)
@@ -424,9 +423,7 @@ describe('a wait', () => {
     let released = 0
     const big: CoreResponse = { status: 200, headers: [], parts: [Buffer.alloc(20_000_000)], release: () => void released++ }
     const { port, sockets } = await started(() => big)
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(get('/')))
-    socket.pause().on('error', () => {})
-    await expect.poll(() => sockets[0]?.timeout).toBe(WAITS.stallMs)
+    const socket = await stuck({ port, sockets })
     const sending = setInterval(() => socket.write(more), 50)
     await expect.poll(() => sockets[0]!.destroyed, { timeout: 5_000 }).toBe(true)
     clearInterval(sending)
@@ -440,10 +437,9 @@ describe('a wait', () => {
       const body = target === '/big' ? Buffer.alloc(20_000_000, 'b') : Buffer.from(target)
       return { status: 200, headers: ['content-length', String(body.length)], parts: [body], release: () => void released.push(target) }
     })
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.write(get('/big')))
+    const socket = await stuck({ port, sockets }, '/big')
     const chunks: Buffer[] = []
-    socket.on('data', (chunk) => chunks.push(chunk)).pause()
-    await expect.poll(() => sockets[0]?.timeout).toBe(WAITS.stallMs)
+    socket.on('data', (chunk) => chunks.push(chunk))
     socket.write(get('/one') + get('/two').slice(0, 9))
     await pause(50)
     expect([released, left]).toEqual([[], ['/one']])

@@ -7,7 +7,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { type HttpServer, limits, type ServeOptions, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
-import { badOption } from './support.ts'
+import { badOption, get } from './support.ts'
 
 let ledger: Ledger
 beforeAll(async () => {
@@ -40,7 +40,6 @@ function answered({ port }: HttpServer, sent: string, prepare: (socket: Socket) 
 }
 
 const statuses = (answer: string): string[] => Array.from(answer.matchAll(/HTTP\/1\.1 (\d+) /g), ([, status]) => status!)
-const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n${more}\r\n`
 
 describe('a limit', () => {
   it.each([

@@ -4,23 +4,19 @@ import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { MemoryLevel } from 'memory-level'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore, createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
-import { badOption, closes, hashOf, idOf, smallLedger } from './support.ts'
+import { badOption, closes, get, hashOf, idOf, smallLedger, whileServed } from './support.ts'
 
 let ledger: Ledger
 let server: HttpServer
-beforeAll(async () => {
-  ledger = await smallLedger()
-  server = await serve(ledger, { port: 0, log: () => {} })
-})
-afterAll(async () => {
-  await server.close()
-  await ledger.close()
+whileServed((small, its) => {
+  ledger = small
+  server = its
 })
 
 /** Sends bytes as they are, and returns everything that came back until the other side closed, or `until` was seen. */
@@ -39,7 +35,6 @@ function raw(port: number, sent: string, until?: RegExp): Promise<string> {
   })
 }
 
-const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n${more}\r\n`
 const last = (target: string, more = ''): string => get(target, `Connection: close\r\n${more}`)
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
 const bodyOf = (answer: string): any => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))

@@ -1,6 +1,6 @@
 /** A network of three ledgers, written by hand, and helpers to ask about it. */
-import { expect } from 'vitest'
-import { type CoreOptions, type CoreRequest, type CoreResponse, createCore } from '../../adapters/http/index.ts'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { type CoreOptions, type CoreRequest, type CoreResponse, createCore, type HttpServer, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 
@@ -190,3 +190,21 @@ export async function expectTheSame(
 
 export const recordsOf = (answer: Answer): any[] => answer.body._embedded.records
 export const tokensOf = (answer: Answer): string[] => recordsOf(answer).map((record) => record.paging_token)
+
+/** Serves the small ledger while the tests of a file run. */
+export function whileServed(use: (ledger: Ledger, server: HttpServer) => void): void {
+  let ledger: Ledger
+  let server: HttpServer
+  beforeAll(async () => {
+    ledger = await smallLedger()
+    server = await serve(ledger, { port: 0, log: () => {} })
+    use(ledger, server)
+  })
+  afterAll(async () => {
+    await server.close()
+    await ledger.close()
+  })
+}
+
+/** A request as it goes over the wire. */
+export const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x.test\r\n${more}\r\n`

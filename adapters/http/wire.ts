@@ -1,0 +1,28 @@
+/** The head of a response as bytes go over the wire, where it is not written by Node. */
+import { STATUS_CODES } from 'node:http'
+import type { CoreResponse } from './message.ts'
+
+let date = ''
+let dateEnds = 0
+
+/** The Date of a response (RFC 9110, 6.6.1), to the second. */
+function dateNow(): string {
+  const now = Date.now()
+  if (now >= dateEnds || now < dateEnds - 1000) {
+    date = new Date(now).toUTCString()
+    dateEnds = now - (now % 1000) + 1000
+  }
+  return date
+}
+
+/**
+ * The head of a response, as Node writes it.
+ * @param keepAliveMs how long the connection is kept; 0 if this is its last response
+ */
+export function responseHead({ status, headers }: CoreResponse, keepAliveMs: number): string {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  text += `Date: ${dateNow()}\r\n`
+  if (keepAliveMs === 0) return `${text}connection: close\r\n\r\n`
+  return `${text}Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
+}
