@@ -38,6 +38,9 @@ export interface Ask {
 /** The base URL of every link, the same for all contenders. */
 export const BASE = 'http://127.0.0.1:8000'
 
+/** An ASCII string whose characters lie side by side, as those that a server has used before; a template gives a tree of its pieces. */
+export const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
+
 export const assetText = ({ type, code, issuer }: AssetName): string => (type === 'native' ? 'native' : `${code}:${issuer}`)
 
 /** The filters of a request, in the order in which links carry them. */

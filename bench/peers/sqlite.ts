@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3'
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
-import { type Ask, assetText, BASE, type Contender, filtersOf, type ListName, pathOf } from '../contender.ts'
+import { type Ask, assetText, BASE, type Contender, filtersOf, inOnePiece, type ListName, pathOf } from '../contender.ts'
 import { Wire, type WireClose } from '../wire.ts'
 
 export const SCHEMA = `
@@ -134,7 +134,7 @@ export class Sqlite implements Contender {
     const query = filtersOf(ask)
       .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
       .join('')
-    const target = `${this.base}${pathOf(ask)}?${query}`
+    const target = inOnePiece(`${this.base}${pathOf(ask)}?${query}`)
     if (what === 'transaction') return { ask, target, named: [hash] }
     if (what === 'trades') {
       if (!base || !counter) throw new Error('trades are asked for by pair')
