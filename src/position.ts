@@ -107,6 +107,13 @@ export function writeId(out: Uint8Array, at: number, hi: number, lo: number): nu
   return at + length
 }
 
+/** Writes an id, a dash and an index, the paging token of an indexed record: at most 30 bytes. Returns where it ends. */
+export function writeIndexed(out: Uint8Array, at: number, hi: number, lo: number, index: number): number {
+  const end = writeId(out, at, hi, lo)
+  out[end] = 45
+  return writeNumber(out, end + 1, index)
+}
+
 /** Writes the digits of a whole number below 2^32 at `at`; returns where they end. */
 export const writeNumber = (out: Uint8Array, at: number, n: number): number => writeDigits(out, at, 0, n)
 
@@ -143,13 +150,21 @@ export function parseHalves(text: string): { hi: number; lo: number } | undefine
   if (length === 0 || length > 19) return halvesOf(parseId(text))
   let hi = 0
   let lo = 0
-  for (let i = 0; i < length; i++) {
-    const digit = text.charCodeAt(i) - 48
-    if (digit < 0 || digit > 9) return undefined
-    const next = lo * 10 + digit
+  // Six digits at a time: every product stays below 2^53.
+  for (let i = 0; i < length; ) {
+    const end = Math.min(length, i + 6)
+    let six = 0
+    let power = 1
+    for (; i < end; i++) {
+      const digit = text.charCodeAt(i) - 48
+      if (digit < 0 || digit > 9) return undefined
+      six = six * 10 + digit
+      power *= 10
+    }
+    const next = lo * power + six
     const carry = Math.floor(next / 4294967296)
     lo = next - carry * 4294967296
-    hi = hi * 10 + carry
+    hi = hi * power + carry
   }
   return hi > MAX_LEDGER ? undefined : { hi, lo }
 }

@@ -3,7 +3,7 @@
  * **Invariant:** once a byte was handed out in a part, it is not written again until the receiver says that the part was sent, so parts may wait on a
  * socket while the writer goes on.
  */
-import { type Block, Region, SLACK } from '../../src/index.ts'
+import { type Block, copy, Region, SLACK } from '../../src/index.ts'
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -96,6 +96,8 @@ export class Tag {
 }
 
 const CHUNK = 64 * 1024
+/** Text up to this length is written faster character by character than by a call to the platform. */
+const SHORT_TEXT = 24
 
 /** A buffer written front to back; when it is full, a larger one takes its place. */
 export class Out extends Region {
@@ -119,11 +121,20 @@ export class Out extends Region {
     else this.at += encoder.encodeInto(text, this.bytes.subarray(this.at)).written
   }
 
+  /** Copies all of a region, where there is room for it. */
+  put(region: Region): void {
+    this.at = copy(this, this.at, region, 0, region.bytes.length)
+  }
+
   /** Writes text that consists of ASCII characters only; returns where it starts. */
   ascii(text: string): number {
     this.reserve(text.length)
     const start = this.at
-    if (node) this.at += node.prototype.latin1Write.call(this.bytes, text, start)
+    if (text.length <= SHORT_TEXT) {
+      const { bytes } = this
+      for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
+      this.at += text.length
+    } else if (node) this.at += node.prototype.latin1Write.call(this.bytes, text, start)
     else this.at += encoder.encodeInto(text, this.bytes.subarray(start)).written
     return start
   }
@@ -141,6 +152,8 @@ const MAX_FREE = 64
 
 export interface Body {
   readonly parts: readonly Uint8Array[]
+  /** How many bytes in front of the first part, in its memory, are its own to write to. */
+  readonly room: number
   /** To be called once the parts were sent, or will not be, and are no longer looked at: their memory is reused. May be omitted. */
   readonly release: () => void
 }
@@ -173,6 +186,10 @@ export class Sink extends Out {
   private full: Chunk[] = []
   private readonly free: Chunk[] = []
   private readonly passed: number
+  /** What is left free in front of each body that begins with bytes written here: from `start - room` on, while there are no parts. */
+  private readonly room: number
+  /** The room in front of the first part. */
+  private lead = 0
   /** Short pieces that are still to be copied. */
   private readonly pieces: Region[] = []
   private readonly froms: number[] = []
@@ -184,10 +201,19 @@ export class Sink extends Out {
   /**
    * @param passed views of at least this many bytes become a part of their own; smaller ones are copied. For a body that is only handed on, 1 KiB is
    * best; for a socket it is better to copy into few parts: each costs half a µs, and the kernel copies what was just copied at twice the speed.
+   * @param room how many bytes to leave free in front of a body
    */
-  constructor(passed = 1024) {
+  constructor(passed = 1024, room = 0) {
     super()
     this.passed = passed
+    this.room = room
+    this.begin(0)
+  }
+
+  /** The next body begins at `at` or, with room in front of it, behind that. */
+  private begin(at: number): void {
+    this.at = at + this.room
+    this.start = this.at
   }
 
   override reserve(more: number): void {
@@ -195,11 +221,14 @@ export class Sink extends Out {
     if (this.at + more + SLACK <= this.bytes.length) return
     this.flush()
     this.full.push(this.chunk)
-    const need = Math.max(CHUNK, more + SLACK)
+    const need = Math.max(CHUNK, this.room + more + SLACK)
     this.chunk = (need === CHUNK ? this.free.pop() : undefined) ?? { bytes: allocate(need), users: 0 }
     this.use(this.chunk.bytes)
-    this.at = 0
-    this.start = 0
+    if (this.parts.length === 0) this.begin(0)
+    else {
+      this.at = 0
+      this.start = 0
+    }
   }
 
   /** Appends bytes `from` to `to` of a region, which must not change any more: copied if small, passed on if large. */
@@ -240,7 +269,10 @@ export class Sink extends Out {
   }
 
   private flush(): void {
-    if (this.at > this.start) this.parts.push(this.bytes.subarray(this.start, this.at))
+    if (this.at > this.start) {
+      if (this.parts.length === 0) this.lead = this.room
+      this.parts.push(this.bytes.subarray(this.start, this.at))
+    }
     this.start = this.at
   }
 
@@ -248,12 +280,14 @@ export class Sink extends Out {
   finish(): Body {
     this.copyWaiting()
     this.flush()
-    const { parts, full } = this
+    const { parts, full, lead: room } = this
     const used = [...full, this.chunk]
     for (const chunk of used) chunk.users++
     this.parts = []
     this.full = []
-    return { parts, release: () => this.reuse(used.splice(0)) }
+    this.lead = 0
+    this.begin(this.at)
+    return { parts, room, release: () => this.reuse(used.splice(0)) }
   }
 
   /** Discards what was collected since the last {@link finish}: a body that failed halfway. */
@@ -261,7 +295,8 @@ export class Sink extends Out {
     this.pieces.fill(nothing)
     this.waiting = 0
     this.parts = []
-    this.start = this.at
+    this.lead = 0
+    this.begin(this.at)
     for (const chunk of this.full.splice(0)) this.spare(chunk)
   }
 
@@ -271,8 +306,7 @@ export class Sink extends Out {
       if (chunk !== this.chunk) this.spare(chunk)
       else if (chunk.users === 0 && this.at === this.start && this.parts.length === 0) {
         // Written from its beginning again, which is still in the processor's cache.
-        this.at = 0
-        this.start = 0
+        this.begin(0)
       }
     }
   }

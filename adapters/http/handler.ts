@@ -29,7 +29,7 @@ import {
 import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
-import { type Asked, PAGE_TAIL, pageHead } from './page.ts'
+import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
@@ -56,6 +56,8 @@ export function coreOf(ledger: Ledger, options: CoreOptions): Core {
 
 /** A body has few parts: see {@link Sink}. */
 const PASSED = 16 * 1024
+/** The head of a response to a page takes some 400 bytes. */
+const HEAD_ROOM = 512
 
 class HttpCore {
   private readonly ledger: Ledger
@@ -64,7 +66,7 @@ class HttpCore {
   private readonly maxTargetBytes: number
   private readonly log: NonNullable<CoreOptions['log']>
   private readonly renderers: Renderers
-  private readonly sink = new Sink(PASSED)
+  private readonly sink = new Sink(PASSED, HEAD_ROOM)
   private readonly counters = new Counters()
   private readonly listings = new Listings()
   readonly streams: Streams
@@ -168,8 +170,7 @@ class HttpCore {
       const { sink } = this
       const body = collect(sink, () => {
         const oldest = listing.byLedger ? (this.ledger.head?.oldest ?? 0) : 0
-        const head = pageHead(`${renderer.base}${listing.link}`, asked, page, oldest)
-        const start = sink.ascii(head)
+        const start = writePageHead(sink, listing.linkFrom(renderer.base), asked, page, oldest)
         // What surrounds the records follows from them and from the URL, to which a tag belongs; if there are none, it also tells how far history
         // reaches.
         if (page.count === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
@@ -227,7 +228,7 @@ class HttpCore {
 
   private send(request: CoreRequest, answer: Answer): CoreResponse {
     const { status, headers, parts, length } = conditional(answer, request.header('if-none-match'))
-    return this.done(request, status, headers, parts, length, answer.release)
+    return this.done(request, status, headers, parts, length, answer)
   }
 
   private done(
@@ -236,12 +237,12 @@ class HttpCore {
     headers: string[],
     parts: readonly Uint8Array[],
     length: number,
-    release?: () => void,
+    { room, release }: Pick<CoreResponse, 'room' | 'release'> = {},
   ): CoreResponse {
     const sent = method === 'HEAD' ? none : parts
     this.counters.count(status, sent === none ? 0 : length)
     if (release === undefined) return { status, headers, parts: sent }
-    if (sent !== none) return { status, headers, parts: sent, release }
+    if (sent !== none) return { status, headers, parts: sent, room, release }
     release()
     return { status, headers, parts: sent }
   }

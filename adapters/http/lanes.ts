@@ -9,11 +9,11 @@ import type { Socket } from 'node:net'
 import { isPromise } from '../../src/index.ts'
 import type { Core } from './handler.ts'
 import type { CoreResponse } from './message.ts'
-import { Outbox, type Ready } from './outbox.ts'
+import { type Due, Outbox } from './outbox.ts'
 import { type Head, PLAIN_BYTES, PlainRequest } from './plain.ts'
 import type { Underway } from './stall.ts'
 import type { Turns } from './turns.ts'
-import { responseHead } from './wire.ts'
+import { inPieces } from './wire.ts'
 
 type Waits = Readonly<Record<'headersMs' | 'keepAliveMs' | 'stallMs', number>>
 
@@ -61,7 +61,7 @@ export class Lanes {
   }
 }
 
-class Lane implements Ready, Underway {
+class Lane implements Due, Underway {
   readonly socket: Socket
   private readonly lanes: Lanes
   /** Waits for a request, for its answer, for the client to take that. */
@@ -70,6 +70,8 @@ class Lane implements Ready, Underway {
   private read = 0
   /** The head of the last request. */
   private head: Head | undefined
+  /** To be answered at the end of the turn. */
+  private request: PlainRequest | undefined
   private answer: CoreResponse | undefined
   /** What arrived behind a request before that was answered. */
   private unread: Buffer | undefined
@@ -114,31 +116,36 @@ class Lane implements Ready, Underway {
 
   private ask(request: PlainRequest): void {
     this.head = request.head
+    this.request = request
     this.state = 'asked'
-    const answer = this.lanes.core(request)
-    if (isPromise(answer)) {
-      this.socket.setTimeout(this.lanes.waits.stallMs)
-      void answer.then(this.ready)
-    } else this.ready(answer)
+    this.lanes.outbox.put(this)
   }
 
-  private readonly ready = (answer: CoreResponse): void => {
-    this.answer = answer
-    this.lanes.outbox.put(this)
+  make(): void {
+    const { socket, lanes, request } = this
+    this.request = undefined
+    if (request === undefined || socket.destroyed) return
+    const answer = lanes.core(request)
+    if (isPromise(answer)) {
+      socket.setTimeout(lanes.waits.stallMs)
+      void answer.then((found) => {
+        this.answer = found
+        lanes.outbox.put(this)
+      })
+    } else this.answer = answer
   }
 
   send(): void {
     const { socket, lanes, answer, unread } = this
-    if (socket.destroyed) return
+    if (answer === undefined || socket.destroyed) return
     this.state = 'answered'
     const closes = lanes.turns.closing && unread === undefined
     if (closes) this.last = true
-    const { parts } = answer!
-    const final = parts.length - 1
-    socket.cork()
-    socket.write(responseHead(answer!, closes ? 0 : lanes.waits.keepAliveMs), 'latin1', final < 0 ? this.taken : undefined)
-    for (let i = 0; i <= final; i++) socket.write(parts[i]!, i < final ? undefined : this.taken)
-    socket.uncork()
+    const pieces = inPieces(answer, closes ? 0 : lanes.waits.keepAliveMs)
+    const final = pieces.length - 1
+    if (final > 0) socket.cork()
+    for (let i = 0; i <= final; i++) socket.write(pieces[i]!, i < final ? undefined : this.taken)
+    if (final > 0) socket.uncork()
     if (unread) this.leave(unread)
     else if (socket.writableLength > 0) socket.setTimeout(lanes.waits.stallMs)
   }

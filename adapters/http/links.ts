@@ -7,7 +7,7 @@
  * - every operation has the links of an operation; the payment types also have `transaction`, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import { type Block, operationTypes, Region, writeId, writeNumber } from '../../src/index.ts'
+import { type Block, operationTypes, Region, writeId, writeIndexed, writeNumber } from '../../src/index.ts'
 import { fromUtf8, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
@@ -134,9 +134,7 @@ function setLedger(values: Values, block: Block, at: number): void {
 
 function setIndexed(values: Values, to: number, hi: number, lo: number, index: number): void {
   const digits = values.digits[to]!
-  const end = writeId(digits.bytes, 0, hi, lo)
-  digits.bytes[end] = 45
-  values.set(to, digits, 0, writeNumber(digits.bytes, end + 1, index))
+  values.set(to, digits, 0, writeIndexed(digits.bytes, 0, hi, lo, index))
 }
 
 /** Fills the holes for the record and picks the variant of its opening text. */

@@ -12,7 +12,9 @@ export class Listing {
   readonly query: List<any>
   readonly values: Readonly<Record<string, unknown>>
   /** Path, question mark and filters as in links, however the request spelled them. */
-  readonly link: string
+  private readonly link: string
+  /** What the links of its pages begin with, for the base URL used last. */
+  private linked: { readonly base: string; readonly link: string } | undefined
   /** Whether its cursors name ledgers: those of offers are offer ids. */
   readonly byLedger: boolean
 
@@ -21,6 +23,12 @@ export class Listing {
     this.values = values
     this.link = linkOf(query, values)
     this.byLedger = query.of !== catalogue.offer.of
+  }
+
+  /** What the links of its pages begin with. */
+  linkFrom(base: string): string {
+    if (this.linked?.base !== base) this.linked = { base, link: `${base}${this.link}cursor=` }
+    return this.linked.link
   }
 }
 

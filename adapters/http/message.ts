@@ -25,6 +25,8 @@ export interface CoreResponse {
   readonly headers: string[]
   /** The body. Its parts are views of shared memory, to be sent and not written to. */
   readonly parts: readonly Uint8Array[]
+  /** How many bytes in front of the first part, in its memory, belong to this response: for its head, so that both are sent in one piece. */
+  readonly room?: number | undefined
   /** To be called once the parts were sent and are no longer looked at: their memory is reused. May be omitted. */
   readonly release?: () => void
   /** The body of an event stream, instead of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
@@ -39,6 +41,7 @@ const ALLOW = 'GET, HEAD, OPTIONS'
 export interface Answer {
   readonly type: string
   readonly parts: readonly Uint8Array[]
+  readonly room?: number
   readonly release?: () => void
   readonly etag: string
   readonly cacheControl: string

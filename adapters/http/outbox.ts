@@ -1,24 +1,29 @@
 /**
- * Answers of one turn of the event loop, sent together at its end: a sleeping reader is woken once for all of them, and waking costs as much as
- * writing.
+ * Answers of one turn of the event loop, made and sent together at its end. Made together, because the code and the data for it are then in the
+ * processor's caches, which the kernel uses in between. Sent together, because a sleeping reader is woken once for all of them, and waking costs as
+ * much as writing.
  */
 
-/** An answer that was computed and is not sent yet. */
-export interface Ready {
+/** An answer that is to be sent at the end of the turn. */
+export interface Due {
+  /** Computes it, unless that was done before. */
+  make?(): void
+  /** Sends it; if it takes longer to compute, it is put here again once it is there. */
   send(): void
 }
 
 export class Outbox {
-  /** In the order in which they became ready. */
-  private ready: Ready[] = []
+  /** In the order in which they were put here. */
+  private due: Due[] = []
 
-  put(answer: Ready): void {
-    if (this.ready.push(answer) === 1) setImmediate(this.flush)
+  put(answer: Due): void {
+    if (this.due.push(answer) === 1) setImmediate(this.flush)
   }
 
   private readonly flush = (): void => {
-    const { ready } = this
-    this.ready = []
-    for (const answer of ready) answer.send()
+    const { due } = this
+    this.due = []
+    for (const answer of due) answer.make?.()
+    for (const answer of due) answer.send()
   }
 }

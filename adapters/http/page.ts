@@ -3,7 +3,8 @@
  * **Invariants:** the three links always carry the path, the filters in declared order, then cursor, limit and order; everything in them is
  * percent-encoded, so that JSON has nothing to escape.
  */
-import { type List, type Order, pathNames, type RawPage } from '../../src/index.ts'
+import { copy, type List, type Order, pathNames, type RawPage, Region } from '../../src/index.ts'
+import { type Out, utf8 } from './bytes.ts'
 
 /** A page as requested, fully checked. */
 export interface Asked {
@@ -24,36 +25,56 @@ export function linkOf({ path, filters }: List<any>, values: Values): string {
   return text
 }
 
-/** What follows the cursor of each link, up to and including the beginning of the next one. */
+/** Text as bytes to copy from. */
+const fixed = (text: string): Region => Region.padded(utf8(text))
+
+/** What follows the cursor of each link, up to the beginning of the next one. */
 interface Between {
-  readonly self: string
-  readonly next: string
-  readonly prev: string
+  readonly self: Region
+  readonly next: Region
+  readonly prev: Region
 }
 
 const held = { asc: [] as Between[], desc: [] as Between[] }
 
-/** Made once per order and limit, so that a page is assembled from few strings. */
+/** Made once per order and limit. */
 function between(order: Order, limit: number): Between {
   const end = (way: Order): string => `&limit=${limit}&order=${way}"}`
   held[order][limit] ??= {
-    self: `${end(order)},"next":{"href":"`,
-    next: `${end(order)},"prev":{"href":"`,
-    prev: `${end(order === 'asc' ? 'desc' : 'asc')}},"_embedded":{"records":[`,
+    self: fixed(`${end(order)},"next":{"href":"`),
+    next: fixed(`${end(order)},"prev":{"href":"`),
+    prev: fixed(`${end(order === 'asc' ? 'desc' : 'asc')}},"_embedded":{"records":[`),
   }
   return held[order][limit]
 }
 
+const OPENING = fixed('{"_links":{"self":{"href":"')
+/** More than a page has of its own: what its links begin with, and what is between them; and three tokens. */
+const OWN_BYTES = 512
+
 /**
- * The text before the records. ASCII.
- * @param listing base URL, path, question mark and filters
+ * Writes what precedes the records, piece by piece: to make a string of it first takes a tenth of the time for a page of ten records.
+ * @param link what the links of the listing begin with: base URL, path, question mark, filters, and `cursor=`. ASCII
  * @param oldest the oldest ledger held; 0 if cursors name no ledger
+ * @returns where it starts
  */
-export function pageHead(listing: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): string {
+export function writePageHead(out: Out, link: string, { cursor, limit, order }: Asked, page: RawPage, oldest: number): number {
   const { self, next, prev } = between(order, limit)
-  const back = page.count === 0 && order === 'asc' ? reachable(page.prev, oldest) : page.prev
-  const at = `${listing}cursor=`
-  return `{"_links":{"self":{"href":"${at}${cursor}${self}${at}${page.next}${next}${at}${back}${prev}`
+  const { length } = link
+  out.reserve(OWN_BYTES + 3 * (length + cursor.length))
+  const start = out.at
+  out.put(OPENING)
+  const begin = out.ascii(link)
+  out.ascii(cursor)
+  out.put(self)
+  out.at = copy(out, out.at, out, begin, length)
+  out.at = page.writeNext(out.bytes, out.at)
+  out.put(next)
+  out.at = copy(out, out.at, out, begin, length)
+  if (page.count === 0 && order === 'asc') out.ascii(reachable(page.prev, oldest))
+  else out.at = page.writePrev(out.bytes, out.at)
+  out.put(prev)
+  return start
 }
 
 export const PAGE_TAIL = ']}}'

@@ -26,3 +26,14 @@ export function responseHead({ status, headers }: CoreResponse, keepAliveMs: num
   if (keepAliveMs === 0) return `${text}connection: close\r\n\r\n`
   return `${text}Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`
 }
+
+/** A response in pieces, its head in front of the first part where there is room for it: a piece more costs half a µs. */
+export function inPieces(response: CoreResponse, keepAliveMs: number): readonly Uint8Array[] {
+  const { parts, room = 0 } = response
+  const head = responseHead(response, keepAliveMs)
+  const first = parts[0]
+  if (first === undefined || head.length > room) return [Buffer.from(head, 'latin1'), ...parts]
+  const led = Buffer.from(first.buffer, first.byteOffset - head.length, head.length + first.length)
+  led.write(head, 'latin1')
+  return parts.length === 1 ? [led] : [led, ...parts.slice(1)]
+}

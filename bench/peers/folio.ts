@@ -5,10 +5,10 @@ import type { GeneratedClose } from '../../adapters/generate/index.ts'
 import { type Body, Sink, Tag } from '../../adapters/http/bytes.ts'
 import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
 import { serve } from '../../adapters/http/node.ts'
-import { PAGE_TAIL, pageHead } from '../../adapters/http/page.ts'
+import { PAGE_TAIL, writePageHead } from '../../adapters/http/page.ts'
 import { level } from '../../adapters/level/index.ts'
 import { catalogue, isPromise, type Ledger, openLedger, type Place, type RawPage } from '../../src/index.ts'
-import { type Ask, BASE, type Contender, filtersOf, pathOf } from '../contender.ts'
+import { type Ask, BASE, type Contender, filtersOf, inOnePiece, pathOf } from '../contender.ts'
 
 export interface FolioOptions {
   readonly base?: string
@@ -18,7 +18,8 @@ export interface FolioOptions {
 interface Prepared {
   readonly query: any
   readonly values: any
-  readonly target: string
+  /** What the links of the page begin with. */
+  readonly link: string
   readonly options: { cursor: string; order: 'asc' | 'desc'; limit: number }
 }
 
@@ -52,8 +53,8 @@ export class Folio implements Contender {
     const query = filtersOf(ask)
       .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
       .join('')
-    const target = `${this.base}${pathOf(ask)}?${query}`
-    return { query: catalogue[what], values, target, options: { cursor: cursor ?? '', order, limit } }
+    const link = inOnePiece(`${this.base}${pathOf(ask)}?${query}cursor=`)
+    return { query: catalogue[what], values, link, options: { cursor: cursor ?? '', order, limit } }
   }
 
   private finish(): readonly Uint8Array[] {
@@ -77,10 +78,10 @@ export class Folio implements Contender {
     return this.finish()
   }
 
-  private page({ target, options }: Prepared, page: RawPage): readonly Uint8Array[] {
+  private page({ link, options }: Prepared, page: RawPage): readonly Uint8Array[] {
     const { sink } = this
     const asked = { cursor: options.cursor, limit: options.limit, order: options.order }
-    sink.ascii(pageHead(target, asked, page, this.ledger.head!.oldest))
+    writePageHead(sink, link, asked, page, this.ledger.head!.oldest)
     this.renderer.page(sink, page.slices, new Tag())
     sink.ascii(PAGE_TAIL)
     return this.finish()

@@ -32,7 +32,7 @@
  * **Invariant:** a block only ever grows at its end; cut at an older count, it equals its older self.
  */
 import { compare, i32, type Region } from '../bytes.ts'
-import { idOf, idText } from '../position.ts'
+import { idOf, idText, writeId, writeIndexed } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { Holder } from './holder.ts'
 import { blockKey } from './keys.ts'
@@ -159,6 +159,13 @@ export class Shape<R> extends Holder {
   token(at: number): string {
     const id = idText(this.hi(at), this.lo(at))
     return this.resource.indexed ? `${id}-${this.index(at)}` : id
+  }
+
+  /** Writes it into `out`, where there is room for 30 bytes; returns where it ends. */
+  writeToken(out: Uint8Array, to: number, at: number): number {
+    return this.resource.indexed
+      ? writeIndexed(out, to, this.hi(at), this.lo(at), this.index(at))
+      : writeId(out, to, this.hi(at), this.lo(at))
   }
 
   /** Where `column` (frame, length, end, lead, cut) of the text of a record stands. */

@@ -2,6 +2,7 @@
  * Pages: the cursor, the order and the limit of a list, and the records they select. A page is raw: slices of blocks, from which typed records are
  * decoded or wire text is sliced.
  */
+import { writeAscii } from '../bytes.ts'
 import { badRequest, checkNames, FolioError } from '../errors.ts'
 import { type Block, countOf, eachOf, type Place, placesIn, type Slice } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
@@ -26,12 +27,10 @@ export interface PageOptions {
 /** Why a page ended: it reached its limit, or the end of the listing. */
 export type Ended = 'limit' | 'end'
 
-/** How a page ends, and where it may be continued. */
+/** How a page began and how it ends. */
 interface Ends {
-  /** The cursor that continues in the same order. */
-  readonly next: string
-  /** The cursor that goes back, in the opposite order. */
-  readonly prev: string
+  /** What it follows; empty if it begins at the end at which its order starts. */
+  readonly cursor: string
   readonly ended: Ended
   /**
    * True if no later append can change this page, and no pruning so far has changed where it begins: it is ascending and full, ends before the newest
@@ -45,19 +44,41 @@ export class RawPage<R = any> implements Ends {
   readonly slices: readonly Slice<R>[]
   /** How many records there are. */
   readonly count: number
-  readonly next: string
-  readonly prev: string
+  readonly cursor: string
   readonly ended: Ended
   readonly final: boolean
   private places: readonly Place<R>[] | undefined
 
-  constructor(slices: readonly Slice<R>[], { next, prev, ended, final }: Ends) {
+  constructor(slices: readonly Slice<R>[], { cursor, ended, final }: Ends) {
     this.slices = slices
     this.count = countOf(slices)
-    this.next = next
-    this.prev = prev
+    this.cursor = cursor
     this.ended = ended
     this.final = final
+  }
+
+  /** The cursor that continues in the same order. */
+  get next(): string {
+    const last = this.slices.at(-1)
+    return last ? last.block.token(last.last) : this.cursor
+  }
+
+  /** The cursor that goes back, in the opposite order. */
+  get prev(): string {
+    const first = this.slices[0]
+    return first ? first.block.token(first.first) : this.cursor
+  }
+
+  /** Writes {@link next} where there is room for it, and for 30 bytes; returns where it ends. */
+  writeNext(bytes: Uint8Array, at: number): number {
+    const last = this.slices.at(-1)
+    return last ? last.block.writeToken(bytes, at, last.last) : at + writeAscii(bytes, at, this.cursor)
+  }
+
+  /** The same for {@link prev}. */
+  writePrev(bytes: Uint8Array, at: number): number {
+    const first = this.slices[0]
+    return first ? first.block.writeToken(bytes, at, first.first) : at + writeAscii(bytes, at, this.cursor)
   }
 
   /** Its records one by one. */
@@ -127,12 +148,10 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   const reverse = asked.order === 'desc'
   const wanted = { at, limit, reverse, typed }
   const slices = query.of === offers ? bookPage(reader, values, wanted) : logPage(reader, query, values, wanted)
-  const [first, last] = [slices[0], slices.at(-1)]
+  const last = slices.at(-1)
   const ended = countOf(slices) === limit ? 'limit' : 'end'
-  const next = last ? last.block.token(last.last) : cursor
-  const prev = first ? first.block.token(first.first) : cursor
   const isSettled = ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.last) < reader.head.last
-  return new RawPage(slices, { next, prev, ended, final: isSettled && beginsForGood(reader, at) })
+  return new RawPage(slices, { cursor, ended, final: isSettled && beginsForGood(reader, at) })
 }
 
 /** Whether the records after a cursor begin where they always did: pruned ledgers would come before them. */

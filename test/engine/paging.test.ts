@@ -42,6 +42,18 @@ const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength
 })
 
 describe('every listing', () => {
+  test('has cursors that are written as bytes as they are given as text', () =>
+    holds(listing, 10, async ({ closes, lists }) => {
+      const ledger = await ledgerOf(closes)
+      for (const { query, values } of lists)
+        for (const options of [{}, { order: 'desc', limit: 3 }, { cursor: '9223372036854775807' }, { cursor: 'now' }] as const) {
+          const page = await ledger.read(query, values, options)
+          const bytes = Buffer.alloc(50, '?')
+          expect(bytes.toString('latin1', 0, page.writeNext(bytes, 0))).toBe(page.next)
+          expect(bytes.toString('latin1', 7, page.writePrev(bytes, 7))).toBe(page.prev)
+        }
+    }))
+
   test('is the same in pages of 1, 7, 10 and 200, in both orders', () =>
     holds(listing, 25, async ({ closes, lists }) => {
       const ledger = await ledgerOf(closes)

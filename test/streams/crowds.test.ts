@@ -29,12 +29,7 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
       ({ resource: query.of, hi: () => ledgerOf(token), side: () => String(made(token)), token: () => token }) as unknown as Block
     return new RawPage(
       after.map((token) => ({ block: blockOf(token), first: 0, last: 0 })),
-      {
-        next: after.at(-1) ?? cursor,
-        prev: after[0] ?? cursor,
-        ended: after.length === pageOf ? 'limit' : 'end',
-        final: false,
-      },
+      { cursor, ended: after.length === pageOf ? 'limit' : 'end', final: false },
     )
   }
   const crowds = new Crowds({

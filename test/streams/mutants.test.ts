@@ -8,6 +8,7 @@ import { RawPage } from '../../src/scan/page.ts'
 import type { Bell, Sleeper } from '../../src/stream/bell.ts'
 import type { Crowd, Crowds } from '../../src/stream/crowd.ts'
 import type { Taker } from '../../src/stream/tail.ts'
+import { LedPage } from '../led.ts'
 import { type Plan, plan, play } from './scenario.ts'
 
 /** The parts of a ledger that its streams work with. */
@@ -58,9 +59,7 @@ const mutants: Record<string, (parts: Parts) => void> = {
       const { next } = await read.call(parts, asked[0], asked[1], { limit: 1, order: 'desc' })
       const { records } = await read.call(parts, asked[0], asked[1], { cursor: next, limit: 1, order: 'asc' })
       const newest = await read.call(parts, asked[0], asked[1], { cursor: 'now', limit: 1, order: 'asc' })
-      return records.length === 0 && page.records.length > 0 && next !== cursor
-        ? new RawPage(page.slices, { ...page, next: newest.next })
-        : page
+      return records.length === 0 && page.records.length > 0 && next !== cursor ? new LedPage(page.slices, newest.next, page.ended) : page
     }
     parts.read = async (...asked) => ahead(asked, await read.apply(parts, asked))
   },
@@ -120,7 +119,7 @@ const mutants: Record<string, (parts: Parts) => void> = {
     parts.read = async (...asked) => {
       const cursor = asked[2].cursor ?? ''
       const key = `${asked[0].path} ${cursor}`
-      if (full.get(key) === parts.bell.ticket()) return new RawPage([], { next: cursor, prev: cursor, ended: 'end', final: false })
+      if (full.get(key) === parts.bell.ticket()) return new RawPage([], { cursor, ended: 'end', final: false })
       const page = await read.apply(parts, asked)
       if (page.ended === 'limit') full.set(`${asked[0].path} ${page.next}`, parts.bell.ticket())
       return page

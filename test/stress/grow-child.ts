@@ -2,7 +2,8 @@
 import { type Limits, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { type Ledger, openLedger } from '../../src/index.ts'
-import { RawPage } from '../../src/scan/page.ts'
+import type { RawPage } from '../../src/scan/page.ts'
+import { LedPage } from '../led.ts'
 import { History } from './history.ts'
 import { wait } from './stress.ts'
 
@@ -34,10 +35,11 @@ const told = <T>(wanted: (message: T) => boolean): Promise<T> =>
 type Spoil = (page: RawPage, nth: number, head: number) => RawPage
 
 /** The first so many records of a page. */
-const cut = ({ records, ...page }: RawPage, count: number, more?: Partial<RawPage>): RawPage =>
-  new RawPage(
+const cut = ({ records, next, ended }: RawPage, count: number, ends = { next, ended }): RawPage =>
+  new LedPage(
     records.slice(0, count).map(({ block, at }) => ({ block, first: at, last: at })),
-    { ...page, ...more },
+    ends.next,
+    ends.ended,
   )
 
 /** Pages as they must not be. */
@@ -53,7 +55,7 @@ export const pagePlants: Readonly<Record<string, Spoil>> = {
     const last = half.at(-1)
     return half.length === page.records.length || !last ? page : cut(page, half.length, { next: last.block.token(last.at), ended: 'end' })
   },
-  'a link in fifty leads nowhere': (page, nth) => (nth % 50 === 0 ? new RawPage(page.slices, { ...page, next: 'nowhere' }) : page),
+  'a link in fifty leads nowhere': (page, nth) => (nth % 50 === 0 ? new LedPage(page.slices, 'nowhere', page.ended) : page),
 }
 
 /** Plants a bug in what is read of a ledger. */
