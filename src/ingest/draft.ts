@@ -130,7 +130,8 @@ export class Draft {
   async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
     const { before } = this
     const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !before?.seenHashes.get(hash))
-    const changes = close.book.filter(({ id }) => !this.book.has(id) && !before?.book.has(id))
+    const known = BigInt(this.head.topOffer)
+    const changes = close.book.filter(({ id }) => id <= known && !this.book.has(id) && !before?.book.has(id))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
@@ -141,7 +142,7 @@ export class Draft {
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     for (const { id } of close.book)
-      if (!this.book.has(id)) this.book.set(id, { held: before!.book.get(id)!.row?.sides[offerSide.seller], row: undefined })
+      if (!this.book.has(id)) this.book.set(id, { held: before?.book.get(id)?.row?.sides[offerSide.seller], row: undefined })
     this.apply(close, counts)
   }
 

@@ -5,11 +5,11 @@
  *   what lies above it is invisible. **Format**: written at creation, compared at every open.
  * All are JSON, for anyone who inspects a store by hand.
  */
-import { text, utf8 } from '../bytes.ts'
+import { text, Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
 import { ERA, FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
-import { FORMAT_VERSION, SEAL_BYTES, seal, unseal } from './seal.ts'
+import { FORMAT_VERSION, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
   /** The first ledger ever appended: ordinal 0 of the ledger log. */
@@ -52,10 +52,10 @@ export const emptyHead: Head = {
 
 /** A value of plain text, with room for its seal. */
 export function encodeText(value: string): Uint8Array {
-  const bytes = utf8(value)
-  const out = new Uint8Array(bytes.length + SEAL_BYTES)
-  out.set(bytes)
-  return out
+  const out = new Writer(3 * value.length + SEAL_BYTES)
+  out.text(value)
+  leaveRoom(out)
+  return out.finish()
 }
 
 const sealJson = (key: Uint8Array, value: object): Uint8Array => seal(key, encodeText(JSON.stringify(value)))

@@ -96,16 +96,27 @@ export function compose(
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {
+  // The offers of a ledger mostly changed when it closed.
+  if (time !== last.time) {
+    last.utc = inUtc(time, ledger, path)
+    last.time = time
+  }
+  return last.utc
+}
+
+const last = { time: '', utc: '' }
+
+function inUtc(time: string, ledger: number, path: () => string): string {
   const millis = Date.parse(time)
   // `Date.parse` takes the 30th of February for the 2nd of March.
   const day = time.slice(0, 10)
-  const inUtc = Number.isNaN(millis) ? '' : new Date(millis).toISOString()
+  const iso = Number.isNaN(millis) ? '' : new Date(millis).toISOString()
   // Longer if the offset leads to a year that does not have four digits.
-  if (inUtc.length !== '2019-06-01T12:00:00.000Z'.length || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
+  if (iso.length !== '2019-06-01T12:00:00.000Z'.length || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
     throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
   if (time.endsWith('Z')) return time
   const fraction = /\.\d+/.exec(time)?.[0] ?? ''
-  return `${inUtc.slice(0, 19)}${fraction}Z`
+  return `${iso.slice(0, 19)}${fraction}Z`
 }
 
 /** `{ N, D }` is stored as `{ n, d }`. */

@@ -27,7 +27,9 @@ const held = (reader: Reader, sequence: number): boolean =>
 /** A ledger that is held. */
 export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => reader.at(ledgers, sequence - reader.head.first)
 
-/** The counts of every log after a ledger. */
+const COMMA = 44
+
+/** The counts of every log after a ledger; NaN for one that is not a whole number. */
 export function endsOf(block: Block, at: number): number[] {
   const { bytes } = block.region
   const start = block.sideStart(at, ledgerSide.ends)
@@ -37,11 +39,11 @@ export function endsOf(block: Block, at: number): number[] {
   // From the bytes: every page from an old place reads some, and to split and parse text would take a tenth of its time.
   for (let i = start; i < end; i++) {
     const digit = bytes[i]! - 48
-    if (digit >= 0) count = count * 10 + digit
-    else {
+    if (digit >= 0 && digit <= 9) count = count * 10 + digit
+    else if (bytes[i] === COMMA) {
       counts.push(count)
       count = 0
-    }
+    } else count = Number.NaN
   }
   counts.push(count)
   return counts

@@ -7,7 +7,7 @@ import { catalogue, FolioError, type KeyRange, openLedger, type Store, type Writ
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
-import { digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
+import { bookSellerKey, digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
 import { seal } from '../../src/layout/seal.ts'
 import { dump, hex } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
@@ -120,6 +120,39 @@ describe('a batch', () => {
     expect([code, fields['ledger'], fields['hash']]).toEqual(['DUPLICATE_TRANSACTION', 6, known])
     expect(ledger.head?.last).toBe(5)
     expect((await ledger.ingest(closes)).appended).toBe(5)
+  })
+
+  test('looks in the store for offers that it may hold, and not for those with higher ids than any before', async () => {
+    const store = memory()
+    const asked: string[] = []
+    const ledger = await openLedger(
+      Object.assign(Object.create(store) as Store, {
+        getMany(keys: readonly Uint8Array[]) {
+          asked.push(...keys.map(hex))
+          return store.getMany(keys)
+        },
+      }),
+    )
+    const change = (sequence: number, changed: readonly bigint[], removed: readonly bigint[] = []) => {
+      const close = richClose(sequence, hashOf(sequence - 1, 99))
+      const [offer] = close.offers!.changed!
+      return { ...close, transactions: [], offers: { changed: changed.map((id) => ({ ...offer!, id, seller: `G${sequence}` })), removed } }
+    }
+    const soughtBy = async (...made: Parameters<typeof change>): Promise<string[]> => {
+      asked.length = 0
+      await ledger.append(change(...made))
+      return [...asked]
+    }
+    const keysOf = (...ids: readonly bigint[]): string[] => ids.map((id) => hex(bookSellerKey(id)))
+    expect(await soughtBy(5, [7n, 9n], [8n])).toEqual([])
+    expect(await soughtBy(6, [8n, 10n], [7n])).toEqual(keysOf(8n, 7n))
+    expect(await soughtBy(7, [10n, 11n], [11n, 12n])).toEqual(keysOf(10n))
+    await ledger.rollback(6)
+    expect(await soughtBy(7, [11n], [10n])).toEqual(keysOf(10n))
+    const sellers = await Promise.all([7n, 8n, 9n, 10n, 11n].map((offer) => ledger.get(catalogue.offer, { offer })))
+    expect(sellers.map((one) => one?.seller)).toEqual([undefined, 'G6', 'G5', undefined, 'G7'])
+    expect((await ledger.verify()).ok).toBe(true)
+    await ledger.close()
   })
 
   test('whose transactions are known only above the head is accepted', async () => {

@@ -1,4 +1,5 @@
 /** Records as they are written: text, side columns and index keys of one record of each kind, member by member. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Digits } from '../../src/index.ts'
 import { indexes, isFiledBySides, logs } from '../../src/logs.ts'
@@ -8,7 +9,7 @@ import { compose, distinct, type Encoded, exactInteger, extraText, Place, priceO
 import { encodeLedger } from '../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../src/resources/offer.ts'
 import { encodeOperation, operationAffects, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
-import { array, integer, object, validator } from '../../src/resources/schema.ts'
+import { array, base64, integer, object, validator } from '../../src/resources/schema.ts'
 import { encodeTrade, tradeFilters, tradesByAccount, tradesByOffer, tradesByPair } from '../../src/resources/trade.ts'
 import { encodeTransaction, failedByAccount, transactionsByAccount } from '../../src/resources/transaction.ts'
 import { Form } from '../../src/text/form.ts'
@@ -84,6 +85,26 @@ describe('parts', () => {
     expect(extraText(['b'], ['b'])).toBe('')
     expect([readExtra('["a","c"]'), readExtra(''), readExtra(undefined)]).toEqual([['a', 'c'], [], []])
   })
+})
+
+test('base64 text is letters, digits, plus and slash, and up to two equals signs at its end', () => {
+  const check = validator(base64)
+  const accepts = (text: string): boolean => {
+    try {
+      check(text)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const isBase64 = (text: string): boolean => [...text.replace(/={1,2}$/, '')].every((one) => 'AZaz09+/'.includes(one))
+  const text = fc.string({ unit: fc.constantFrom(...'AZaz09+/AZaz09+/AZaz09+/=_-\n é'), maxLength: 12 })
+  fc.assert(
+    fc.property(text, fc.constantFrom('', '=', '==', '==='), (body, end) => {
+      expect(accepts(body + end)).toBe(isBase64(body + end))
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 test('a rejected member is named by its path, even if the ledger is not known', () => {
