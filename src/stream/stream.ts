@@ -32,6 +32,16 @@ interface Asked<T> {
   reject(error: unknown): void
 }
 
+/** What an iterator gives. Of a class: V8 may take the objects of a literal for long-lived, and then a walk spends half of its time collecting them. */
+export class Item<T> {
+  readonly done = false
+  readonly value: T
+
+  constructor(value: T) {
+    this.value = value
+  }
+}
+
 /** What an iterator gives after its end. */
 export const done = { done: true, value: undefined } as const
 const nothing: readonly never[] = []
@@ -66,7 +76,7 @@ export class TailStream<I, T> implements Stream<T>, Taker {
       try {
         const value = this.give(this.items[this.at]!)
         this.at++
-        this.asked.shift()!.resolve({ done: false, value })
+        this.asked.shift()!.resolve(new Item(value))
       } catch (error) {
         this.fail(error)
         this.tail.stop()

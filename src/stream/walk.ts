@@ -1,5 +1,5 @@
 /** A walk through a listing to its end: an async iterator over the records of consecutive pages. */
-import { done, type Stream } from './stream.ts'
+import { done, Item, type Stream } from './stream.ts'
 
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {
@@ -25,7 +25,7 @@ export class Walk<R> implements Stream<R> {
   }
 
   private take(): IteratorResult<R, void> {
-    return { done: false, value: this.records[this.at++]! }
+    return new Item(this.records[this.at++]!)
   }
 
   private async pull(): Promise<IteratorResult<R, void>> {
