@@ -130,6 +130,7 @@ export class Draft {
   async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
     const { before } = this
     const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !before?.seenHashes.get(hash))
+    // No offer with a higher id was ever in the book.
     const known = BigInt(this.head.topOffer)
     const changes = close.book.filter(({ id }) => id <= known && !this.book.has(id) && !before?.book.has(id))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
