@@ -173,7 +173,9 @@ describe('the values that describe a store', () => {
   })
 
   test('an encoded text has room for its seal', () => {
-    expect(Array.from(encodeText('é'))).toEqual([0xc3, 0xa9, 0, 0, 0, 0, 0])
+    // What the room holds is undefined until the seal is written into it.
+    const value = encodeText('é')
+    expect([...value.subarray(0, 2), value.length]).toEqual([0xc3, 0xa9, 7])
   })
 
   test('a fingerprint lists logs and indexes', () => {
