@@ -1,4 +1,5 @@
 /** Pages as no ledger gives them: for plants, and for tests that stand in for a ledger. */
+import { writeAscii } from '../src/bytes.ts'
 import { type Ended, RawPage } from '../src/scan/page.ts'
 
 /** A page that goes on after another cursor than that of its last record. */
@@ -15,6 +16,6 @@ export class LedPage extends RawPage {
   }
 
   override writeNext(bytes: Uint8Array, at: number): number {
-    return at + Buffer.from(bytes.buffer, bytes.byteOffset).write(this.goesOn, at, 'latin1')
+    return at + writeAscii(bytes, at, this.goesOn)
   }
 }

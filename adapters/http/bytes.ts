@@ -210,9 +210,9 @@ export class Sink extends Out {
     this.begin(0)
   }
 
-  /** The next body begins at `at` or, with room in front of it, behind that. */
+  /** Goes on at `at`; a body that begins there leaves room in front of it. */
   private begin(at: number): void {
-    this.at = at + this.room
+    this.at = this.parts.length === 0 ? at + this.room : at
     this.start = this.at
   }
 
@@ -224,11 +224,7 @@ export class Sink extends Out {
     const need = Math.max(CHUNK, this.room + more + SLACK)
     this.chunk = (need === CHUNK ? this.free.pop() : undefined) ?? { bytes: allocate(need), users: 0 }
     this.use(this.chunk.bytes)
-    if (this.parts.length === 0) this.begin(0)
-    else {
-      this.at = 0
-      this.start = 0
-    }
+    this.begin(0)
   }
 
   /** Appends bytes `from` to `to` of a region, which must not change any more: copied if small, passed on if large. */
