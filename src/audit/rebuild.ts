@@ -1,7 +1,6 @@
-/** From the records to each kind of value that follows from them. */
+/** From the records to each kind of value that follows from them, but for posting lists. */
 import { equal, hex, same } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
-import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { inEra } from '../ingest/follow.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { Block } from '../layout/block.ts'
@@ -19,26 +18,23 @@ import {
   KIND,
   keysOf,
   PRUNED,
-  postingKey,
-  postingPageKey,
   readBlockKey,
   readDigestKey,
   readOffer,
 } from '../layout/keys.ts'
-import { PostingEdge } from '../layout/posting.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
-import { eachFiling, logs } from '../logs.ts'
+import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
 import { ledgerSide, ledgers } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges, offerSide, offers } from '../resources/offer.ts'
+import { offerChanges, offerSide, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { endsOf } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
 import { takeApart } from '../text/writer.ts'
 import { type Context, entriesOf } from './context.ts'
-import { type List, lastPruned, listOf, walk } from './lists.ts'
+import { lastPruned } from './lists.ts'
 import { eachRecord, eraOf } from './verify.ts'
 
 /**
@@ -71,57 +67,6 @@ const tried = <T>(read: () => T): T | undefined => {
 async function readBlock(store: Store, resource: Resource<any>, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
   return tried(() => value && Block.of(resource, unseal(key, value), key))
-}
-
-/** Lists built from the records that are filed under their keys, after what is left of the pruned ones that they named. */
-export async function rebuildLists(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
-  const { head, store } = context
-  const wanted = new Map<string, { readonly list: List; readonly ordinals: number[] }>()
-  const writes: Write[] = []
-  for (const key of keys) {
-    const list = listOf(key)
-    if (list === undefined) writes.push([key, undefined])
-    else wanted.set(hex(list.key), { list, ordinals: [] })
-  }
-  for (const { list, ordinals } of wanted.values()) ordinals.push(...(await prunedOf(context, list)))
-  for await (const { resource, record, sides, ordinal } of eachRecord(context)) {
-    if (ordinal >= head.filedCounts[resource.tag]!) continue
-    eachFiling(resource, record, sides, (index, elements) => wanted.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
-  }
-  for (const { list, ordinals } of wanted.values()) {
-    const { index, elements } = list
-    for await (const entries of entriesOf(store, {
-      gte: postingPageKey(index.tag, elements, 0, 0),
-      lt: postingPageKey(index.tag, elements, 255, 0),
-    }))
-      for (const [page] of entries) writes.push([page, undefined])
-    const edge = appendTo(PostingEdge.empty, index, elements, ordinals, writes)
-    writes.push(edgeWrite(postingKey(index.tag, elements), edge))
-  }
-  return writes
-}
-
-/** The pruned records that a list can still be seen to name. For an offer, the last of them is known from elsewhere too. */
-async function prunedOf(context: Context, list: List): Promise<number[]> {
-  const { head, store } = context
-  const since = head.since[list.index.of.tag]!
-  const found: number[] = []
-  try {
-    const value = await store.get(list.key)
-    if (value) for await (const entries of walk(context, list, value)) found.push(...entries.filter((ordinal) => ordinal < since))
-  } catch {
-    // A page is damaged: those before it were already seen.
-  }
-  if (list.index === changesByOffer) {
-    const key = baseKey(list.elements[0] as bigint)
-    const value = await store.get(key)
-    try {
-      if (value) found.push(Number(Block.of(offerChanges, unseal(key, value), key).id(0)))
-    } catch {
-      // It is reported by itself.
-    }
-  }
-  return [...new Set(found)].sort((a, b) => a - b)
 }
 
 export function rebuildPruned({ pruned }: Context): Write[] {

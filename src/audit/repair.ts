@@ -14,16 +14,8 @@ import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import type { Context } from './context.ts'
 import { namedStill } from './network.ts'
-import {
-  rebuildBase,
-  rebuildBlock,
-  rebuildBook,
-  rebuildDigest,
-  rebuildHashes,
-  rebuildHead,
-  rebuildLists,
-  rebuildPruned,
-} from './rebuild.ts'
+import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned } from './rebuild.ts'
+import { rebuildLists } from './rebuild-lists.ts'
 import { type Fault, FORGOTTEN, STRAY, UNCOUNTED, UNNAMED, UNTOLD, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
 import { audit } from './verify.ts'
 

@@ -13,9 +13,9 @@ import {
   rebuildDigest,
   rebuildHashes,
   rebuildHead,
-  rebuildLists,
   rebuildPruned,
 } from '../../src/audit/rebuild.ts'
+import { rebuildLists } from '../../src/audit/rebuild-lists.ts'
 import { audit } from '../../src/audit/verify.ts'
 import { type LedgerClose, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { baseWrite } from '../../src/ingest/book.ts'
@@ -87,6 +87,7 @@ const { names, stored, planted } = storesOf({
   'long and half filed': { closes: long, fileEvery: 200 },
   'long and pruned': { closes: long, oldest: FIRST + 1, fileEvery: 1 },
   'long, pruned by pages': { closes: long, oldest: FIRST + 3, fileEvery: 1 },
+  'longer, pruned by pages': { closes: longCloses(FIRST, 10), oldest: FIRST + 5, fileEvery: 1 },
 })
 type Name = (typeof names)[number]
 
@@ -162,12 +163,12 @@ describe('posting lists', () => {
     },
   )
 
-  test('are built once each, whether the key is that of an edge or of a page', async () => {
+  test('are built once each, whether the key is that of an edge or of a page; of one with a whole edge, the page alone', async () => {
     const store = await stored('long')
     const pages = (await keysOf(store, 0x21)).filter((key) => hex(key).startsWith(hex(page(0)).slice(0, -14)))
     expect(pages.length).toBe(1)
     const context = await contextIn('long')
-    expect(left(await rebuildLists(context, [page(0)]))).toStrictEqual(kept(store, [alice, page(0)]))
+    expect(left(await rebuildLists(context, [page(0)]))).toStrictEqual(kept(store, [page(0)]))
     const writes = await rebuildLists(context, [page(0), alice, page(3)])
     expect(writes.map(([key]) => hex(key))).toEqual([page(0), page(0), alice].map(hex))
   })
@@ -255,6 +256,51 @@ describe('posting lists', () => {
       (store) => [broken(store, page(0))],
     )
     await rebuilt('long, pruned by pages', all.slice(128), () => [])
+  })
+
+  test('with a damaged page keep the places of their pages if pages were pruned, unless it named pruned records', async () => {
+    const kind = 'longer, pruned by pages'
+    const store = await stored(kind)
+    const { since, counts } = headOf(store)
+    const { count, levels } = edgeOf(store, alice)
+    const [two, three] = [2, 3].map((number) => decodePage(unseal(page(number), held(store, page(number))), page(number)))
+    const oldest = since[operations.tag]!
+    expect([count >> 7, (await keysOf(store, 0x21)).map(hex).filter((key) => key.startsWith('2103'))]).toEqual([
+      4,
+      [page(2), page(3)].map(hex),
+    ])
+    expect([two![0]! < oldest, oldest <= two!.at(-1)!]).toEqual([true, true])
+
+    for (const plant of [(of: Store) => [broken(of, page(3))], () => [gone(page(3))]])
+      expect(left(await rebuildLists(await contextIn(kind, plant), [page(3)]))).toStrictEqual(kept(store, [page(3)]))
+
+    const strays = [page(0), page(1), page(4), page(0, 1), page(9, 3)]
+    const context = await contextIn(kind, () => strays.map((key) => sealed(key, full)))
+    expect(left(await rebuildLists(context, [...strays, page(3)]))).toStrictEqual({
+      ...Object.fromEntries(strays.map((key) => [hex(key), undefined])),
+      ...kept(store, [page(3)]),
+    })
+
+    const known = [...two!, ...three!, ...levels[0]!].filter((ordinal) => ordinal >= oldest)
+    const anew = async (
+      plant: (of: Store) => readonly Write[],
+      keys: readonly Uint8Array[],
+      ordinals: readonly number[],
+    ): Promise<void> => {
+      const edge = PostingEdge.empty.append(ordinals, () => {})
+      const writes = left(await rebuildLists(await contextIn(kind, plant), keys))
+      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge(edge))])[hex(alice)])
+    }
+    await anew((of) => [broken(of, page(2))], [page(2)], known)
+    await anew((of) => [broken(of, page(2)), broken(of, page(3))], [page(3), page(2)], known)
+    await anew((of) => [broken(of, page(3)), broken(of, alice)], [page(3), alice], known)
+    // What was in a block that cannot be read is not known to be of the list.
+    const last = (counts[operations.tag]! - 1) >> operations.shift
+    const unreadable = (of: Store): readonly Write[] => [broken(of, page(3)), broken(of, blockKey(operations.tag, last))]
+    const { unread } = await contextIn(kind, unreadable)
+    const read = [...two!, ...three!, ...levels[0]!].filter((ordinal) => !unread.has(operations.tag, ordinal))
+    expect(read.length).toBeLessThan(256 + levels[0]!.length)
+    await anew(unreadable, [page(3)], read)
   })
 })
 

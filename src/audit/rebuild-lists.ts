@@ -1,0 +1,118 @@
+/**
+ * From the records to the posting lists that name them.
+ *
+ * A list of which pruning left a part begins with page 0 no more, and the pruned records that its first pages named are known nowhere else. So a list
+ * whose edge is whole gets its faulty pages alone, in their old places: the edge says how many entries there are, and the last of them are known.
+ * Only if that does not determine a page, or the edge itself is at fault, is the list built anew, from all that it can still be seen to name.
+ */
+import { hex } from '../bytes.ts'
+import { appendTo, edgeWrite } from '../ingest/filing.ts'
+import { Block } from '../layout/block.ts'
+import { baseKey, KIND, postingKey, postingPageKey, readPage } from '../layout/keys.ts'
+import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, unreachable } from '../layout/posting.ts'
+import { seal, unseal } from '../layout/seal.ts'
+import { eachFiling } from '../logs.ts'
+import { changesByOffer, offerChanges } from '../resources/offer.ts'
+import type { Store, Write } from '../store.ts'
+import { type Context, entriesOf } from './context.ts'
+import { type List, listOf, walk } from './lists.ts'
+import { eachRecord } from './verify.ts'
+
+/** A list with something at fault. */
+interface Faulty {
+  readonly list: List
+  /** The keys at fault: that of its edge, or those of pages. */
+  readonly keys: Uint8Array[]
+  /** What is known to be filed in it, ascending: the records that are held, after pruned ones. */
+  readonly ordinals: number[]
+}
+
+/** @returns what makes the lists whole to which the keys belong; a key of no list is removed */
+export async function rebuildLists(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+  const { head } = context
+  const writes: Write[] = []
+  const lists = new Map<string, Faulty>()
+  for (const key of keys) {
+    const list = listOf(key)
+    if (list === undefined) {
+      writes.push([key, undefined])
+      continue
+    }
+    const name = hex(list.key)
+    const faulty = lists.get(name) ?? { list, keys: [], ordinals: [] }
+    faulty.keys.push(key)
+    lists.set(name, faulty)
+  }
+  for (const { list, ordinals } of lists.values()) ordinals.push(...(await prunedOf(context, list)))
+  for await (const { resource, record, sides, ordinal } of eachRecord(context)) {
+    if (ordinal >= head.filedCounts[resource.tag]!) continue
+    eachFiling(resource, record, sides, (index, elements) => lists.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
+  }
+  for (const faulty of lists.values()) writes.push(...((await pagesAlone(context, faulty)) ?? (await anew(context.store, faulty))))
+  return writes
+}
+
+/** The faulty pages as they were, without those that are not of the list; undefined if its edge and the records do not determine them. */
+async function pagesAlone({ head, store, unread }: Context, { list, keys, ordinals }: Faulty): Promise<Write[] | undefined> {
+  const { tag } = list.index.of
+  if (keys.some((key) => key[0] !== KIND.page) || unread.any(tag)) return undefined
+  const edge = await edgeOf(store, list)
+  if (edge === undefined) return undefined
+  const held = ordinals.length - lowerBound(ordinals, head.since[tag]!)
+  const gone = unreachable(edge, edge.count - held)
+  const unknown = edge.count - ordinals.length
+  const writes: Write[] = []
+  for (const key of keys) {
+    const { level, number } = readPage(key)
+    const wanted = level < gone.length && number >= gone[level]! && number < Math.floor(edge.count / FANOUT ** (level + 1))
+    const entries = Array.from({ length: wanted ? FANOUT : 0 }, (_, i) => ordinals[(number * FANOUT + i) * FANOUT ** level - unknown])
+    if (entries.includes(undefined)) return undefined
+    writes.push([key, wanted ? seal(key, encodePage(entries as number[])) : undefined])
+  }
+  return writes
+}
+
+async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
+  const value = await store.get(key)
+  try {
+    return value && decodeEdge(unseal(key, value), key)
+  } catch {
+    return undefined
+  }
+}
+
+/** The list as if nothing but what is known had ever been filed in it. */
+async function anew(store: Store, { list: { index, elements, key }, ordinals }: Faulty): Promise<Write[]> {
+  const writes: Write[] = []
+  for await (const entries of entriesOf(store, {
+    gte: postingPageKey(index.tag, elements, 0, 0),
+    lt: postingPageKey(index.tag, elements, 255, 0),
+  }))
+    for (const [page] of entries) writes.push([page, undefined])
+  const edge = appendTo(PostingEdge.empty, index, elements, ordinals, writes)
+  writes.push(edgeWrite(key, edge))
+  return writes
+}
+
+/** The pruned records that a list can still be seen to name. For an offer, the last of them is known from elsewhere too. */
+async function prunedOf(context: Context, list: List): Promise<number[]> {
+  const { head, store } = context
+  const since = head.since[list.index.of.tag]!
+  const found: number[] = []
+  try {
+    const value = await store.get(list.key)
+    if (value) for await (const entries of walk(context, list, value)) found.push(...entries.filter((ordinal) => ordinal < since))
+  } catch {
+    // A page is damaged: those before it were already seen.
+  }
+  if (list.index === changesByOffer) {
+    const key = baseKey(list.elements[0] as bigint)
+    const value = await store.get(key)
+    try {
+      if (value) found.push(Number(Block.of(offerChanges, unseal(key, value), key).id(0)))
+    } catch {
+      // It is reported by itself.
+    }
+  }
+  return [...new Set(found)].sort((a, b) => a - b)
+}
