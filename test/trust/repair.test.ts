@@ -4,7 +4,9 @@ import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { UNNAMED } from '../../src/audit/report.ts'
 import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
-import { dump, everything } from '../dump.ts'
+import { indexPagesKey } from '../../src/layout/keys.ts'
+import { changesByOffer } from '../../src/resources/offer.ts'
+import { dump, everything, hex } from '../dump.ts'
 import { errorOf } from '../engine/support.ts'
 import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
@@ -23,6 +25,17 @@ const cannotBeSaved = (key: string): boolean => /^(01$|10|42|20)/.test(key)
 
 /** A page of a list may hold only what was pruned; if so, the list is lost with it. */
 const mayBeLost = (key: string): boolean => cannotBeSaved(key) || key.startsWith('21')
+
+/**
+ * A page of an offer's list that named several pruned changes: only the last of them is known from elsewhere, so that the list is whole for every
+ * reader, but no longer the same bytes.
+ */
+const mayBeShorter = (key: string): boolean => key.startsWith(hex(indexPagesKey(changesByOffer.tag)))
+
+const keyOf = (line: string): string => line.split('=')[0]!
+
+/** The key of the list to which a page belongs, without the kind in front. */
+const listOf = (page: string): string => page.slice(2, -14)
 
 test('any one value that follows from others is as it was, and nothing is made up for the rest', async () => {
   const chance = random(Number(process.env['FOLIO_SEED'] ?? 5))
@@ -46,8 +59,12 @@ test('any one value that follows from others is as it was, and nothing is made u
       expect([kind, keys, report.lost]).toEqual([kind, keys, []])
       expect(await verifyStore(memory(copy))).toMatchObject({ ok: true })
       if (!keys.some(cannotBeSaved)) {
-        expect([kind, keys, await dump(memory(copy))]).toEqual([kind, keys, await dump(memory(disk))])
-        same++
+        const shorter = keys.filter(mayBeShorter).map(listOf)
+        const [mended, before] = [await dump(memory(copy)), await dump(memory(disk))].map((lines) =>
+          lines.filter((line) => !shorter.some((list) => keyOf(line).slice(2).startsWith(list))),
+        )
+        expect([kind, keys, mended]).toEqual([kind, keys, before])
+        if (shorter.length === 0) same++
       }
     }
   }
