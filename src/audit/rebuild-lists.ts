@@ -64,7 +64,8 @@ async function pagesAlone({ head, store, unread }: Context, { list, keys, ordina
   const writes: Write[] = []
   for (const key of keys) {
     const { level, number } = readPage(key)
-    const wanted = level < gone.length && number >= gone[level]! && number < Math.floor(edge.count / FANOUT ** (level + 1))
+    const first = gone[level] ?? Number.POSITIVE_INFINITY
+    const wanted = number >= first && number < Math.floor(edge.count / FANOUT ** (level + 1))
     const entries = Array.from({ length: wanted ? FANOUT : 0 }, (_, i) => ordinals[(number * FANOUT + i) * FANOUT ** level - unknown])
     if (entries.includes(undefined)) return undefined
     writes.push([key, wanted ? seal(key, encodePage(entries as number[])) : undefined])

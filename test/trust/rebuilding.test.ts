@@ -294,6 +294,7 @@ describe('posting lists', () => {
     await anew((of) => [broken(of, page(2))], [page(2)], known)
     await anew((of) => [broken(of, page(2)), broken(of, page(3))], [page(3), page(2)], known)
     await anew((of) => [broken(of, page(3)), broken(of, alice)], [page(3), alice], known)
+    for (const edge of [gone(alice), broken(store, alice)]) await anew((of) => [broken(of, page(3)), edge], [page(3)], known)
     // What was in a block that cannot be read is not known to be of the list.
     const last = (counts[operations.tag]! - 1) >> operations.shift
     const unreadable = (of: Store): readonly Write[] => [broken(of, page(3)), broken(of, blockKey(operations.tag, last))]

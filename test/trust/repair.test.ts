@@ -2,15 +2,22 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { listOf } from '../../src/audit/lists.ts'
+import { rebuildLists } from '../../src/audit/rebuild-lists.ts'
 import { UNNAMED } from '../../src/audit/report.ts'
+import { audit } from '../../src/audit/verify.ts'
 import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
-import { indexPagesKey } from '../../src/layout/keys.ts'
+import { indexPagesKey, KIND, keysOf } from '../../src/layout/keys.ts'
+import { decodePage } from '../../src/layout/posting.ts'
+import { unseal } from '../../src/layout/seal.ts'
 import { changesByOffer } from '../../src/resources/offer.ts'
+import { longCloses } from '../closes.ts'
 import { dump, everything, hex } from '../dump.ts'
 import { errorOf } from '../engine/support.ts'
 import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
 import { kinds } from '../stress/verify.ts'
+import { headOf } from './support.ts'
 
 const copyOf = async (disk: MemoryDisk, writes: readonly Write[] = []): Promise<MemoryDisk> => {
   const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
@@ -35,7 +42,7 @@ const mayBeShorter = (key: string): boolean => key.startsWith(hex(indexPagesKey(
 const keyOf = (line: string): string => line.split('=')[0]!
 
 /** The key of the list to which a page belongs, without the kind in front. */
-const listOf = (page: string): string => page.slice(2, -14)
+const listKey = (page: string): string => page.slice(2, -14)
 
 test('any one value that follows from others is as it was, and nothing is made up for the rest', async () => {
   const chance = random(Number(process.env['FOLIO_SEED'] ?? 5))
@@ -59,7 +66,7 @@ test('any one value that follows from others is as it was, and nothing is made u
       expect([kind, keys, report.lost]).toEqual([kind, keys, []])
       expect(await verifyStore(memory(copy))).toMatchObject({ ok: true })
       if (!keys.some(cannotBeSaved)) {
-        const shorter = keys.filter(mayBeShorter).map(listOf)
+        const shorter = keys.filter(mayBeShorter).map(listKey)
         const [mended, before] = [await dump(memory(copy)), await dump(memory(disk))].map((lines) =>
           lines.filter((line) => !shorter.some((list) => keyOf(line).slice(2).startsWith(list))),
         )
@@ -69,6 +76,24 @@ test('any one value that follows from others is as it was, and nothing is made u
     }
   }
   expect([same > 8, lost > 8]).toEqual([true, true])
+})
+
+test('any page of a list is as it was, after pruning too, if it named no pruned record', async () => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery: 60 })
+  await ledger.ingest(longCloses(100, 8))
+  await ledger.prune(103)
+  const { since } = headOf(memory(disk))
+  const { entries } = await memory(disk).scan(keysOf(KIND.page), { limit: 1e6 })
+  let whole = 0
+  for (const [key, value] of entries) {
+    const { index } = listOf(key)!
+    if (decodePage(unseal(key, value), key)[0]! < since[index.of.tag]!) continue
+    const damaged = memory(await copyOf(disk, [[key, undefined]]))
+    expect(await rebuildLists((await audit(damaged, {})).context, [key])).toEqual([[key, value]])
+    whole++
+  }
+  expect(whole).toBeGreaterThan(0)
 })
 
 describe('a chain of 30 ledgers', () => {
