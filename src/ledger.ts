@@ -103,6 +103,11 @@ export class Ledger {
     return this.closing !== undefined
   }
 
+  /** True once a write has failed: what is held can be read, and writes fail with POISONED until the store is opened again. */
+  get poisoned(): boolean {
+    return this.writer.poisoned
+  }
+
   /**
    * Appends one ledger: whole, durable and visible when this resolves, or not at all.
    * Appending a ledger that is already held (same hash) is a no-op, and the result says so.

@@ -212,7 +212,10 @@ class HttpCore {
       }
       case '/health':
         if (this.ledger.closed) throw new ProblemError({ name: 'unavailable', detail: 'The ledger is closed.' })
-        return whole(typeOf('json'), { status: 'ok', history: this.ledger.head ? historyOf(this.ledger.head) : null })
+        return whole(typeOf('json'), {
+          status: this.ledger.poisoned ? 'poisoned' : 'ok',
+          history: this.ledger.head ? historyOf(this.ledger.head) : null,
+        })
       case '/metrics':
         return whole(
           'text/plain; version=0.0.4; charset=utf-8',

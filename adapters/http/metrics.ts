@@ -34,6 +34,9 @@ export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats:
     metric('folio_rendered_records_total', 'counter', 'Records rendered one by one.', [['', stats.records]]),
     metric('folio_ledger_last', 'gauge', 'Sequence of the newest ledger.', [['', head?.last ?? 0]]),
     metric('folio_ledger_oldest', 'gauge', 'Sequence of the oldest ledger held.', [['', head?.oldest ?? 0]]),
+    metric('folio_poisoned', 'gauge', 'Whether a write has failed, so that nothing more is appended until the store is opened again.', [
+      ['', Number(ledger.poisoned)],
+    ]),
     metric('folio_streams_open', 'gauge', 'Event streams that are open.', [['', streams.open.size]]),
     metric('folio_stream_events_total', 'counter', 'Records sent as events.', [['', streams.events]]),
     metric('folio_streams_cut_total', 'counter', 'Event streams ended because their reader took nothing for too long.', [

@@ -74,7 +74,11 @@ export function openapi(base: string): object {
     parameters: [{ name: 'name', in: 'path', required: true, schema: { type: 'string', enum: Object.keys(problems) } }],
   })
   paths['/openapi.json'] = plain('openapi', 'This document', 'application/json')
-  paths['/health'] = plain('health', 'Whether history can be read, and how far it reaches', 'application/json')
+  paths['/health'] = plain(
+    'health',
+    'Whether history can be read and, by the process that writes, extended (ok or poisoned), and how far it reaches',
+    'application/json',
+  )
   paths['/metrics'] = plain('metrics', 'Figures for Prometheus', 'text/plain')
   return {
     openapi: '3.1.0',

@@ -93,6 +93,11 @@ export class History {
     await this.committing
   }
 
+  /** True once a write failed: nothing more is written. */
+  get poisoned(): boolean {
+    return this.failure !== undefined
+  }
+
   protected checkSound(): void {
     if (this.failure) throw new FolioError('POISONED', {}, this.failure)
   }

@@ -138,10 +138,12 @@ describe('a write that failed', () => {
       const store = breakable(memory(disk))
       const ledger = await openLedger(store)
       await ledger.append(first)
+      expect(ledger.poisoned).toBe(false)
       store.fail = when
       const [refused, queued] = await Promise.all([errorOf(() => ledger.append(second)), errorOf(() => ledger.append(third))])
       expect(refused.code).toBe('STORE_FAILED')
       expect(queued).toMatchObject({ code: 'POISONED', cause: refused })
+      expect(ledger.poisoned).toBe(true)
       store.fail = 'no'
       expect(await codeOf(() => ledger.append(second))).toBe('POISONED')
       expect(await codeOf(() => ledger.rollback(0))).toBe('POISONED')

@@ -1,7 +1,7 @@
 /** Pages: their links, their cursors, and answers past the end. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { openLedger } from '../../src/index.ts'
+import { FolioError, openLedger } from '../../src/index.ts'
 import { type Ask, asker, BASE, closes, hashOf, idOf, recordsOf, smallLedger, tokensOf } from './support.ts'
 
 let ask: Ask
@@ -131,4 +131,17 @@ describe('a history that starts late', () => {
     expect((await ask('/health')).body).toEqual({ status: 'ok', history: null })
     expect((await ask('/')).status).toBe(200)
   })
+})
+
+it('health and metrics say whether a write has failed', async () => {
+  const store = memory()
+  const opened = await openLedger(store)
+  const ask = asker(opened)
+  const told = async () => [(await ask('/health')).body, /^folio_poisoned .$/m.exec((await ask('/metrics')).text)?.[0]]
+  await opened.append(closes[0]!)
+  const history = expect.objectContaining({ last_ledger: 1 })
+  expect(await told()).toEqual([{ status: 'ok', history }, 'folio_poisoned 0'])
+  store.write = () => Promise.reject(new FolioError('STORE_FAILED', { reason: 'full' }))
+  await expect(opened.append(closes[1]!)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  expect(await told()).toEqual([{ status: 'poisoned', history }, 'folio_poisoned 1'])
 })
