@@ -5,7 +5,7 @@ import { problemResponse } from './message.ts'
 import type { ProblemName } from './problem.ts'
 import type { Turns } from './turns.ts'
 
-type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer }
+type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer; readonly bytesParsed?: number }
 
 const expectation = () => problemResponse({ name: 'expectation_failed' })
 
@@ -28,8 +28,18 @@ export function refuse(server: Server, turns: Turns, maxHeaderBytes: number): vo
   })
 }
 
-function nameOf({ code, rawPacket }: ParserError, socket: Socket, maxHeaderBytes: number): ProblemName {
+/** A method that the parser does not know; what is not HTTP at all has no such line. */
+const REQUEST_LINE = /^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r?$/
+
+/** The line around a place, without its end; empty if it does not end. */
+function lineAt(bytes: Buffer, at: number): string {
+  const end = bytes.indexOf(10, at)
+  return end < 0 ? '' : bytes.toString('latin1', bytes.lastIndexOf(10, at) + 1, end)
+}
+
+function nameOf({ code, rawPacket, bytesParsed = 0 }: ParserError, socket: Socket, maxHeaderBytes: number): ProblemName {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  if (code === 'HPE_INVALID_METHOD' && rawPacket && REQUEST_LINE.test(lineAt(rawPacket, bytesParsed))) return 'method_not_allowed'
   if (code !== 'HPE_HEADER_OVERFLOW') return 'bad_request'
   // Only the first packet is known to begin with the request line.
   const lineEnd = rawPacket && socket.bytesRead === rawPacket.length ? rawPacket.indexOf(10) : 0

@@ -141,6 +141,7 @@ describe('a limit', () => {
 describe('what the parser rejects behind good requests', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', '400'],
+    ['a method that nobody knows', 'BREW /ledgers HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
     ['a tunnel', 'CONNECT x.test:80 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
     ['an expectation', get('/ledgers', 'Expect: miracles\r\nConnection: close\r\n'), '417'],
     ['a header without end', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, '431'],
