@@ -62,7 +62,7 @@ const transaction: Derive = (members, _block, _at, text) => ({
   signatures: members['signatures'] === undefined ? signaturesOf(members['envelope_xdr']) : undefined,
 })
 
-/** The asset of a payment, spelled as in other records. Without an issuer, XLM is the native asset. */
+/** The asset of a payment, also of one along a path, spelled as in other records. Without an issuer, XLM is the native asset. */
 function paymentAsset(members: OpenRecord): Derived {
   const asset = members['asset']
   if (typeof asset?.code !== 'string') return {}
@@ -78,7 +78,7 @@ const operation: Derive = (members, block, at) => ({
   transaction_successful: true,
   ...(members['sender'] !== undefined && { from: members['sender'] }),
   ...(members['receiver'] !== undefined && { to: members['receiver'] }),
-  ...(members['type'] === 'payment' && members['asset_type'] === undefined && paymentAsset(members)),
+  ...(/^(path_)?payment/.test(members['type']) && members['asset_type'] === undefined && paymentAsset(members)),
 })
 
 const derivations: Readonly<Record<string, Derive>> = {

@@ -1,8 +1,9 @@
 /** Records on the wire: their links, their digits, their other view, their extended members. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { signaturesOf } from '../../adapters/http/extended.ts'
-import type { Ledger } from '../../src/index.ts'
-import { type Ask, asker, BASE, hashOf, idOf, ODD, recordsOf, smallLedger } from './support.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { type Ledger, openLedger } from '../../src/index.ts'
+import { type Ask, asker, BASE, closes, hashOf, idOf, ODD, recordsOf, smallLedger } from './support.ts'
 
 const LIST = '{?cursor,limit,order}'
 const ODD_PATH = '%C3%B6%20%2F%3F%23%22%5C%25%26%2B%3Cx%3E'
@@ -219,6 +220,26 @@ describe('the extended profile', () => {
     expect((await extended('/offers/7')).body).toMatchObject({ last_modified_time: '2019-06-01T12:00:02Z', last_modified_ledger: 2 })
     expect((await extended('/ledgers/1')).body._links.payments).toEqual(templated(`/ledgers/1/payments${LIST}`))
     expect((await extended(`/operations/${idOf(2, 1, 2)}`)).body._links.transaction).toEqual(to(`/transactions/${hashOf('b')}`))
+  })
+
+  it('tells sender, receiver and asset of payments along a path too', async () => {
+    const along = { sender: 'GALICE', receiver: 'GBOB', asset: { code: 'EURO1', issuer: 'GISSUER' }, amount: 5, amount_f: 0.0000005 }
+    const operations = [
+      { type: 'path_payment', ...along },
+      { type: 'path_payment_strict_send', type_i: 13, ...along },
+      { type: 'account_merge', sender: 'GALICE', receiver: 'GBOB', asset: { code: 'XLM' } },
+    ]
+    const [close] = closes
+    const opened = await openLedger(memory())
+    await opened.append({ ...close!, transactions: [{ ...close!.transactions![0]!, operations }] })
+    const records = recordsOf(await asker(opened, { profile: 'extended' })('/operations'))
+    const asset = { asset_type: 'credit_alphanum12', asset_code: 'EURO1', asset_issuer: 'GISSUER' }
+    expect(records).toMatchObject([
+      { from: 'GALICE', to: 'GBOB', ...asset },
+      { from: 'GALICE', to: 'GBOB', ...asset },
+      { from: 'GALICE', to: 'GBOB' },
+    ])
+    expect(records[2]).not.toHaveProperty('asset_type')
   })
 
   it('reads the signatures at the end of an envelope, and finds none in anything else', () => {
