@@ -1,5 +1,5 @@
 /** One ledger close: the input of the write side (NDJSON: one close per line), its schema, and its place in the chain. */
-import { badRequest, FolioError } from '../errors.ts'
+import { badRequest, FolioError, invalidInput } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'
 import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
@@ -15,7 +15,7 @@ export interface LedgerClose {
   readonly ledger: LedgerInput
   readonly transactions?: readonly TransactionInput[]
   readonly offers?: {
-    /** The state of each offer that changed, after the ledger. */
+    /** The state of each offer that changed, after the ledger. Of one that is listed twice, the last state counts; of one that is also removed, none. */
     readonly changed?: readonly OfferInput[]
     /** Ids of offers that are gone. Removing one that was never held leaves the book as it is, and the id counts as known from then on. */
     readonly removed?: readonly Int64Input[]
@@ -45,9 +45,22 @@ const validate = validator(closeSchema)
 
 const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined)
 
+/** What a close is made of. Unlike its records it takes no further members: one that is not known is most likely a misspelt one, and would be lost. */
+const CLOSE = ['ledger', 'transactions', 'offers']
+const OFFERS = ['changed', 'removed']
+
+function checkOnly(names: readonly string[], of: object, close: LedgerClose, prefix = ''): void {
+  for (const [name, value] of Object.entries(of))
+    if (value !== undefined && !names.includes(name))
+      throw invalidInput(sequenceOf(close), prefix + name, `nothing: what stands beside it can be ${names.join(', ')}`)
+}
+
 /** @throws INVALID_INPUT naming the first member that is missing or wrong */
 export function checkClose(close: unknown): asserts close is LedgerClose {
   validate(close, () => sequenceOf(close))
+  const checked = close as LedgerClose
+  checkOnly(CLOSE, checked, checked)
+  if (checked.offers) checkOnly(OFFERS, checked.offers, checked, 'offers.')
 }
 
 /** @throws BAD_REQUEST if `closes` is not a source of closes, such as a single close */

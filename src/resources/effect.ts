@@ -1,9 +1,9 @@
 /** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
-
+import { invalidInput } from '../errors.ts'
 import type { Index, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { checkCreated, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
 /** What an operation did to an account; the members of its type stand beside these. */
@@ -25,6 +25,9 @@ export interface EffectInput {
 }
 
 export const effectSchema = object({ account: text, type: text, type_i: integer, index: optional(integer) })
+
+/** The type codes of the documented types. */
+const effectTypes: Readonly<Record<string, number>> = { account_created: 0, account_debited: 3, signer_created: 10 }
 
 /** What the members of a documented type must be, beyond those that every effect has. */
 const checks = Object.entries({
@@ -60,6 +63,10 @@ const form = new Form(['paging_token'], ['account'])
 export function encodeEffect(input: EffectInput, place: Place): Encoded {
   const { account } = input
   const token = indexedTokenOf(place)
+  const known = Object.hasOwn(effectTypes, input.type) ? effectTypes[input.type] : undefined
+  if (known !== undefined && input.type_i !== known)
+    throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
+  checkCreated(input, place)
   checkOf.get(input.type)?.(
     input,
     () => place.ledger,

@@ -94,6 +94,13 @@ export function compose(
   return new Encoded([out.end()], sides, exact)
 }
 
+/** Checks the time of a record that need not have one. @throws INVALID_INPUT unless it is when the ledger closed */
+export function checkCreated(input: OpenRecord, place: Place): void {
+  const given = input['created_at']
+  if (given !== undefined && given !== place.closedAt)
+    throw invalidInput(place.ledger, place.path('created_at'), `${place.closedAt}, when the ledger closed, or nothing`)
+}
+
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {
   // The offers of a ledger mostly changed when it closed.
