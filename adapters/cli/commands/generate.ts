@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { FolioError } from '../../../src/index.ts'
 import { type GenerateOptions, generateLines } from '../../generate/index.ts'
-import { exitOf, exits, UsageError } from '../exit.ts'
+import { exitOf, UsageError } from '../exit.ts'
 import { type Io, pour } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -31,8 +31,6 @@ async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
     await pour(io, chunks(options))
     return exitOf(io.signal)
   } catch (error) {
-    // A reader that has seen enough, such as head, is not a failure.
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return exits.ok
     if (error instanceof FolioError) throw new UsageError(`${flagOf(String(error.fields['field']))} must be ${error.fields['reason']}`)
     throw error
   }
