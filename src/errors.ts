@@ -36,7 +36,12 @@ export const errorTable = {
   GONE_BEFORE_HISTORY: {
     status: 410,
     sentence: 'The request reaches below the oldest ledger held.',
-    fields: { ledger: 'the ledger asked for', cursor: 'or the cursor', oldest: 'the oldest ledger held' },
+    fields: {
+      ledger: 'the ledger asked for',
+      cursor: 'or the cursor',
+      oldest: 'the oldest ledger held',
+      reason: 'of `rollback`: what can be done instead',
+    },
   },
 
   MALFORMED_JSON: {

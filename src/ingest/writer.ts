@@ -186,7 +186,10 @@ export class LedgerWriter extends History {
   async rollback(sequence: number): Promise<number> {
     await this.settle()
     const { oldest, first } = this.head
-    if (sequence < oldest && oldest > first) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest })
+    if (sequence < oldest && oldest > first) {
+      const reason = `what was pruned cannot come back: roll back to ${oldest} or later, or start anew in a new store`
+      throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest, reason })
+    }
     return this.rollBackTo(sequence)
   }
 

@@ -273,6 +273,15 @@ test('rollback removes the newest ledgers, and prune the oldest', async () => {
   })
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 10 ledgers, 2100020 to 2100029/)
   expect((await folio(['prune', '--data', data, '--before', String(FIRST + 30)])).code).toBe(1)
+  // What was pruned cannot come back, so this store cannot be emptied.
+  expect(await folio(['rollback', '--data', data, '--to', '0'])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^folio: GONE_BEFORE_HISTORY: .*roll back to 2100020 or later, or start anew in a new store/),
+  })
+  expect(await folio(['rollback', '--data', data, '--to', '5'])).toMatchObject({
+    code: 2,
+    err: 'folio: --to 5 is below the oldest ledger held, 2100020; 0 removes all, unless some were pruned\n',
+  })
 })
 
 test('a store keeps the name of its network, as its copy does, and is rejected with another', async () => {

@@ -259,7 +259,11 @@ describe('a change of several batches', () => {
       field: 'before',
       reason: 'at most 10, the newest ledger, which stays',
     })
-    expect((await errorOf(() => ledger.rollback(8))).fields).toEqual({ ledger: 8, oldest: 10 })
+    expect((await errorOf(() => ledger.rollback(0))).fields).toEqual({
+      ledger: 0,
+      oldest: 10,
+      reason: 'what was pruned cannot come back: roll back to 10 or later, or start anew in a new store',
+    })
     expect(await ledger.prune(10)).toBe(0)
     expect(await codeOf(() => ledger.rollback(9))).toBe('GONE_BEFORE_HISTORY')
     expect([await ledger.rollback(10), on.compacted.length]).toEqual([0, 10])

@@ -12,6 +12,8 @@ interface Options extends StoreOptions {
 
 const help = `
 The store is left as if the ledgers after it had never been appended. Killed on the way, the next open finishes it.
+Ledgers that were pruned cannot come back, so a pruned store keeps at least its oldest ledger; to start anew, ingest
+into a new directory.
 
 Examples:
   folio rollback --data ./ledgers --to 2100499`
@@ -22,7 +24,7 @@ export const rollback = (program: Command, run: Run): Command =>
     .description('remove the newest ledgers')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .requiredOption('--to <ledger>', 'the ledger that becomes the newest; 0 removes all', ledgerNumber)
+    .requiredOption('--to <ledger>', 'the ledger that becomes the newest; 0 removes all, unless some were pruned', ledgerNumber)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => takeBack(io, options)))
 
@@ -30,7 +32,8 @@ async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, true)
   const oldest = ledger.head?.oldest ?? 0
   // A missing digit must not cost all of history.
-  if (to > 0 && to < oldest - 1) throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all`)
+  if (to > 0 && to < oldest - 1)
+    throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all, unless some were pruned`)
   const count = await ledger.rollback(to)
   await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
   return exits.ok
