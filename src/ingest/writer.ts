@@ -215,7 +215,12 @@ export class LedgerWriter extends History {
   /** Removes every ledger before `oldest`. @throws BAD_REQUEST if none would stay */
   async prune(oldest: number): Promise<number> {
     await this.settle()
-    if (oldest > this.head.last) throw badRequest('before', `at most ${this.head.last}, the newest ledger, which stays`)
+    const { last } = this.head
+    if (oldest > last)
+      throw badRequest(
+        'before',
+        last === 0 ? 'a ledger that is held: the store holds no ledgers' : `at most ${last}, the newest ledger, which stays`,
+      )
     return this.pruneTo(oldest)
   }
 

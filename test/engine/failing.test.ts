@@ -7,7 +7,7 @@ import { Cache } from '../../src/layout/cache.ts'
 import { ERA, INTENT } from '../../src/layout/keys.ts'
 import { branchOf } from '../closes.ts'
 import { shared } from '../dump.ts'
-import { codeOf } from './support.ts'
+import { codeOf, errorOf } from './support.ts'
 
 const FIRST = 40
 const closes = [
@@ -221,7 +221,9 @@ describe('a rollback', () => {
     expect([read.mock.calls.length, ledger.waitingStreams]).toEqual([0, 1])
     await ledger.close()
     const empty = await openLedger(memory())
-    expect([await empty.rollback(5), await codeOf(() => empty.prune(5))]).toEqual([0, 'BAD_REQUEST before'])
+    expect(await empty.rollback(5)).toBe(0)
+    const { code, fields } = await errorOf(() => empty.prune(5))
+    expect([code, fields]).toEqual(['BAD_REQUEST', { field: 'before', reason: 'a ledger that is held: the store holds no ledgers' }])
     await empty.close()
   })
 
