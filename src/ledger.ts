@@ -111,11 +111,14 @@ export class Ledger {
   /**
    * Appends one ledger: whole, durable and visible when this resolves, or not at all.
    * Appending a ledger that is already held (same hash) is a no-op, and the result says so.
-   * @throws INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH, DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED,
-   * STORE_FAILED
+   * @throws BAD_REQUEST if an option is unknown or wrong; INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH,
+   * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll([prepareClose(close)], checkNames(options, 'append', ['durable']))
+    const { results, refused } = await this.appendAll(
+      [prepareClose(close)],
+      checkNames(options, 'append', ['durable'], { durable: 'flag' }),
+    )
     if (refused) throw refused
     return results[0]!
   }
@@ -131,7 +134,7 @@ export class Ledger {
    * @throws as {@link append}
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { batch = 1, onBatch } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch'])
+    const { batch = 1, onBatch } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch'], { durable: 'flag', onBatch: 'callback' })
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
     const total = { appended: 0, known: 0 }
     const write = async (group: readonly Prepared[], before: Promise<void>, handed: () => void): Promise<void> => {

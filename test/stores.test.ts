@@ -136,6 +136,9 @@ describe('level, opening', () => {
 
   test.each([
     [{ mustExists: true }, 'mustExists'],
+    [{ mustExist: 'no' }, 'mustExist'],
+    [{ checkFiles: 'all' }, 'checkFiles'],
+    [{ compression: 0 }, 'compression'],
     [{ cacheBytes: '8 MiB' }, 'cacheBytes'],
     [{ writeBufferBytes: 0.5 }, 'writeBufferBytes'],
     [{ blockBytes: -1 }, 'blockBytes'],
@@ -155,6 +158,8 @@ describe('level, opening', () => {
 
   test('the check of files takes only its own options, and memory only a disk or nothing', async () => {
     const place = await directory()
+    for (const options of [{ tableBytes: '5' }, { onFile: 5 }, { signal: 5 }])
+      await expect(checkFiles(place, options as object)).rejects.toEqual(code('BAD_REQUEST'))
     await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toMatchObject({
       code: 'BAD_REQUEST',
       fields: { field: 'tablebytes' },

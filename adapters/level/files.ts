@@ -34,15 +34,18 @@ export interface FilesOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const NAMES = ['tableBytes', 'onFile', 'signal'] as const
+const KINDS = { tableBytes: 'count', onFile: 'callback', signal: 'signal' } as const
+
 const fs = () => process.getBuiltinModule('node:fs/promises')
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
 
 /**
  * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte in memory, and the list of tables.
- * @throws BAD_REQUEST if an option is unknown, what the file system says, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
  */
 export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
-  const check = new Check(directory, checkNames(options, 'checkFiles', ['tableBytes', 'onFile', 'signal']))
+  const check = new Check(directory, checkNames(options, 'checkFiles', NAMES, KINDS))
   await check.run()
   const { faults, files, bytes, torn } = check
   return { ok: faults.length === 0, faults, files, bytes, torn }

@@ -21,7 +21,7 @@ export type { LevelOptions } from './open.ts'
  * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
- * @throws `BAD_REQUEST` if an option is unknown, out of range, or given beside a database; `STORE_LOCKED` if another holder has it open,
+ * @throws `BAD_REQUEST` if an option is unknown, wrong, or given beside a database; `STORE_LOCKED` if another holder has it open,
  *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist`, `STORE_MISUSE` if `location` is neither,
  *   `CORRUPT` if files are damaged or gone, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.

@@ -43,10 +43,11 @@ const TABLE_BYTES = 8 << 20
 
 const SIZES = ['cacheBytes', 'writeBufferBytes', 'blockBytes'] as const
 const NAMES = ['mustExist', 'checkFiles', 'compression', ...SIZES] as const
+const FLAGS = { mustExist: 'flag', checkFiles: 'flag', compression: 'flag' } as const
 
 /** LevelDB silently replaces a value that is not a number, or is out of range, by its own default. @throws BAD_REQUEST */
 export function checkLevelOptions(options: LevelOptions): void {
-  checkNames(options, 'level', NAMES)
+  checkNames(options, 'level', NAMES, FLAGS)
   for (const name of SIZES) {
     const { [name]: size = 1 } = options
     if (!(Number.isSafeInteger(size) && size >= 0 && size < 2 ** 31))

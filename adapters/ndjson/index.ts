@@ -31,14 +31,15 @@ export function locateError(error: unknown, close: LedgerClose): unknown {
  * Reads ledger closes, source after source. Blank lines, CRLF, a byte order mark and an unterminated last line are fine. Only the JSON is checked
  * here; whether it is a ledger close is checked when it is appended ({@link ingestCloses} adds the line to that error).
  * @example for await (const close of readCloses('closes.ndjson.gz')) await ledger.append(close)
- * @throws BAD_REQUEST if an option is unknown or a source is not one, before any is read, and for a stream of text; MALFORMED_JSON with `file`,
+ * @throws BAD_REQUEST if an option is unknown or wrong or a source is not one, before any is read, and for a stream of text; MALFORMED_JSON with `file`,
  * `line`, `column` if known, and `reason`; INVALID_INPUT for JSON that is not an object; what the file system says, as it is
  */
 export async function* readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
-  const { maxLineBytes = 256 * 2 ** 20 } = checkNames(options, 'readCloses', NAMES)
+  const { maxLineBytes = 256 * 2 ** 20, gunzip = 'auto' } = checkNames(options, 'readCloses', NAMES, { onBytes: 'callback' })
+  if (gunzip !== 'auto' && typeof gunzip !== 'boolean') throw badRequest('gunzip', "true, false, or 'auto'")
   if (!(maxLineBytes >= 1)) throw badRequest('maxLineBytes', 'a number of bytes, 1 or more')
   const list = isList(sources) ? sources : [sources]
   for (const source of list) checkSource(source)

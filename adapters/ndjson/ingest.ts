@@ -25,7 +25,7 @@ export interface IngestClosesOptions {
 
 /**
  * Like `ledger.ingest`; reads the next batch while one is written. If a close is refused, those before it stay.
- * @throws BAD_REQUEST if `ledger` is not a ledger or `closes` is not iterable, or an option is unknown or out of range; as `ledger.append`, with the
+ * @throws BAD_REQUEST if `ledger` is not a ledger or `closes` is not iterable, or an option is unknown or wrong; as `ledger.append`, with the
  *   `file` and `line` of the refused close; and whatever the source throws
  */
 export async function ingestCloses(
@@ -33,11 +33,11 @@ export async function ingestCloses(
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
-  const { batch = 1, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'])
+  const ofKinds = { onLedger: 'callback', signal: 'signal' } as const
+  const { batch = 1, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'], ofKinds)
   if (typeof ledger?.ingest !== 'function') throw badRequest('ledger', 'a ledger, such as openLedger resolves to')
   checkCloses(closes)
   if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
-  if (signal !== undefined && typeof signal?.aborted !== 'boolean') throw badRequest('signal', 'an AbortSignal')
   const total = { appended: 0, known: 0 }
   const report = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) {

@@ -1,6 +1,6 @@
 /** What an audit finds: every value at fault by its key, and what was looked at. */
 import { hex } from '../bytes.ts'
-import { FolioError } from '../errors.ts'
+import { checkKinds, FolioError } from '../errors.ts'
 
 /** One value that is damaged, missing, or out of place. */
 export interface Fault {
@@ -65,8 +65,9 @@ export class Findings {
   private readonly named = new Set<string>()
   private last = 0
 
+  /** @throws BAD_REQUEST if an option is wrong */
   constructor(options: VerifyOptions) {
-    this.options = options
+    this.options = checkKinds(options, { onProgress: 'callback', onFault: 'callback', maxFaults: 'count', signal: 'signal' })
   }
 
   /** Keeps the first reason given for a key: those that follow from it say less. */

@@ -1,6 +1,6 @@
 /** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
-import { checkObject } from '../errors.ts'
+import { checkKinds, checkObject } from '../errors.ts'
 import type { PageOptions, RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
@@ -27,7 +27,7 @@ export async function* linesOf(
   pagesOf: (options: PageOptions) => AsyncIterable<RawPage>,
   options: LinesOptions,
 ): AsyncGenerator<Lines, void, undefined> {
-  const { reuse, ...ofPages } = checkObject(options, 'options')
+  const { reuse, ...ofPages } = checkKinds(checkObject(options, 'options'), { reuse: 'flag' })
   let room = Region.room(0)
   for await (const page of pagesOf(ofPages)) {
     let length = 0

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { FolioError, type LedgerClose, openLedger } from '../../src/index.ts'
 import { directory } from './support.ts'
 
@@ -89,12 +90,14 @@ test.each<[string, unknown, object, string]>([
   ['an unknown option', [], { bach: 5 }, 'bach'],
   ['options that are null', [], null as never, 'options'],
   ['a signal that is not one', [], { signal: new AbortController() }, 'signal'],
+  ['a callback that is not a function', [richClose(7, '')], { onLedger: 5 }, 'onLedger'],
   ['the name of a file in place of its closes', 'closes.ndjson', {}, 'closes'],
   ['one close in place of several', { ledger: {} }, {}, 'closes'],
 ])('%s is rejected by ingestCloses', async (_, closes, options, field) => {
   await using ledger = await openLedger(memory())
   const refused = { code: 'BAD_REQUEST', fields: { field } }
   await expect(ingestCloses(ledger, closes as never, options)).rejects.toMatchObject(refused)
+  expect(ledger.head).toBeUndefined()
   // A promise of a ledger is not a ledger.
   await expect(ingestCloses(Promise.resolve(ledger) as never, [])).rejects.toMatchObject({
     code: 'BAD_REQUEST',
@@ -105,6 +108,8 @@ test.each<[string, unknown, object, string]>([
 test.each([
   [{ maxLineByte: 5 }, 'maxLineByte'],
   [{ maxLineBytes: '1 MiB' }, 'maxLineBytes'],
+  [{ onBytes: 5 }, 'onBytes'],
+  [{ gunzip: 'no' }, 'gunzip'],
   [null, 'options'],
 ])('%o are not options of readCloses', async (options, field) => {
   const first = readCloses(bytes('{}'), options as never).next()

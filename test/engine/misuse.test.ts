@@ -102,6 +102,24 @@ describe('an untyped call:', () => {
     expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason: `not an option of ${names}` }])
   })
 
+  test.each([
+    ['append', { durable: 'no' }, 'true or false', [richClose(sequence + 1, '')]],
+    ['ingest', { durable: null }, 'true or false', [[richClose(sequence + 1, '')]]],
+    ['ingest', { onBatch: 5 }, 'a function', [[richClose(sequence + 1, '')]]],
+    ['verify', { onProgress: 'x' }, 'a function', []],
+    ['verify', { onFault: {} }, 'a function', []],
+    ['verify', { maxFaults: '5' }, 'a number, 0 or more', []],
+    ['verify', { maxFaults: Number.NaN }, 'a number, 0 or more', []],
+    ['verify', { signal: 5 }, 'an AbortSignal', []],
+    ['verify', { signal: new AbortController() }, 'an AbortSignal', []],
+    ['ndjson', { reuse: 'x' }, 'true or false', [transactions, {}]],
+  ] as const)('%s refuses a wrong option before it does anything: %o', async (method, options, reason, args) => {
+    const [[field, value]] = Object.entries(options) as [[string, unknown]]
+    const error = await errorOf(() => ask(method, ...args, options))
+    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason, found: value === null ? 'null' : typeof value }])
+    expect((await ledger).head.last).toBe(sequence)
+  })
+
   test.each(lists.filter((method) => method !== 'subscribe'))('%s ignores values and options that are undefined', async (method) => {
     expect(await ask(method, trades, { base: undefined, base_asset_type: undefined }, { cursor: undefined, limt: undefined })).toBeDefined()
   })
@@ -144,6 +162,11 @@ test('opening and repairing a store refuse unknown options', async () => {
     field: 'cutt',
     reason: 'not an option of repair; the options are cut, onProgress, onFault, maxFaults, signal',
   })
+})
+
+test('repairing a store refuses wrong options before it reads anything', async () => {
+  for (const options of [{ onFault: 5 }, { onProgress: true }, { signal: {} }])
+    expect(await codeOf(() => repairStore({} as Store, options as object))).toBe(`BAD_REQUEST ${Object.keys(options)[0]}`)
 })
 
 test('a batch size of 0 or NaN is refused even if the source is empty', async () => {
