@@ -135,7 +135,16 @@ export const storeOption = (lasting = true): Option =>
     .choices(storeNames.filter((name) => !lasting || stores[name].persistent))
     .default('level')
 
-export const dataOption = (): Option => new Option('--data <dir>', 'the data directory')
+export const dataOption = (): Option => new Option('--data <dir>', 'the data directory').argParser(directoryOf)
+
+/** `kind:` before a place. A single letter is a drive of Windows. */
+const kindOf = (word: string): string | undefined => /^([a-z][\w+-]+):/i.exec(word)?.[1]
+
+/** A directory as typed. @throws InvalidArgumentError for one that looks like a store or a URL: a directory by that name would go unnoticed */
+function directoryOf(word: string): string {
+  if (kindOf(word) === undefined) return word
+  throw new InvalidArgumentError(`It must be a directory alone: --store names the kind, and a directory of this name is ./${word}.`)
+}
 
 export const networkOption = (): Option =>
   new Option('--network <name>', 'the name of the network; a store keeps the first one it is given and refuses any other')
@@ -180,12 +189,22 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
   return report
 }
 
-/** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for one that keeps nothing */
+/** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for a kind that is unknown or keeps nothing */
 export function storeOf(word: string): StoreOptions {
-  const store = storeNames.find((one) => word.startsWith(`${one}:`))
-  if (store === undefined) return { store: 'level', data: word }
+  const kind = kindOf(word)
+  if (kind === undefined) return named({ store: 'level', data: word })
+  const store = storeNames.find((one) => one === kind)
+  if (store === undefined) {
+    const known = storeNames.filter((one) => stores[one].persistent).join(', ')
+    throw new InvalidArgumentError(`${kind} is not a kind of store; there is ${known}. A directory of this name is ./${word}.`)
+  }
   if (!stores[store].persistent) throw new InvalidArgumentError(`${store} keeps nothing when the command ends.`)
-  return { store, data: word.slice(store.length + 1) }
+  return named({ store, data: word.slice(store.length + 1) })
+}
+
+function named(where: StoreOptions): StoreOptions {
+  if (where.data === '') throw new InvalidArgumentError('It must name a directory.')
+  return where
 }
 
 /** Whether two names lead to the same directory, which may not exist yet. */

@@ -47,7 +47,16 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['serve', '--data', 'x', '--base-url', 'https://u:p@example.org'], /It must be like https:\/\/example.org\/path/],
   [['serve', '--store', 'memory', '--data', 'x'], /^folio: --data <dir> cannot be used with --store memory, which keeps nothing/],
   [['copy', '--from', 'x', '--to', 'memory:'], /argument 'memory:' is invalid. memory keeps nothing when the command ends/],
+  [['copy', '--from', 'x', '--to', 'level:'], /argument 'level:' is invalid. It must name a directory/],
+  [['copy', '--from', '', '--to', 'y'], /argument '' is invalid. It must name a directory/],
   [['copy', '--from', 'memory:x', '--to', 'y'], /argument 'memory:x' is invalid/],
+  [
+    ['copy', '--from', 'x', '--to', 'levl:./y'],
+    /argument 'levl:.\/y' is invalid. levl is not a kind of store; there is level. A directory of this name is .\/levl:.\/y/,
+  ],
+  [['copy', '--from', 'file:///x', '--to', 'y'], /file is not a kind of store/],
+  [['ingest', '--data', 'level:./x', '-'], /argument 'level:.\/x' is invalid. It must be a directory alone: --store names the kind/],
+  [['verify', '--data', 'foo:bar'], /a directory of this name is .\/foo:bar/],
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
   [
     ['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'],
@@ -62,4 +71,8 @@ test.for(wrong)('folio %j is wrong usage', async ([argv, says]) => {
   const { code, out, err } = await folio(argv)
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toMatch(says)
+})
+
+test('a drive of Windows is not a kind of store', async () => {
+  expect(await folio(['verify', '--data', 'C:\\nowhere'])).toMatchObject({ code: 3, err: expect.stringMatching(/^folio: STORE_MISSING: /) })
 })
