@@ -3,10 +3,10 @@ import { InvalidArgumentError, Option } from 'commander'
 
 /** A whole number in decimal digits; nothing else that `Number` would accept. */
 export const wholeNumber =
-  (least: number, most: number) =>
+  (least: number, most: number, name = 'It') =>
   (text: string): number => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-    if (!(value >= least && value <= most)) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+    if (!(value >= least && value <= most)) throw new InvalidArgumentError(`${name} must be a whole number from ${least} to ${most}.`)
     return value
   }
 

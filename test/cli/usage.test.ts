@@ -57,6 +57,11 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['copy', '--from', 'file:///x', '--to', 'y'], /file is not a kind of store/],
   [['ingest', '--data', 'level:./x', '-'], /argument 'level:.\/x' is invalid. It must be a directory alone: --store names the kind/],
   [['verify', '--data', 'foo:bar'], /a directory of this name is .\/foo:bar/],
+  [['serve', '--data', 'x', '--limit', 'maxStreams=-1'], /invalid. maxStreams must be a whole number from 0 to 1000000\./],
+  [['serve', '--data', 'x', '--limit', 'maxStreams=abc'], /invalid. maxStreams must be a whole number from 0 to 1000000\./],
+  [['serve', '--data', 'x', '--limit', 'maxStreams=99999999'], /invalid. maxStreams must be a whole number from 0 to 1000000\./],
+  [['serve', '--data', 'x', '--limit', 'maxStream=5'], /It must be name=number, the name one of .*maxStreams/],
+  [['serve', '--data', 'x', '--limit', 'maxStreams'], /It must be name=number, the name one of /],
   [['generate', '--ledgers', '5'], /^folio: required option '--seed <text>' not specified/],
   [
     ['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'],

@@ -36,12 +36,10 @@ Examples:
 
 /** `name=number`, given once or more. */
 function limit(text: string, before: Limits): Limits {
-  const [, name = '', digits = ''] = /^(\w+)=(\d{1,16})$/.exec(text) ?? []
+  const [, name = '', digits = ''] = /^(\w+)=(.*)$/.exec(text) ?? []
   const row = Object.hasOwn(limits, name) ? limits[name as LimitName] : undefined
-  const value = Number(digits)
   if (!row) throw new InvalidArgumentError(`It must be name=number, the name one of ${Object.keys(limits).join(', ')}.`)
-  if (value < row.least || value > row.most) throw new InvalidArgumentError(`${name} must be from ${row.least} to ${row.most}.`)
-  return { ...before, [name]: value }
+  return { ...before, [name]: wholeNumber(row.least, row.most, name)(digits) }
 }
 
 const limitOption = (): Option =>
