@@ -128,7 +128,11 @@ export const errorTable = {
     sentence: 'No permission to read or write the store. Check that the directory exists, its owner and its permissions.',
     fields: { ...store, reason },
   },
-  STORE_MISSING: { status: 503, sentence: 'There is no ledger store here. Check the path, or ingest into it first.', fields: store },
+  STORE_MISSING: {
+    status: 503,
+    sentence: 'There is no ledger store here. Check the path, or ingest into it first.',
+    fields: { ...store, reason: 'why there can be none, if a file is in the way' },
+  },
   STORE_FAILED: {
     status: 503,
     sentence: 'The store failed. See the cause; if the disk is full or failing, fix that and reopen.',

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
@@ -167,11 +168,25 @@ describe('level, opening', () => {
     expect(() => memory({ cacheBytes: 5 } as never)).toThrow(code('STORE_MISUSE'))
   })
 
-  test('a file in place of the directory, or of one above it, is STORE_DENIED', async () => {
+  test('a directory is also named by its file: URL, and no other URL or empty path is taken for one', async () => {
+    const place = join(await directory(), 'a store')
+    const store = await level(pathToFileURL(place))
+    expect(await readdir(place)).toContain('CURRENT')
+    await expect(level(place)).rejects.toEqual(code('STORE_LOCKED', place))
+    await store.close()
+    const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'location' }) })
+    for (const wrong of ['', new URL('https://ledger.example/store'), new URL('file:///a%2Fb')])
+      await expect(level(wrong)).rejects.toEqual(refused)
+  })
+
+  test('a file in place of the directory, or of one above it, is STORE_MISSING and says so', async () => {
     const file = join(await directory(), 'file')
     await writeFile(file, '')
-    await expect(level(file)).rejects.toEqual(code('STORE_DENIED', file))
-    await expect(level(join(file, 'a', 'b'))).rejects.toEqual(code('STORE_DENIED', join(file, 'a', 'b')))
+    for (const location of [file, join(file, 'a', 'b')])
+      await expect(level(location)).rejects.toMatchObject({
+        code: 'STORE_MISSING',
+        fields: { location, reason: 'this path, or one that it begins with, is a file and not a directory' },
+      })
   })
 
   test.skipIf(process.getuid?.() === 0)('a directory without permissions is STORE_DENIED (skipped for root, who may enter)', async () => {

@@ -9,7 +9,7 @@ import { badRequest, FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
-import { checkLevelOptions, failure, type LevelOptions, openDirectory } from './open.ts'
+import { checkLevelOptions, failure, type LevelOptions, openDirectory, pathOf } from './open.ts'
 import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
 export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
@@ -18,19 +18,25 @@ export type { LevelOptions } from './open.ts'
 /**
  * Opens a store.
  *
- * @param location A directory for classic-level, created if need be; or an abstract-level database (classic-level, memory-level, level,
+ * @param location A directory for classic-level, by its path or `file:` URL, created if need be; or an abstract-level database (classic-level, memory-level, level,
  *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
  * @throws `BAD_REQUEST` if an option is unknown, wrong, or given beside a database; `STORE_LOCKED` if another holder has it open,
- *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist`, `STORE_MISUSE` if `location` is neither,
+ *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_MISUSE` if `location` is neither,
  *   `CORRUPT` if files are damaged or gone, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`.
  *   Later, `POISONED` for every write after one that failed; reads go on.
  */
-export async function level(location: string | AnyLevel, options: LevelOptions = {}): Promise<Store> {
+export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   checkLevelOptions(options)
-  if (typeof location === 'string') return new LevelStore(await openDirectory(location, options), location, nextMany, noteIn(location))
+  if (typeof location === 'string' || location instanceof URL) {
+    const path = pathOf(location)
+    return new LevelStore(await openDirectory(path, options), path, nextMany, noteIn(path))
+  }
   if (typeof location?.open !== 'function')
-    throw new FolioError('STORE_MISUSE', { found: typeof location, expected: 'the path of a directory, or an abstract-level database' })
+    throw new FolioError('STORE_MISUSE', {
+      found: typeof location,
+      expected: 'the path or file: URL of a directory, or an abstract-level database',
+    })
   const given = Object.entries(options).find(([, value]) => value !== undefined)
   if (given) throw badRequest(given[0], 'omitted for a database, which already has its own options')
   const name = String((location as { location?: string }).location ?? location.constructor.name)

@@ -55,6 +55,17 @@ export function checkLevelOptions(options: LevelOptions): void {
   }
 }
 
+/** The path of a directory. @throws BAD_REQUEST if it is empty, or the URL is not that of a file */
+export function pathOf(location: string | URL): string {
+  if (location === '') throw badRequest('location', 'the path of a directory', 'an empty one')
+  if (typeof location === 'string') return location
+  try {
+    return process.getBuiltinModule('node:url').fileURLToPath(location)
+  } catch {
+    throw badRequest('location', 'the path of a directory, or its file: URL', location.href)
+  }
+}
+
 export const openDirectory = (location: string, options: LevelOptions): Promise<Database> =>
   alone(location, () => openHere(location, options))
 
@@ -157,7 +168,7 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT'])
+const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
 /** LevelDB passes the system's error on as text only. */
 const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
 /** A file that LevelDB needs is gone. */
@@ -171,6 +182,10 @@ export function failure(error: unknown, location: string): FolioError {
   if (code === 'LEVEL_DATABASE_NOT_OPEN' && cause) ({ code, message } = cause)
   if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') return new FolioError('CLOSED', { location })
   if (code === 'LEVEL_LOCKED') return new FolioError('STORE_LOCKED', { location }, error)
+  if (code === 'ENOTDIR') {
+    const reason = 'this path, or one that it begins with, is a file and not a directory'
+    return new FolioError('STORE_MISSING', { location, reason }, error)
+  }
   if (DENIED.has(code ?? '') || DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
   if (code === 'LEVEL_CORRUPTION' || CORRUPT_TEXT.test(message)) return new FolioError('CORRUPT', { location, reason: message }, error)
   return new FolioError('STORE_FAILED', { location, reason: message }, error)

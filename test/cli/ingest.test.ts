@@ -157,7 +157,7 @@ test('a parent that is a file cannot hold a store', async () => {
   writeFileSync(file, '')
   const { code, err } = await folio(['ingest', '--data', join(file, 'data'), '-'], { stdin: ndjson(closes) })
   expect(code).toBe(3)
-  expect(err).toMatch(/^folio: STORE_DENIED: .*\(location: .*file\/data, reason: /)
+  expect(err).toMatch(/^folio: STORE_MISSING: .*\(location: .*file\/data, reason: this path, or one that it begins with, is a file/)
 })
 
 // Permissions of a directory do not bind root.

@@ -92,7 +92,7 @@ test('what is not a store is rejected as such, whether or not its files are to b
     [join(dir, 'nothere'), 'STORE_MISSING'],
     [dir, 'STORE_MISSING'],
     [other, 'STORE_MISSING'],
-    [join(other, 'notes.txt'), 'STORE_DENIED'],
+    [join(other, 'notes.txt'), 'STORE_MISSING'],
   ] as const) {
     const plain = await folio(['verify', '--data', data])
     expect(plain).toMatchObject({ code: 3, err: expect.stringMatching(new RegExp(`^folio: ${error}: .*location: ${data}`)) })

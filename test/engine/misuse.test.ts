@@ -16,7 +16,10 @@ test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o i
 
 test.each([[undefined], [null], [7], [{}]])('%o is not a location for a LevelDB', async (location) => {
   const error = await errorOf(() => openLedger(level(location as never)))
-  expect([error.code, error.fields['expected']]).toEqual(['STORE_MISUSE', 'the path of a directory, or an abstract-level database'])
+  expect([error.code, error.fields['expected']]).toEqual([
+    'STORE_MISUSE',
+    'the path or file: URL of a directory, or an abstract-level database',
+  ])
 })
 
 test.each([
