@@ -18,13 +18,13 @@ export type { LevelOptions } from './open.ts'
 /**
  * Opens a store.
  *
- * @param location A directory for classic-level, by its path or `file:` URL, created if need be; or an abstract-level database (classic-level, memory-level, level,
- *   browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
+ * @param location A directory for classic-level, by its path or `file:` URL, created if need be; or an abstract-level database (classic-level,
+ *   memory-level, level, browser-level, a sublevel), which from then on belongs to the store: it is closed with it, and nobody else may write to it.
  * @param options For directories only.
  * @throws `BAD_REQUEST` if an option is unknown, wrong, or given beside a database; `STORE_LOCKED` if another holder has it open,
- *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_MISUSE` if `location` is neither,
- *   `CORRUPT` if files are damaged or gone, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`.
- *   Later, `POISONED` for every write after one that failed; reads go on.
+ *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_MISUSE` if
+ *   `location` is neither, `CORRUPT` if files are damaged or gone, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the
+ *   field `location`. Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   checkLevelOptions(options)
