@@ -185,10 +185,10 @@ function identities(of: number): (readonly [path: string, expected: string, ...v
     [`${tx}.paging_token`, derived(String(first)), String(first + 1n)],
     [`${payment}.id`, derived(String(second)), 5, second + 1n],
     [`${payment}.paging_token`, derived(String(second)), `${second}-1`],
-    ...[payment, effect].map(
-      (path) =>
-        [`${path}.created_at`, '2019-06-01T12:00:00Z, when the ledger closed, or nothing', '2019-06-01T12:00:01Z', null, 5] as const,
-    ),
+    ...[payment, effect].flatMap((path) => [
+      [`${path}.ledger`, derived(String(of)), of + 1, null] as const,
+      [`${path}.created_at`, derived('2019-06-01T12:00:00Z'), '2019-06-01T12:00:01Z', null, 5] as const,
+    ]),
     [`${trade}.id`, derived(`${trades}-0`), `${trades}-1`],
     [`${trade}.ledger_close_time`, derived('2019-06-01T12:00:00Z'), ''],
     [`${effect}.paging_token`, derived(`${fourth}-1`), `${fourth}-2`],

@@ -3,7 +3,7 @@ import { invalidInput } from '../errors.ts'
 import type { Index, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { checkCreated, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
+import { checkOwn, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
 import { amount, integer, object, optional, text, validator } from './schema.ts'
 
 /** What an operation did to an account; the members of its type stand beside these. */
@@ -66,7 +66,7 @@ export function encodeEffect(input: EffectInput, place: Place): Encoded {
   const known = Object.hasOwn(effectTypes, input.type) ? effectTypes[input.type] : undefined
   if (known !== undefined && input.type_i !== known)
     throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
-  checkCreated(input, place)
+  checkOwn(input, place)
   checkOf.get(input.type)?.(
     input,
     () => place.ledger,

@@ -80,8 +80,7 @@ export function compose(
     out.members(input, form, (name, value, isReserved) => {
       if (isReserved) throw invalidInput(ledger, place.path(name), 'nothing: this member is reserved, leave it out')
       const wanted = derived[name]!
-      if (String(value) !== wanted && String(value).toLowerCase() !== wanted)
-        throw invalidInput(ledger, place.path(name), `${wanted}, as derived from the place of the record, or nothing`)
+      if (String(value) !== wanted && String(value).toLowerCase() !== wanted) throw notOwn(name, wanted, place)
     })
     if (added) for (const name of Object.keys(added)) out.member(name, added[name])
   } catch (error) {
@@ -94,12 +93,15 @@ export function compose(
   return new Encoded([out.end()], sides, exact)
 }
 
-/** Checks the time of a record that need not have one. @throws INVALID_INPUT unless it is when the ledger closed */
-export function checkCreated(input: OpenRecord, place: Place): void {
-  const given = input['created_at']
-  if (given !== undefined && given !== place.closedAt)
-    throw invalidInput(place.ledger, place.path('created_at'), `${place.closedAt}, when the ledger closed, or nothing`)
+/** Checks the ledger and the time of a record that need not have them. @throws INVALID_INPUT if they are not its own */
+export function checkOwn(input: OpenRecord, place: Place): void {
+  const { ledger, created_at } = input
+  if (ledger !== undefined && String(ledger) !== String(place.ledger)) throw notOwn('ledger', place.ledger, place)
+  if (created_at !== undefined && created_at !== place.closedAt) throw notOwn('created_at', place.closedAt, place)
 }
+
+const notOwn = (name: string, own: string | number, place: Place): FolioError =>
+  invalidInput(place.ledger, place.path(name), `${own}, as derived from the place of the record, or nothing`)
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {

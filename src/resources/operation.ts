@@ -5,7 +5,7 @@ import type { Index, OpenRecord, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
-import { checkCreated, compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
+import { checkOwn, compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
 import { array, type Int64Input, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
@@ -179,7 +179,7 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
     )
   if (known !== undefined && code !== known) throw invalidInput(place.ledger, place.path('type_i'), `${known}, the code of ${input.type}`)
   const token = tokenOf(place)
-  checkCreated(input, place)
+  checkOwn(input, place)
   memberChecks.get(input.type)?.(
     input,
     () => place.ledger,
