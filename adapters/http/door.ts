@@ -28,11 +28,7 @@ export const coreNames = [
 export function checkGiven<T extends object>(ledger: Ledger, options: T, of: string, names: readonly (string & keyof T)[]): void {
   if (!isLedger(ledger)) throw badRequest('ledger', 'a ledger, such as openLedger gives', nameOf(ledger))
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object', nameOf(options))
-  checkNames(options, of, names)
-  const { trustProxy, log }: CoreOptions = options
-  // The text 'false' would count as true.
-  if (trustProxy !== undefined && typeof trustProxy !== 'boolean') throw badRequest('trustProxy', 'true or false', nameOf(trustProxy))
-  if (log !== undefined && typeof log !== 'function') throw badRequest('log', 'a function', nameOf(log))
+  checkNames<T & CoreOptions>(options, of, names, { trustProxy: 'flag', log: 'callback' } as const)
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>
