@@ -56,50 +56,80 @@ const REQUESTS = { 10: 60, 200: 12 } as const
 /**
  * @param closes at least one ledger with a transaction in it
  * @throws Incomparable if there is none, or if a store forgets what was written or throws anything but a FolioError; of other errors, `location`
- * names the store
+ * begins with its name
  */
 export async function compareStores(
   candidates: readonly Candidate[],
   closes: readonly LedgerClose[],
   options: CompareOptions = {},
 ): Promise<readonly Row[]> {
-  const { rounds = 7, signal, onStep = () => {} } = options
   const sides: Side[] = []
+  let rows: readonly Row[]
   try {
-    for (const candidate of candidates) sides.push(await opened(candidate))
-    onStep(`ingesting ${closes.length} ledgers, each durable before the next`)
-    const rows: Row[] = [await fill(sides, closes, signal)]
-    onStep('closing and reopening the stores')
-    rows.push(...(await reopen(sides)))
-    const sample = await sampleOf(sides[0]!.ledger)
-    for (const work of works)
-      for (const limit of [10, 200] as const) {
-        signal?.throwIfAborted()
-        onStep(`${work.name}, ${limit}`)
-        const asked = Array.from({ length: REQUESTS[limit] }, (_, nth) => draw(work, sample, limit, nth))
-        rows.push(...(await pages(sides, work, limit, asked, rounds)))
-      }
-    return rows
-  } finally {
-    for (const { ledger } of sides) await ledger.close()
-    for (const candidate of candidates) await candidate.remove()
+    rows = await measured(candidates, sides, closes, options)
+  } catch (error) {
+    // What failed first is reported, even if closing fails too.
+    await ended(candidates, sides).catch(() => {})
+    throw error
   }
+  await ended(candidates, sides)
+  return rows
+}
+
+/** Adds the sides that it opens. */
+async function measured(
+  candidates: readonly Candidate[],
+  sides: Side[],
+  closes: readonly LedgerClose[],
+  { rounds = 7, signal, onStep = () => {} }: CompareOptions,
+): Promise<readonly Row[]> {
+  for (const candidate of candidates) sides.push(await opened(candidate))
+  onStep(`ingesting ${closes.length} ledgers, each durable before the next`)
+  const rows: Row[] = [await fill(sides, closes, signal)]
+  onStep('closing and reopening the stores')
+  rows.push(...(await reopen(sides)))
+  const sample = await sampleOf(sides[0]!.ledger)
+  for (const work of works)
+    for (const limit of [10, 200] as const) {
+      signal?.throwIfAborted()
+      onStep(`${work.name}, ${limit}`)
+      const asked = Array.from({ length: REQUESTS[limit] }, (_, nth) => draw(work, sample, limit, nth))
+      rows.push(...(await pages(sides, work, limit, asked, rounds)))
+    }
+  return rows
+}
+
+/** Closes every store and removes every place, whichever of them fails. */
+async function ended(candidates: readonly Candidate[], sides: readonly Side[]): Promise<void> {
+  const ends = await Promise.allSettled(sides.map(({ candidate, ledger }) => by(candidate, () => ledger.close())))
+  for (const candidate of candidates) await candidate.remove()
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 async function opened(candidate: Candidate, options?: LedgerOptions): Promise<Side> {
-  const { store, costOf } = counted(await candidate.open())
+  const given = await candidate.open().catch((error) => {
+    throw error instanceof FolioError ? named(candidate, error) : error
+  })
+  const { store, costOf } = counted(given)
   return { candidate, ledger: await by(candidate, () => openLedger(store, options)), costOf }
 }
 
 /** The work of one candidate. With several stores, the caller must be told which one failed; a foreign one may throw anything. */
-async function by<T>({ name }: Candidate, work: () => Promise<T>): Promise<T> {
+async function by<T>(candidate: Candidate, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof FolioError))
-      throw new Incomparable(`${name} fails: ${error instanceof Error ? error.message : error}`, { cause: error })
-    throw error.status < 500 ? error : new FolioError(error.code, { location: name, ...error.fields }, error)
+      throw new Incomparable(`${candidate.name} fails: ${error instanceof Error ? error.message : error}`, { cause: error })
+    // Below 500, it is the ledgers that are at fault.
+    throw error.status < 500 ? error : named(candidate, error)
   }
+}
+
+/** The name comes before the place that the store gives, since that may be a directory made for the comparison. */
+function named({ name }: Candidate, error: FolioError): FolioError {
+  const { location, ...fields } = error.fields
+  return new FolioError(error.code, { location: location === undefined ? name : `${name}, ${location}`, ...fields }, error)
 }
 
 async function fill(sides: readonly Side[], closes: readonly LedgerClose[], signal?: AbortSignal): Promise<Row> {
@@ -168,7 +198,7 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
   }
   if (limit !== 200) return [timed]
   const costs: Cost[] = []
-  for (const { ledger, costOf } of sides) costs.push(await costOf(() => read(ledger, asked[0]!)))
+  for (const { candidate, ledger, costOf } of sides) costs.push(await by(candidate, () => costOf(() => read(ledger, asked[0]!))))
   return [
     timed,
     { work: name, name: 'calls of the store', unit: 'calls', figures: costs.map(({ calls }) => calls) },

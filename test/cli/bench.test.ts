@@ -168,6 +168,34 @@ test('says which store failed, whatever it throws', async () => {
   expect([code, err]).toEqual([3, expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, reason: no wire\)\n$/)])
 })
 
+test('names the store that failed also beside the place that the store gives, and if it cannot be opened', async () => {
+  const at = (calls: string) =>
+    moduleOf(`
+      import { memory } from ${JSON.stringify(adapter)}
+      import { FolioError } from ${JSON.stringify(errors)}
+      const fails = () => { throw new FolioError('STORE_FAILED', { location: '/tmp/folio-x', reason: 'no wire' }) }
+      export default () => (${calls})`)
+  for (const calls of ['({ ...memory(), write: fails })', 'fails()', '({ ...memory(), close: fails })']) {
+    const { code, err } = await folio(['bench', '--store', `memory,mine=${at(calls)}`, '--ledgers', '12', '--rounds', '1'])
+    expect([code, err], calls).toEqual([
+      3,
+      expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, \/tmp\/folio-x, reason: no wire\)\n$/),
+    ])
+  }
+})
+
+test.for(['level,level', 'memory,mine=./a.js,mine=./b.js', 'memory=./a.js,memory'])('rejects two stores of one name: %s', async (given) => {
+  const { code, out, err } = await folio(['bench', '--store', given])
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/^folio: --store names (level|mine|memory) twice, and its columns could not be told apart: /)
+})
+
+test('rejects a seed beside ledgers that are given', async () => {
+  const { code, out, err } = await folio(['bench', '--store', 'memory', '--data', '-', '--seed', '4'], { stdin: '' })
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/^folio: option '--seed <seed>' cannot be used with option '--data <file>'/)
+})
+
 test('rejects a store that it does not know', async () => {
   const { code, err } = await folio(['bench', '--store', 'level,tape'])
   expect([code, err]).toEqual([2, expect.stringContaining('level, memory')])

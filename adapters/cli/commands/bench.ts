@@ -4,7 +4,7 @@ import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores, type Row, type Span } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { readCloses } from '../../ndjson/index.ts'
-import { exits } from '../exit.ts'
+import { exits, UsageError } from '../exit.ts'
 import { checkInputs } from '../feed.ts'
 import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
@@ -48,13 +48,19 @@ export const bench = (program: Command, run: Run): Command =>
     .addOption(storesOption())
     .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
-    .option('--seed <seed>', 'seed of the generated ledgers', 'bench')
+    .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
     .option('--json', 'print the rows as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => compare(io, options)))
 
 async function compare(io: Io, { store, data, ledgers, seed, rounds, json = false }: Options): Promise<number> {
+  const stores = store.map(({ name }) => name)
+  const twice = stores.find((name, at) => stores.indexOf(name) < at)
+  if (twice !== undefined)
+    throw new UsageError(
+      `--store names ${twice} twice, and its columns could not be told apart: name a store of your own differently, name=module`,
+    )
   if (data !== undefined) await checkInputs([data])
   const closes: LedgerClose[] = []
   const given = data === undefined ? generate({ ledgers, seed }) : readCloses([data === '-' ? io.stdin : data])
@@ -67,7 +73,6 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, json = fals
     const candidates = await candidatesOf(store)
     const rows = await compareStores(candidates, closes, { rounds, signal: io.signal, onStep: (step) => status.say(step) })
     status.stop()
-    const stores = store.map(({ name }) => name)
     await print(io.stdout, json ? `${JSON.stringify({ ledgers: closes.length, stores, rounds, rows })}\n` : table(stores, rows))
   } finally {
     status.stop()
