@@ -85,6 +85,28 @@ describe('the options of laws', () => {
     expect(() => streamLaws(stream as never)).toThrow(refuse(ofStream!))
   })
 
+  test.each<[string, object | undefined]>([
+    ['grwo', { grwo: () => 0 }],
+    ['maxLimit', { maxLimit: 0 }],
+    ['maxLimit', { maxLimit: -3 }],
+    ['maxLimit', { maxLimit: '20' }],
+    ['grow', { grow: 5 }],
+    ['records', { records: [] }],
+    ['live', { live: 'no' }],
+    ['token', { token: undefined }],
+  ])('a listing whose `%s` is unknown or wrong fails every law', async (field, change) => {
+    const pages = new Pages()
+    const listing = { page: pages.page.bind(pages), token: pages.token.bind(pages), ...change }
+    for (const { run } of pagingLaws({ open: () => listing as PagedListing })) await expect(run()).rejects.toThrow(refuse(field))
+  })
+
+  test('a listing that is of a class may have members of its own, but none that are wrong', async () => {
+    const own = Object.assign(new Pages(), { counted: 0 })
+    for (const { run } of pagingLaws({ open: () => own })) await run()
+    const wrong = Object.assign(new Pages(), { maxLimit: 0.5 })
+    for (const { run } of pagingLaws({ open: () => wrong })) await expect(run()).rejects.toThrow(refuse('maxLimit'))
+  })
+
   test('no cases, with which any law would hold, are refused', async () => {
     expect(() => pagingLaws({ open, cases: 0 })).toThrow(refuse('cases'))
     expect(() => pagingLaws({ open, window: Number.NaN })).toThrow(refuse('window'))
