@@ -1,4 +1,4 @@
-import { checkScan, type Entry, FolioError, type Store } from 'ledger-folio'
+import { checkScan, type Entry, FolioError, type Store, same } from 'ledger-folio'
 import { storeConformance } from 'ledger-folio/testing'
 
 /** A store over a Map with hexadecimal keys, which sort like bytes. One fault is planted in it. */
@@ -6,20 +6,26 @@ function toy(): Store {
   const held = new Map<string, Uint8Array>()
   let closed = false
   const hex = (key: Uint8Array): string => (closed ? fail('CLOSED') : Buffer.from(key).toString('hex'))
-  const get = (key: Uint8Array): Uint8Array | undefined => held.get(hex(key))?.slice()
+  // Not by `slice`, which shares the memory of a Buffer.
+  const copy = (value: Uint8Array): Uint8Array => new Uint8Array(value)
+  const get = (key: Uint8Array): Uint8Array | undefined => {
+    const value = held.get(hex(key))
+    return value && copy(value)
+  }
   return {
     capabilities: { name: 'toy', sync: true, persistent: false, shared: false },
     get,
     getMany: (keys) => keys.map(get),
     scan(range, { limit, reverse = false }) {
       checkScan(range, { limit })
-      const keys = [...held.keys()].filter((key) => key >= hex(range.gte) && key <= hex(range.lt)).sort()
-      const found = (reverse ? keys.reverse() : keys).map((key): Entry => [Buffer.from(key, 'hex'), held.get(key)!.slice()])
+      const [gte, lt] = [hex(range.gte), hex(range.lt)]
+      const keys = [...held.keys()].filter((key) => key >= gte && key <= lt).sort()
+      const found = (reverse ? keys.reverse() : keys).map((key): Entry => [Buffer.from(key, 'hex'), copy(held.get(key)!)])
       return { entries: found.slice(0, limit), more: found.length > limit }
     },
     write(batch, { expect }) {
-      if (expect && String(get(expect.key)) !== String(expect.value)) fail('CONFLICT')
-      for (const [key, value] of batch) value ? held.set(hex(key), value.slice()) : held.delete(hex(key))
+      if (expect && !same(get(expect.key), expect.value)) fail('CONFLICT')
+      for (const [key, value] of batch) value ? held.set(hex(key), copy(value)) : held.delete(hex(key))
     },
     close() {
       closed = true

@@ -75,7 +75,9 @@ export interface Capabilities {
  * **Write.** A batch applies whole or not at all, even across a crash; the last write of a key in a batch wins; batches apply in call order.
  *   A write that has resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
  *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
- * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver.
+ * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver. Bytes passed in,
+ *   of keys, values, bounds, expectations and notes, may be views into larger memory, and `Buffer`s: `bytes.buffer` holds more than them. To copy,
+ *   use `new Uint8Array(bytes)`, since the `slice` of a `Buffer` shares its memory. A store leaves what it is given as it is.
  * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; any failure below the store is `STORE_FAILED`
  *   with its cause, or a code that says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nothing wraps what a store throws: an error of another class
  *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress; after it every call gives `CLOSED`.

@@ -1,70 +1,187 @@
 /**
- * A store as the laws see it: an answer of another kind than the contract names is reported as such before anything is made of it, and so is a
- * failure that is not a FolioError.
+ * A store as the laws see it. What they hand in reaches the store in changing forms; an answer of another kind than the contract names is reported
+ * as such before anything is made of it, and so are a failure that is not a FolioError, and a store that changes what it was given.
  */
 import { FolioError } from '../../src/errors.ts'
-import { isPromise, type MaybePromise, type Store } from '../../src/store.ts'
+import { isPromise, type KeyRange, type MaybePromise, type Store, type Write, type WriteOptions } from '../../src/store.ts'
+import { asGiven, type Form, inTurns } from './store-forms.ts'
+import { show, showMany } from './store-show.ts'
+
+const restarts = new WeakMap<Store, () => void>()
+
+/** From here on, the store is given the same forms in the same order as from its beginning. */
+export const restart = (store: Store): void => restarts.get(store)?.()
+
+/** The store, which is given the very arrays that the law hands in. */
+export const plainly = (store: Store): Store => wrapped(store, asGiven)
 
 /** Optional members that the store lacks stay absent. @throws Error if it is not a store */
 export function checked(store: Store): Store {
+  const turns = inTurns()
+  const seen = wrapped(store, turns.form)
+  restarts.set(seen, turns.restart)
+  return seen
+}
+
+function wrapped(store: Store, form: Form): Store {
   for (const name of ['get', 'getMany', 'scan', 'write', 'close'] as const)
     if (typeof store?.[name] !== 'function') throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${name}` : ''}`)
   if (typeof store.capabilities !== 'object') throw new Error(`expected a store that says its capabilities, got ${kindOf(store)}`)
   return {
     capabilities: store.capabilities,
-    get: (key) =>
-      asked(
-        'get',
-        () => store.get(key),
-        (value) => checkValue('get', value),
-      ),
-    getMany: (keys) =>
-      asked(
-        'getMany',
-        () => store.getMany(keys),
+    get: (key) => {
+      const handed = new Handed(form)
+      const given = handed.one(key)
+      const call = () => `get of ${show(key)}`
+      return asked(
+        call,
+        () => store.get(given),
+        handed,
+        (value) => checkValue(call, value),
+      )
+    },
+    getMany: (keys) => {
+      const handed = new Handed(form)
+      const given = handed.list(keys.map((key) => handed.one(key)))
+      const call = () => `getMany of ${showMany(keys)}`
+      return asked(
+        call,
+        () => store.getMany(given),
+        handed,
         (values) => {
-          if (!Array.isArray(values)) wrong('getMany', 'an array with an answer a key', values)
-          for (const value of values) checkValue('getMany', value)
+          if (!Array.isArray(values)) wrong(call, 'an array with an answer a key', values)
+          for (const value of values) checkValue(call, value)
         },
-      ),
-    scan: (range, options) =>
-      asked(
-        'scan',
-        () => store.scan(range, options),
+      )
+    },
+    scan: (range, options) => {
+      const handed = new Handed(form)
+      const given = handed.range(range)
+      const call = () => `scan from ${show(range.gte)} to ${show(range.lt)}, ${JSON.stringify(options)}`
+      return asked(
+        call,
+        () => store.scan(given, options),
+        handed,
         (chunk) => {
-          if (!Array.isArray(chunk?.entries) || typeof chunk.more !== 'boolean')
-            wrong('scan', '{ entries: [], more: true or false }', chunk)
+          if (!Array.isArray(chunk?.entries) || typeof chunk.more !== 'boolean') wrong(call, '{ entries: [], more: true or false }', chunk)
           for (const entry of chunk.entries) {
-            if (!Array.isArray(entry)) wrong('scan', 'entries that are arrays of key and value', entry)
+            if (!Array.isArray(entry)) wrong(call, 'entries that are arrays of key and value', entry)
             for (const bytes of [entry[0], entry[1]])
-              if (!(bytes instanceof Uint8Array)) wrong('scan', 'keys and values that are Uint8Arrays', bytes)
+              if (!(bytes instanceof Uint8Array)) wrong(call, 'keys and values that are Uint8Arrays', bytes)
           }
         },
+      )
+    },
+    write: (batch, options) => {
+      const handed = new Handed(form)
+      const given = handed.list(batch.map(([key, value]): Write => [handed.one(key), handed.one(value)]))
+      const { expect, ...rest } = options
+      const told = expect ? { ...rest, expect: { key: handed.one(expect.key), value: handed.one(expect.value) } } : options
+      return asked(
+        () => showWrite(batch, options),
+        () => store.write(given, told),
+        handed,
+      )
+    },
+    close: () =>
+      asked(
+        () => 'close',
+        () => store.close(),
       ),
-    write: (batch, options) => asked('write', () => store.write(batch, options)),
-    close: () => asked('close', () => store.close()),
-    ...(store.watch && { watch: (ring) => store.watch!(ring) }),
-    ...(store.compact && { compact: (range) => asked('compact', () => store.compact!(range)) }),
+    ...(store.watch && {
+      watch: (ring) =>
+        asked(
+          () => 'watch',
+          () => store.watch!(ring),
+        ) as () => void,
+    }),
+    ...(store.compact && {
+      compact: (range) => {
+        const handed = new Handed(form)
+        const given = handed.range(range)
+        return asked(
+          () => `compact from ${show(range.gte)} to ${show(range.lt)}`,
+          () => store.compact!(given),
+          handed,
+        )
+      },
+    }),
+    // The note is given in forms by its own law, which overwrites what it handed in.
     ...(store.note && {
       note: {
-        read: () =>
-          asked(
-            'note.read',
+        read: () => {
+          const call = () => 'note.read'
+          return asked(
+            call,
             () => store.note!.read(),
-            (value) => checkValue('note.read', value),
+            undefined,
+            (value) => checkValue(call, value),
+          )
+        },
+        write: (bytes, options) =>
+          asked(
+            () => `note.write of ${show(bytes)}`,
+            () => store.note!.write(bytes, options),
           ),
-        write: (bytes, options) => asked('note.write', () => store.note!.write(bytes, options)),
       },
     }),
   }
 }
 
+const showWrite = (batch: readonly Write[], { durable, expect }: WriteOptions): string =>
+  `write of ${showMany(batch)}, durable: ${durable}${expect ? `, if ${show(expect.key)} holds ${show(expect.value)}` : ''}`
+
+/** What a call was given, to see that it is still that once the call has resolved. */
+class Handed {
+  private readonly arrays: (readonly [given: Uint8Array, as: Uint8Array])[] = []
+  private readonly lists: (readonly [given: readonly unknown[], as: readonly unknown[]])[] = []
+  private readonly form: Form
+
+  constructor(form: Form) {
+    this.form = form
+  }
+
+  /** Whatever is not bytes stays as it is. */
+  one<T extends Uint8Array | undefined>(bytes: T): T {
+    if (!(bytes instanceof Uint8Array)) return bytes
+    const given = this.form(bytes)
+    if (given !== bytes) this.arrays.push([given, bytes])
+    return given as T
+  }
+
+  list<T>(given: readonly T[]): readonly T[] {
+    this.lists.push([given, [...given]])
+    return given
+  }
+
+  /** Bounds that are missing stay missing. */
+  range(range: KeyRange): KeyRange {
+    return range.gte && range.lt ? { gte: this.one(range.gte), lt: this.one(range.lt) } : range
+  }
+
+  check(call: () => string): void {
+    for (const [given, as] of this.arrays)
+      if (given.length !== as.length || given.some((byte, n) => byte !== as[n]))
+        throw new Error(`${call()}: expected a store that leaves what it is given as it was, ${show(as)}; it is ${show(given)} now`)
+    for (const [given, as] of this.lists)
+      if (given.length !== as.length || given.some((item, n) => item !== as[n]))
+        throw new Error(`${call()}: expected a store that leaves the array that it is given as it was`)
+  }
+}
+
+let newest: () => string = () => 'no call'
+
+/** The call that was begun last, with its arguments. */
+export const newestCall = (): (() => string) => newest
+
 /** The answer of a call, checked when it is there. */
-function asked<T>(call: string, ask: () => MaybePromise<T>, look: (answer: T) => void = () => {}): MaybePromise<T> {
+function asked<T>(call: () => string, ask: () => MaybePromise<T>, handed?: Handed, look: (answer: T) => void = () => {}): MaybePromise<T> {
   const seen = (answer: T): T => {
     look(answer)
+    handed?.check(call)
     return answer
   }
+  newest = call
   let answer: MaybePromise<T>
   try {
     answer = ask()
@@ -77,20 +194,65 @@ function asked<T>(call: string, ask: () => MaybePromise<T>, look: (answer: T) =>
   })
 }
 
+/** Which call a FolioError came from. */
+const origins = new WeakMap<FolioError, () => string>()
+
 /** What a call failed with, if that follows the contract; otherwise an error that says it does not. */
-function failure(call: string, error: unknown): Error {
-  if (error instanceof FolioError) return error
-  return new Error(`${call}: expected a FolioError where it fails; got ${kindOf(error)}: ${(error as Error)?.message ?? error}`, {
+function failure(call: () => string, error: unknown): Error {
+  if (error instanceof FolioError) {
+    origins.set(error, call)
+    return error
+  }
+  return new Error(`${call()}: expected a FolioError where it fails; got ${kindOf(error)}: ${(error as Error)?.message ?? error}`, {
     cause: error,
   })
 }
 
-function checkValue(call: string, value: unknown): void {
+/** Work in which no call may fail. @throws Error with the call, if one fails with a FolioError */
+export async function unfailing<T>(work: () => MaybePromise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const call = error instanceof FolioError && origins.get(error)
+    if (!call) throw error
+    throw new Error(`${call()}: expected an answer; got ${error.code}: ${error.message}`, { cause: error })
+  }
+}
+
+/** What a member of the subject gives. */
+export const given = async <T>(member: string, give: () => MaybePromise<T>): Promise<T> =>
+  unfailing(async () => {
+    try {
+      return await give()
+    } catch (error) {
+      if (error instanceof FolioError) throw failure(() => member, error)
+      throw new Error(`${member}: expected what the subject promises; got ${kindOf(error)}: ${(error as Error)?.message ?? error}`, {
+        cause: error,
+      })
+    }
+  })
+
+/** Closes the store after the work. If that fails too, it is the failure of the work that is reported. */
+export async function closing<T>(store: Store, work: () => Promise<T>): Promise<T> {
+  let result: T
+  try {
+    result = await work()
+  } catch (error) {
+    try {
+      await store.close()
+    } catch {}
+    throw error
+  }
+  await store.close()
+  return result
+}
+
+function checkValue(call: () => string, value: unknown): void {
   if (value !== undefined && !(value instanceof Uint8Array)) wrong(call, 'a Uint8Array, or undefined where nothing is', value)
 }
 
-function wrong(call: string, expected: string, came: unknown): never {
-  throw new Error(`${call}: expected ${expected}; got ${kindOf(came)}`)
+function wrong(call: () => string, expected: string, came: unknown): never {
+  throw new Error(`${call()}: expected ${expected}; got ${kindOf(came)}`)
 }
 
 const kindOf = (value: unknown): string => {

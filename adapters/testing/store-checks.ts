@@ -1,11 +1,14 @@
 /** What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures. */
 import type fc from 'fast-check'
-import { crc32, hex } from '../../src/bytes.ts'
-import { FolioError } from '../../src/errors.ts'
+import { type ErrorCode, FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { forAll } from './property.ts'
+import { newestCall, restart, unfailing } from './store-answers.ts'
 import { everything, filled, following, type Material, Model, materialFor, numbered, order } from './store-model.ts'
+import { show, showMany } from './store-show.ts'
+
+export { show } from './store-show.ts'
 
 /**
  * `own` is the store that the subject gave, from which it knows what to open again. A check that finds nothing to check, since the store lacks what
@@ -20,8 +23,11 @@ export const property = <T>(
   check: (value: T) => Promise<void>,
 ): Promise<void> =>
   forAll(draw(materialFor(store.capabilities)), 40, async (value) => {
-    await wipe(store)
-    await check(value)
+    restart(store)
+    await unfailing(async () => {
+      await wipe(store)
+      await check(value)
+    })
   })
 
 export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
@@ -86,20 +92,33 @@ export async function holds(store: Store, model: Model): Promise<void> {
   same(
     await store.getMany(keys),
     model.entries.map(([, value]) => value),
-    'getMany',
+    `getMany of ${showMany(keys)}`,
   )
   for (const [key, value] of model.entries) same(await store.get(key), value, `get of ${show(key)}`)
 }
 
-export async function refused(code: string, call: () => MaybePromise<unknown>): Promise<void> {
+/** The call fails with that code. */
+export async function refused(code: ErrorCode, call: () => MaybePromise<unknown>): Promise<void> {
+  const coming = (async () => call())()
+  const begun = newestCall()
   let answer: unknown
   try {
-    answer = await call()
+    answer = await coming
   } catch (error) {
-    same(error instanceof FolioError ? error.code : error, code, 'error')
+    if (!(error instanceof FolioError)) throw error
+    if (error.code !== code) throw new Error(`${begun()}: expected ${code}, got ${error.code}: ${error.message}`, { cause: error })
     return
   }
-  throw new Error(`expected ${code}, got the answer ${show(answer)}`)
+  throw new Error(`${begun()}: expected ${code}, got the answer ${show(answer)}`)
+}
+
+/** Adds to a failure where it was. */
+export async function within<T>(where: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await unfailing(work)
+  } catch (error) {
+    throw new Error(`${where}: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
 }
 
 export function same(actual: unknown, expected: unknown, what: string): void {
@@ -114,10 +133,4 @@ export function same(actual: unknown, expected: unknown, what: string): void {
 const around = (text: string, at: number): string => {
   const from = text.length < 400 ? 0 : Math.max(0, at - 150)
   return (from > 0 ? '…' : '') + text.slice(from, from + 400) + (text.length > from + 400 ? '…' : '')
-}
-
-export function show(value: unknown): string {
-  if (value instanceof Uint8Array)
-    return value.length > 500 ? `<${hex(value.subarray(0, 8))}… ${value.length} bytes, CRC ${crc32(value)}>` : `<${hex(value)}>`
-  return Array.isArray(value) ? `[${value.map(show).join(' ')}]` : String(value)
 }

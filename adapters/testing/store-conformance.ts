@@ -6,20 +6,21 @@
  * What they write keeps within the `maxKeyBytes` and `maxValueBytes` that a store names. A law about something optional that this store lacks tells
  * the runner to skip it, if the runner passes the test's context to `run` (node:test, vitest); otherwise it passes.
  *
- * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), keys above
- * 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
+ * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), writing keys
+ * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
 import { checkSubject, type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
-import { checked } from './store-answers.ts'
+import { checked, closing, given, unfailing } from './store-answers.ts'
+import { bufferLaws, formsLaw } from './store-buffers.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
 import { besideLaws, closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes } from './store-model.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
-import { batchLaws, bufferLaws, expectLaws } from './store-writing.ts'
+import { batchLaws, expectLaws } from './store-writing.ts'
 
 /** The store under test. */
 export interface StoreSubject {
@@ -56,14 +57,11 @@ export function storeConformance(subject: StoreSubject): Law[] {
   checkSubject(subject, 'storeConformance', NAMES)
   const law: MakeLaw = (name, check, skip) => {
     const run = async (...[context]: readonly unknown[]): Promise<void> => {
-      const store = await subject.open()
-      const seen = checked(store)
-      let nothing: unknown
-      try {
-        nothing = await check(seen, store)
-      } finally {
-        await store.close()
-      }
+      const nothing = await unfailing(async () => {
+        const own = await given('open', () => subject.open())
+        const store = checked(own)
+        return closing(store, () => check(store, own))
+      })
       if (typeof nothing === 'string') tellSkipped(context, nothing)
     }
     return skip === undefined ? { name, run } : { name, run, skip }
@@ -76,6 +74,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
       await Promise.all(answers)
       if (store.capabilities.sync) same(answers.map(isPromise), [false, false], 'answers are promises')
     }),
+    formsLaw(law),
     ...[orderLaws, scanLaws, valueLaws, batchLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
     ...besideLaws(law, subject),

@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import { FolioError } from '../../src/errors.ts'
 import type { Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { checked } from './store-answers.ts'
+import { checked, closing, given as fromSubject } from './store-answers.ts'
 import { count, fill, holds, inChunks, type MakeLaw, modelOf, property, refused, same, wipe } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
+import { forms } from './store-forms.ts'
 import { bytes, everything, filled, LEAST, materialFor, numbered } from './store-model.ts'
 
 const NO_NOTE = 'the store has no `note`'
@@ -55,8 +56,8 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
     if (!note) return NO_NOTE
     same(await note.read(), undefined, 'a note that was never written')
     const model = await fill(store, count(20))
-    for (const [seed, length] of [90, 1, 200, 64].entries()) {
-      const given = filled(length, seed)
+    for (const [seed, length] of [90, 1, 200, 64, 300].entries()) {
+      const given = forms[seed % forms.length]![1](filled(length, seed))
       await note.write(given)
       given.fill(0xee)
       for (const out of [await note.read(), await note.read()]) {
@@ -66,7 +67,7 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
       await holds(store, model)
     }
     await wipe(store)
-    same(await note.read(), filled(64, 3), 'the note, once all entries are deleted')
+    same(await note.read(), filled(300, 4), 'the note, once all entries are deleted')
   }),
   law(
     'a reopen finds the note that was last written, even if no data were written since',
@@ -76,13 +77,11 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
       await store.note.write(filled(90))
       await store.note.write(filled(60, 7))
       await store.close()
-      const again = checked(await reopen!(own))
-      try {
+      const again = checked(await fromSubject('reopen', () => reopen!(own)))
+      await closing(again, async () => {
         if (!again.note) throw new Error('expected a store with a note again, as the one before had')
         same(await again.note.read(), filled(60, 7), 'the note')
-      } finally {
-        await again.close()
-      }
+      })
     },
     reopen ? undefined : 'the subject cannot reopen its store',
   ),

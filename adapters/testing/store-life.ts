@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { seed } from './property.ts'
-import { checked } from './store-answers.ts'
+import { checked, closing, given, unfailing } from './store-answers.ts'
 import { count, fill, holds, type MakeLaw, refused, same, turn } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
@@ -44,7 +44,7 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
       const last: Write[] = [[bytes(0xff, 0xff), filled(100_000)]]
       await Promise.all([store.write(last, { durable: true }), store.close()])
       model.write(last)
-      const again = checked(await subject.reopen!(own))
+      const again = checked(await given('reopen', () => subject.reopen!(own)))
       try {
         await holds(again, model)
       } finally {
@@ -60,12 +60,8 @@ export function besideLaws(law: MakeLaw, { beside }: StoreSubject): Law[] {
     law(
       name,
       async (here, own) => {
-        const there = checked(await beside!(own))
-        try {
-          await check(here, there)
-        } finally {
-          await there.close()
-        }
+        const there = checked(await given('beside', () => beside!(own)))
+        await closing(there, () => check(here, there))
       },
       alone,
     )
@@ -117,7 +113,7 @@ const ROUNDS = 12
 
 export function leakLaw({ open, held = heldByProcess as () => number }: StoreSubject): Law {
   const round = async (): Promise<void> => {
-    const store = checked(await open())
+    const store = checked(await given('open', open))
     await store.write(count(40), { durable: true })
     await store.get(numbered(256))
     await store.getMany([numbered(256), bytes(9)])
@@ -127,14 +123,19 @@ export function leakLaw({ open, held = heldByProcess as () => number }: StoreSub
     await store.close()
     await refused('CLOSED', () => store.get(bytes(1)))
   }
+  const heldNow = async (): Promise<number> => {
+    const number: unknown = await given('held', held)
+    if (typeof number !== 'number' || !Number.isFinite(number)) throw new Error(`held: expected a number, got ${String(number)}`)
+    return number
+  }
   const run = async (): Promise<void> => {
     // The first rounds may load what stays.
-    for (let n = 0; n < 3; n++) await round()
+    for (let n = 0; n < 3; n++) await unfailing(round)
     await turn()
-    const before = await held()
-    for (let n = 0; n < ROUNDS; n++) await round()
+    const before = await heldNow()
+    for (let n = 0; n < ROUNDS; n++) await unfailing(round)
     await turn()
-    const left = (await held()) - before
+    const left = (await heldNow()) - before
     // Others in the process come and go: what counts is what grows with every round.
     if (left >= ROUNDS / 2) throw new Error(`${ROUNDS} stores were opened and closed, and ${left} resources are left`)
   }

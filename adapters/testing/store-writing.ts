@@ -1,4 +1,4 @@
-/** Laws of writing: batches, compare-and-set, who owns the buffers. */
+/** Laws of writing: batches, compare-and-set. */
 import fc from 'fast-check'
 import type { Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
@@ -189,27 +189,5 @@ export const expectLaws = (law: MakeLaw): Law[] => [
       same(outcomes[winner]!.status, 'fulfilled', 'the writer whose value is held')
       for (let n = 0; n < 8; n++) same((await store.get(bytes(2, n)))?.[0] === round, n === winner, `what writer ${n} left`)
     }
-  }),
-]
-
-export const bufferLaws = (law: MakeLaw): Law[] => [
-  law('keys and values handed in may be overwritten once the write resolved', async (store) => {
-    const { filled } = materialFor(store.capabilities)
-    const [key, value, head] = [numbered(20), filled(5000), bytes(9)]
-    await store.write([[key, value]], { durable: false, expect: { key: head, value: undefined } })
-    for (const given of [key, value, head]) given.fill(0xee)
-    await holds(store, modelOf([[numbered(20), filled(5000)]]))
-  }),
-  law('keys and values handed out belong to the receiver, who may overwrite them', async (store) => {
-    const { filled } = materialFor(store.capabilities)
-    const model = await fill(store, [
-      [bytes(1), filled(10)],
-      [bytes(2), filled(5000)],
-      [bytes(3), bytes(3)],
-    ])
-    const { entries } = await store.scan(everything, { limit: 10 })
-    const out = [...entries.flat(), await store.get(bytes(2)), ...(await store.getMany([bytes(1), bytes(2)]))]
-    for (const given of out) given!.fill(0xee)
-    await holds(store, model)
   }),
 ]

@@ -5,6 +5,7 @@ import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapte
 import { read, row, same, withExamples } from '../docs.ts'
 import { storesOfOneDisk } from './faulty-disks.ts'
 import { storesWithMore } from './faulty-extras.ts'
+import { storesOfOtherForms } from './faulty-forms.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { faultyStreams } from './faulty-streams.ts'
@@ -59,7 +60,7 @@ function table(
 }
 
 test('docs/mutants.md lists every fault and the law that rejects it', () => {
-  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOneDisk]
+  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms, ...storesOfOneDisk]
   expect(stores.length).toBeGreaterThanOrEqual(60)
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)

@@ -3,6 +3,7 @@ import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index
 import type { StoreSubject } from '../../adapters/testing/index.ts'
 import { FolioError, type Store, type Write } from '../../src/index.ts'
 import { noteInMemory } from './faulty-extras.ts'
+import { dump } from './faulty-store.ts'
 
 interface Held {
   readonly store: Store
@@ -45,7 +46,7 @@ function over(change: Change = {}): StoreSubject {
       },
       async write(batch, options) {
         fails()
-        const copy = batch.map(([key, value]): Write => [key.slice(), value?.slice()])
+        const copy = batch.map(([key, value]): Write => [new Uint8Array(key), value && new Uint8Array(value)])
         await inner.write(batch, options)
         batches.push({ batch: copy, durable: options.durable })
         for (const ring of bells) setTimeout(ring, 0)
@@ -85,7 +86,7 @@ const replayed = (batches: readonly (readonly Write[])[]): Store => {
 
 export const rightSubject = (): StoreSubject => over()
 
-export const storesOfOneDisk: readonly (readonly [law: string, fault: string, subject: () => StoreSubject])[] = [
+export const storesOfOneDisk: readonly (readonly [law: string, fault: string, subject: () => StoreSubject, said?: RegExp])[] = [
   [
     'a reopen finds everything',
     'loses its last batch',
@@ -108,9 +109,8 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     () =>
       over({
         beside: ({ disk }) => {
-          const { entries } = disk.scan({ gte: Uint8Array.of(), lt: new Uint8Array(80).fill(0xff) }, { limit: 1e6 })
-          const held = replayed([entries])
-          return { get: held.get, getMany: held.getMany, scan: held.scan }
+          const { get, getMany, scan } = replayed([dump(disk)])
+          return { get, getMany, scan }
         },
       }),
   ],

@@ -9,9 +9,9 @@ type Note = NonNullable<Store['note']>
 export const noteInMemory = (): Note => {
   let held: Uint8Array | undefined
   return {
-    read: () => held?.slice(),
+    read: () => held && new Uint8Array(held),
     write: (bytes) => {
-      held = bytes.slice()
+      held = new Uint8Array(bytes)
     },
   }
 }
@@ -143,6 +143,20 @@ export const storesWithMore: readonly FaultyStore[] = [
         },
       }
     }),
+  ],
+  [
+    'a note gives back',
+    'copies its note with `slice`, which shares the memory of a Buffer',
+    withNote(() => {
+      let held: Uint8Array | undefined
+      return {
+        read: () => held && new Uint8Array(held),
+        write: (bytes) => {
+          held = bytes.slice()
+        },
+      }
+    }),
+    /^a note of 200 bytes: expected </,
   ],
   [
     'a note gives back',

@@ -4,12 +4,12 @@ import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write } from '../../sr
 /** The calls that a fault replaces. */
 export type Mutant = (store: Store) => Partial<Store>
 
-/** The law that rejects the store (the beginning of its name), what the store does, and how. */
-export type FaultyStore = readonly [law: string, fault: string, mutant: Mutant]
+/** The law that rejects the store (the beginning of its name), what the store does, and how; and what the law says, where that is checked. */
+export type FaultyStore = readonly [law: string, fault: string, mutant: Mutant, said?: RegExp]
 
 export const later = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 export const everything: KeyRange = { gte: Uint8Array.of(), lt: new Uint8Array(80).fill(0xff) }
-export const dump = (store: Store): Entry[] => (store.scan(everything, { limit: 1e6 }) as Chunk).entries
+export const dump = (store: Pick<Store, 'scan'>): Entry[] => (store.scan(everything, { limit: 1e6 }) as Chunk).entries
 
 /** A scan over all entries, with the mutant's own order of keys and bounds. */
 export const scanBy =

@@ -3,38 +3,45 @@ import { describe, expect, test } from 'vitest'
 import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type StoreSubject, slow, storeConformance } from '../../adapters/testing/index.ts'
-import type { FolioError, Store } from '../../src/index.ts'
+import { FolioError, type Store } from '../../src/index.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
+import { storesOfOtherForms } from './faulty-forms.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 import { named, rejects } from './rejects.ts'
 
-const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore]
+const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms]
 
-test.for(stores)('"%s…" rejects a store that %s', async ([start, , mutant]) => {
+test.for(stores)('"%s…" rejects a store that %s', async ([start, , mutant, said]) => {
   const open = (): Store => {
     const store = memory()
     return { ...store, ...mutant(store) }
   }
-  await rejects(storeConformance({ open }), start)
+  await rejects(storeConformance({ open }), start, said)
 })
 
+const SCAN = `scan from <> to <${'ff'.repeat(80)}>, {"limit":1000}`
+
 test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
-  ['text', () => ({ get: () => 'x' }), 'get: expected a Uint8Array, or undefined where nothing is; got a string'],
-  ['an array of numbers', () => ({ getMany: () => [[1]] }), 'getMany: expected a Uint8Array, or undefined where nothing is; got an array'],
-  ['one value for many', () => ({ getMany: () => undefined }), 'getMany: expected an array with an answer a key; got undefined'],
-  ['null, late', () => ({ get: async () => null }), 'get: expected a Uint8Array, or undefined where nothing is; got null'],
-  ['entries alone', () => ({ scan: () => [] }), 'scan: expected { entries: [], more: true or false }; got an array'],
+  ['text', () => ({ get: () => 'x' }), 'get of <01>: expected a Uint8Array, or undefined where nothing is; got a string'],
+  [
+    'an array of numbers',
+    () => ({ getMany: () => [[1]] }),
+    'getMany of [<01>]: expected a Uint8Array, or undefined where nothing is; got an array',
+  ],
+  ['one value for many', () => ({ getMany: () => undefined }), 'getMany of [<01>]: expected an array with an answer a key; got undefined'],
+  ['null, late', () => ({ get: async () => null }), 'get of <01>: expected a Uint8Array, or undefined where nothing is; got null'],
+  ['entries alone', () => ({ scan: () => [] }), `${SCAN}: expected { entries: [], more: true or false }; got an array`],
   [
     'entries that are not pairs',
     () => ({ scan: () => ({ entries: [new Map()], more: false }) }),
-    'scan: expected entries that are arrays of key and value; got an object of class Map',
+    `${SCAN}: expected entries that are arrays of key and value; got an object of class Map`,
   ],
   [
     'values of another kind',
     () => ({ scan: () => ({ entries: [[new Uint8Array(1), new ArrayBuffer(1)]], more: false }) }),
-    'scan: expected keys and values that are Uint8Arrays; got an object of class ArrayBuffer',
+    `${SCAN}: expected keys and values that are Uint8Arrays; got an object of class ArrayBuffer`,
   ],
   ['no capabilities', () => ({ capabilities: undefined }), 'expected a store that says its capabilities, got an object of class Object'],
   ['no scan', () => ({ scan: undefined }), 'expected a store, got an object of class Object without scan'],
@@ -71,8 +78,8 @@ describe('stores over a disk', () => {
     expect(Object.keys(slow(memory())).sort()).toEqual(Object.keys(memory()).sort())
   })
 
-  test.for(storesOfOneDisk)('"%s…" rejects a store that %s', async ([start, , subject]) => {
-    await rejects(storeConformance(subject()), start)
+  test.for(storesOfOneDisk)('"%s…" rejects a store that %s', async ([start, , subject, said]) => {
+    await rejects(storeConformance(subject()), start, said)
   })
 })
 
@@ -113,6 +120,65 @@ test('every law rejects some store', () => {
   const proven = [...stores, ...storesOfOneDisk].map(([start]) => start)
   const subject: StoreSubject = { open: () => memory(memoryDisk()), reopen: () => memory(), beside: () => memory() }
   expect(storeConformance(subject).filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
+})
+
+describe('a failure that no law expects names the call', () => {
+  const failed = (): never => {
+    throw new FolioError('STORE_FAILED', { reason: 'no wire' })
+  }
+  const thrown = async (change: (store: Store) => Partial<Store>, start: string): Promise<Error> =>
+    named(storeConformance({ open: () => ({ ...memory(), ...change(memory()) }) }), start)
+      .run()
+      .then(
+        () => expect.fail('the law holds'),
+        (error: Error) => error,
+      )
+
+  test.each<[string, (store: Store) => Partial<Store>, string]>([
+    ['get of <01>', () => ({ get: failed }), 'capabilities'],
+    ['getMany of [<01>]', () => ({ getMany: failed }), 'capabilities'],
+    ['write of [[<01> <00>] [<6b00000000> <00>]], durable: false', () => ({ write: failed }), 'a write that resolved'],
+    ['close', () => ({ close: failed }), 'capabilities'],
+  ])('%s', async (call, change, start) => {
+    const error = await thrown(change, start)
+    expect(error.message).toMatch(`${call}: expected an answer; got STORE_FAILED: The store failed.`)
+    expect(error.cause).toMatchObject({ code: 'STORE_FAILED', fields: { reason: 'no wire' } })
+  })
+
+  test('as well in a property, which then gives the case too', async () => {
+    const scan: Store['scan'] = () => failed()
+    expect((await thrown(() => ({ scan }), 'a range includes')).message).toMatch(
+      /^scan from <> to <f+>, \{"limit":1000\}: expected an answer; got STORE_FAILED: .*\nin case 1, /,
+    )
+  })
+
+  test('of an open that is rejected, whatever it throws', async () => {
+    const open = async (): Promise<Store> => {
+      throw new Error('no such place')
+    }
+    await expect(named(storeConformance({ open }), 'capabilities').run()).rejects.toThrow(/^open: .*no such place$/)
+    await expect(named(storeConformance({ open: failed }), 'stores that are opened').run()).rejects.toThrow(/^open: .*STORE_FAILED/)
+  })
+
+  test('and does not hide what a law found before the close failed', async () => {
+    const { message } = await thrown(() => ({ get: failed, close: failed }), 'capabilities')
+    expect(message).toMatch(/^get of <01>: /)
+  })
+
+  test('and so does an answer where a law expects an error, or another error', async () => {
+    const ignoring = ({ write }: Store): Partial<Store> => ({ write: (batch, { durable }) => write(batch, { durable }) })
+    const { message } = await thrown(ignoring, 'an empty value and a missing key')
+    expect(message).toBe('write of [], durable: false, if <01> holds <>: expected CONFLICT, got the answer undefined')
+    const other = (): Partial<Store> => ({ scan: () => failed() })
+    expect((await thrown(other, 'an undefined bound')).message).toMatch(
+      /^scan from undefined to <01>, \{"limit":1\}: expected STORE_MISUSE, got STORE_FAILED: The store failed/,
+    )
+  })
+})
+
+test.each([Number.NaN, undefined, '7'])('a subject that holds %s resources is rejected, since no leak could show', async (held) => {
+  const laws = storeConformance({ open: () => memory(), held: () => held as number })
+  await expect(named(laws, 'stores that are opened').run()).rejects.toThrow(`held: expected a number, got ${held}`)
 })
 
 describe('a declined law', () => {

@@ -1,0 +1,167 @@
+/** Laws of the memory that bytes lie in: what form it may have, and whose it is. */
+import type { Entry, Store, Write } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { plainly } from './store-answers.ts'
+import { fill, holds, type MakeLaw, modelOf, refused, same, show, wipe, within } from './store-checks.ts'
+import { type Form, forms } from './store-forms.ts'
+import { bytes, everything, following, materialFor, numbered } from './store-model.ts'
+
+const durable = false
+
+type Place = readonly [place: string, use: (store: Store, form: Form) => Promise<void>]
+
+/**
+ * Every place where a caller hands in bytes, each on a store that holds the first two entries; all else is whole arrays. Made anew for each form, since
+ * a faulty store may change what it is given.
+ */
+function placesOf(): { readonly entries: readonly Entry[]; readonly places: readonly Place[] } {
+  const [a, b, c, d] = [1, 2, 3, 4].map(numbered) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+  const [held, other] = [bytes(7, 8), bytes(9, 10)]
+  const writes = async (store: Store, batch: readonly Write[], left: readonly (Uint8Array | undefined)[]): Promise<void> => {
+    await store.write(batch, { durable })
+    const keys = [a, b, c, d]
+    same(await store.getMany(keys), left, `getMany of ${show(keys)} after write of ${show(batch)}`)
+    await holds(store, modelOf(keys.flatMap((key, n) => (left[n] ? [[key, left[n]] as const] : []))))
+  }
+  const places: readonly Place[] = [
+    ['the key of a get', async (store, form) => same(await store.get(form(a)), held, `get of ${show(a)}`)],
+    [
+      'the keys of a getMany',
+      async (store, form) => same(await store.getMany([b, c, a].map(form)), [other, undefined, held], `getMany of ${show([b, c, a])}`),
+    ],
+    [
+      'the lower bound of a scan',
+      async (store, form) => {
+        const { entries } = await store.scan({ gte: form(b), lt: everything.lt }, { limit: 9 })
+        same(entries, [[b, other]], `scan from ${show(b)} to ${show(everything.lt)}`)
+      },
+    ],
+    [
+      'the upper bound of a scan',
+      async (store, form) => {
+        const { entries } = await store.scan({ gte: bytes(), lt: form(following(a)) }, { limit: 9, reverse: true })
+        same(entries, [[a, held]], `scan from ${show(bytes())} to ${show(following(a))}, in reverse`)
+      },
+    ],
+    [
+      'the keys of a write',
+      (store, form) =>
+        writes(
+          store,
+          [
+            [form(c), held],
+            [form(d), other],
+            [form(a), undefined],
+          ],
+          [undefined, other, held, other],
+        ),
+    ],
+    [
+      'the values of a write',
+      (store, form) =>
+        writes(
+          store,
+          [
+            [c, form(held)],
+            [b, form(bytes())],
+            [a, form(other)],
+          ],
+          [other, bytes(), held, undefined],
+        ),
+    ],
+    [
+      'the key that a write expects',
+      async (store, form) => {
+        await refused('CONFLICT', () => store.write([[c, held]], { durable, expect: { key: form(b), value: held } }))
+        await store.write([[c, held]], { durable, expect: { key: form(a), value: held } })
+        await refused('CONFLICT', () => store.write([[d, held]], { durable, expect: { key: form(c), value: undefined } }))
+      },
+    ],
+    [
+      'the value that a write expects',
+      async (store, form) => {
+        await refused('CONFLICT', () => store.write([[c, held]], { durable, expect: { key: a, value: form(other) } }))
+        await store.write([[c, held]], { durable, expect: { key: a, value: form(held) } })
+      },
+    ],
+    [
+      'the bounds of a compact',
+      async (store, form) => {
+        await store.compact?.({ gte: form(a), lt: form(c) })
+        await holds(
+          store,
+          modelOf([
+            [a, held],
+            [b, other],
+          ]),
+        )
+      },
+    ],
+  ]
+  return {
+    entries: [
+      [a, held],
+      [b, other],
+    ],
+    places,
+  }
+}
+
+export const formsLaw = (law: MakeLaw): Law =>
+  law('keys, values, bounds and what a write expects may be views into larger memory, and Buffers', async (_, own) => {
+    const store = plainly(own)
+    for (const [name, form] of forms) {
+      const { entries, places } = placesOf()
+      for (const [place, use] of places) {
+        await wipe(store)
+        await fill(store, entries)
+        await within(`${place}, as ${name}`, () => use(store, form))
+      }
+    }
+  })
+
+export const bufferLaws = (law: MakeLaw): Law[] => [
+  law('keys and values handed in may be overwritten once the write resolved', async (_, own) => {
+    const store = plainly(own)
+    const { filled } = materialFor(store.capabilities)
+    for (const [name, form] of forms) {
+      await wipe(store)
+      const [key, value, small, head] = [form(numbered(20)), form(filled(5000)), form(bytes(1, 2)), form(bytes(9))]
+      const batch: Write[] = [
+        [key, value],
+        [bytes(3), small],
+      ]
+      await store.write(batch, { durable, expect: { key: head, value: undefined } })
+      for (const given of [key, value, small, head]) given.fill(0xee)
+      const model = modelOf([
+        [numbered(20), filled(5000)],
+        [bytes(3), bytes(1, 2)],
+      ])
+      await within(`after a key and values, each ${name}, were overwritten by who had written them`, () => holds(store, model))
+    }
+  }),
+  law('keys and values handed out belong to the receiver, who may overwrite them', async (_, own) => {
+    const store = plainly(own)
+    const { filled } = materialFor(store.capabilities)
+    for (const [name, form] of forms) {
+      await wipe(store)
+      const entries = [bytes(1, 2, 3), filled(10), filled(5000), filled(100_000)].map((value, n) => [bytes(n), value] as const)
+      const model = modelOf(entries.map(([key, value]) => [key, value]))
+      await store.write(
+        entries.map(([key, value]): Write => [form(key), form(value)]),
+        { durable },
+      )
+      const keys = entries.map(([key]) => key)
+      const reads: readonly (readonly [string, () => Promise<readonly (Uint8Array | undefined)[]>])[] = [
+        ['a scan', async () => (await store.scan(everything, { limit: 10 })).entries.flat()],
+        ['a scan in reverse', async () => (await store.scan(everything, { limit: 10, reverse: true })).entries.flat()],
+        [`getMany of ${show(keys)}`, async () => store.getMany(keys)],
+        ...keys.map((key) => [`get of ${show(key)}`, async () => [await store.get(key)]] as const),
+      ]
+      for (const [call, read] of reads) {
+        for (const out of await read()) out?.fill(0xee)
+        await within(`after what ${call} gave was overwritten, of values written as ${name}`, () => holds(store, model))
+      }
+    }
+  }),
+]

@@ -1,0 +1,160 @@
+/** Stores that take bytes for whole arrays, or share memory with their caller. */
+import type { Store, Write, WriteOptions } from '../../src/store.ts'
+import { changedBatch, type FaultyStore, type Mutant } from './faulty-store.ts'
+
+/** What a store reads that goes to the memory behind a view, and forgets where in it the view lies. */
+const misread = <T extends Uint8Array | undefined>(bytes: T): T => (bytes && new Uint8Array(bytes.buffer.slice(0, bytes.length))) as T
+
+/** Reads the bytes of a scan or of an expectation wrongly, and nothing else. */
+const readsWrongly =
+  (
+    range: (range: Parameters<Store['scan']>[0]) => Parameters<Store['scan']>[0],
+    expected: (of: NonNullable<WriteOptions['expect']>) => object,
+  ): Mutant =>
+  (store) => ({
+    scan: (given, options) => store.scan(given.gte && given.lt ? range(given) : given, options),
+    write: (batch, { durable, expect }) => store.write(batch, { durable, ...(expect && { expect: { ...expect, ...expected(expect) } }) }),
+  })
+
+const FORMS = 'keys, values, bounds and what a write expects'
+
+/** Values under text, kept and handed out by `copy`; all that is scanned comes out of the store itself. */
+const keptBy = (copyIn: (value: Uint8Array) => Uint8Array, copyOut: (value: Uint8Array) => Uint8Array): Mutant => {
+  return (store) => {
+    const kept = new Map<string, Uint8Array>()
+    const get = (key: Uint8Array): Uint8Array | undefined => {
+      const value = kept.get(String([...key]))
+      return value && copyOut(value)
+    }
+    return {
+      write: (batch, options) => {
+        store.write(batch, options)
+        for (const [key, value] of batch)
+          if (value) kept.set(String([...key]), copyIn(value))
+          else kept.delete(String([...key]))
+      },
+      get,
+      getMany: (keys) => keys.map(get),
+    }
+  }
+}
+const whole = (value: Uint8Array): Uint8Array => new Uint8Array(value)
+
+export const storesOfOtherForms: readonly FaultyStore[] = [
+  [
+    FORMS,
+    'looks up the memory behind a key',
+    (store) => ({ get: (key) => store.get(misread(key)) }),
+    /^the key of a get, as a view into a larger Uint8Array: get of <6b00000001>: expected <0708>, got undefined$/,
+  ],
+  [
+    FORMS,
+    'looks up the memory behind many keys',
+    (store) => ({ getMany: (keys) => store.getMany(keys.map(misread)) }),
+    /^the keys of a getMany, as a view .*: getMany of \[<6b00000002> <6b00000003> <6b00000001>\]: expected /,
+  ],
+  [
+    FORMS,
+    'scans from the memory behind its lower bound',
+    readsWrongly(
+      ({ gte, lt }) => ({ gte: misread(gte), lt }),
+      () => ({}),
+    ),
+    /^the lower bound of a scan, as a view .*: scan from <6b00000002> to <f+>: expected /,
+  ],
+  [
+    FORMS,
+    'scans to the memory behind its upper bound',
+    readsWrongly(
+      ({ gte, lt }) => ({ gte, lt: misread(lt) }),
+      () => ({}),
+    ),
+    /^the upper bound of a scan, as a view .*: scan from <> to <6b0000000100>, in reverse: expected /,
+  ],
+  [
+    FORMS,
+    'writes the memory behind keys',
+    changedBatch((batch) => batch.map(([key, value]): Write => [misread(key), value])),
+    /^the keys of a write, as a view .*: getMany of .* after write of \[\[<6b00000003> <0708>\] .*: expected /,
+  ],
+  [
+    FORMS,
+    'writes the memory behind values',
+    changedBatch((batch) => batch.map(([key, value]): Write => [key, misread(value)])),
+    /^the values of a write, as a view .*: getMany of .* after write of \[\[<6b00000003> <0708>\] .*: expected /,
+  ],
+  [
+    FORMS,
+    'writes the memory behind values that are Buffers',
+    changedBatch((batch) => batch.map(([key, value]): Write => [key, Buffer.isBuffer(value) ? misread(value) : value])),
+    /^the values of a write, as a Buffer, at an offset of larger memory: getMany of /,
+  ],
+  [
+    FORMS,
+    'expects something of the memory behind a key',
+    readsWrongly(
+      (range) => range,
+      ({ key }) => ({ key: misread(key) }),
+    ),
+    /^the key that a write expects, as a view .*: write of \[\[<6b00000003> <0708>\]\], durable: false, if <6b00000001> holds <0708>: expected an answer; got CONFLICT: /,
+  ],
+  [
+    FORMS,
+    'expects the memory behind a value',
+    readsWrongly(
+      (range) => range,
+      ({ value }) => ({ value: misread(value) }),
+    ),
+    /^the value that a write expects, as a view .*: write of .*, if <6b00000001> holds <0708>: expected an answer; got CONFLICT: /,
+  ],
+  [
+    'after any batches',
+    'writes the memory behind values of a hundred bytes and more',
+    changedBatch((batch) => batch.map(([key, value]): Write => [key, value && value.length >= 100 ? misread(value) : value])),
+    /: expected .*, got .*\nin case /,
+  ],
+  [
+    'get and getMany',
+    'sorts the keys that it is given',
+    (store) => ({
+      getMany: (keys) => {
+        const answers = keys.map((key) => store.get(key) as Uint8Array | undefined)
+        void (keys as Uint8Array[]).reverse()
+        return answers
+      },
+    }),
+    /^getMany of \[.*\]: expected a store that leaves the array that it is given as it was/,
+  ],
+  [
+    'keys are ordered',
+    'overwrites the keys that it is given',
+    (store) => ({
+      write: (batch, options) => {
+        store.write(batch, options)
+        for (const [key] of batch) key.reverse()
+      },
+    }),
+    /^write of \[.*: expected a store that leaves what it is given as it was, <.*>; it is <.*> now/,
+  ],
+  [
+    'keys and values handed in',
+    'copies values with `slice`, which shares the memory of a Buffer',
+    keptBy((value) => value.slice(), whole),
+    /^after a key and values, each a Buffer, at an offset of larger memory, were overwritten .*: getMany of \[<03> <6b00000014>\]: expected /,
+  ],
+  [
+    'keys and values handed out',
+    'hands out values with `slice`, which shares the memory of a Buffer',
+    keptBy(
+      (value) => Buffer.from(value),
+      (value) => value.slice(),
+    ),
+    /^after what getMany of .* gave was overwritten, .*: getMany of .*: expected /,
+  ],
+  [
+    'keys and values handed out',
+    'hands out the very values that it keeps if they are large',
+    keptBy(whole, (value) => (value.length > 70_000 ? value : whole(value))),
+    /^after what getMany of .* gave was overwritten, .*: getMany of \[<00> <01> <02> <03>\]: expected /,
+  ],
+]
