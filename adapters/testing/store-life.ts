@@ -4,7 +4,7 @@ import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { seed } from './property.ts'
 import { checked, closing, given, unfailing } from './store-answers.ts'
-import { count, fill, holds, type MakeLaw, refused, same, turn } from './store-checks.ts'
+import { count, fill, holds, type MakeLaw, refused, same, turn, within } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
 
@@ -30,25 +30,38 @@ export const closeLaws = (law: MakeLaw): Law[] => [
   }),
 ]
 
+/** How often the store is closed and opened again. What the second of them loses was written to a store that had been opened again. */
+const REOPENS = ['the first reopen', 'the second reopen', 'the third reopen']
+
 export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
   law(
-    'a reopen finds everything that was written, including by writes that the close waited for',
+    'a reopen finds everything that was written, before and after reopens, including by writes that the close waited for',
     async (store, own) => {
       const { anyBatch, filled } = materialFor(store.capabilities)
       const model = new Model()
-      const batches = fc.sample(anyBatch, { numRuns: 20, seed: seed() ?? 1 })
-      for (const [n, batch] of batches.entries()) {
-        await store.write(batch, { durable: n % 5 === 0 })
-        model.write(batch)
+      const drawn = fc.sample(anyBatch, { numRuns: 20 * REOPENS.length, seed: seed() ?? 1 })
+      /** Puts, overwrites and deletes, the last put under way while the store closes. */
+      const write = async (to: Store, round: number): Promise<void> => {
+        const again: Write[] = [0, 1, 2, 3].map((n) => [numbered(n), n === round ? undefined : filled(10 + n, round)])
+        for (const [n, batch] of [again, ...drawn.slice(20 * round, 20 * (round + 1))].entries()) {
+          await to.write(batch, { durable: n % 5 === 0 })
+          model.write(batch)
+        }
+        const last: Write[] = [[bytes(0xff, 0xff), filled(100_000 + round, round)]]
+        await Promise.all([to.write(last, { durable: true }), to.close()])
+        model.write(last)
       }
-      const last: Write[] = [[bytes(0xff, 0xff), filled(100_000)]]
-      await Promise.all([store.write(last, { durable: true }), store.close()])
-      model.write(last)
-      const again = checked(await given('reopen', () => subject.reopen!(own)))
-      try {
-        await holds(again, model)
-      } finally {
-        await again.close()
+      await write(store, 0)
+      let before = own
+      for (const [n, name] of REOPENS.entries()) {
+        before = await given('reopen', () => subject.reopen!(before))
+        const again = checked(before)
+        await closing(again, () =>
+          within(`after ${name}`, async () => {
+            await holds(again, model)
+            if (n + 1 < REOPENS.length) await write(again, n + 1)
+          }),
+        )
       }
     },
     subject.reopen ? undefined : 'the subject cannot reopen its store',

@@ -77,6 +77,9 @@ function over(change: Change = {}): StoreSubject {
   }
 }
 
+/** The calls that are answered from another store, which need not be closed. */
+const withoutClose = ({ get, getMany, scan, write }: Store): Partial<Store> => ({ get, getMany, scan, write })
+
 /** A new store with the batches that are left. */
 const replayed = (batches: readonly (readonly Write[])[]): Store => {
   const store = memory()
@@ -101,6 +104,33 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     'a reopen finds everything',
     'brings back what was deleted before',
     () => over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => value))) }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses what was written after a reopen',
+    () => over({ reopen: ({ disk }) => withoutClose(replayed([dump(disk)])) }),
+    /^after the second reopen: scan from <> to <f+>, \{"limit":\d+,"reverse":false\}: expected /,
+  ],
+  [
+    'a reopen finds everything',
+    'brings back after a second reopen what was deleted after the first',
+    () => over({ reopen: ({ disk }) => ({ write: (batch) => disk.write(batch.filter(([, value]) => value)) }) }),
+    /^after the second reopen: scan from <> to <f+>/,
+  ],
+  [
+    'a reopen finds everything',
+    'cannot be opened a third time',
+    () => {
+      let opened = 0
+      return over({ reopen: () => (++opened < 2 ? {} : failed()) })
+    },
+    /^reopen: expected an answer; got STORE_FAILED: .*the disk is full/,
+  ],
+  [
+    'a reopen finds everything',
+    'fails to close once it was opened again',
+    () => over({ reopen: () => ({ close: failed }) }),
+    /^after the first reopen: close: expected an answer; got STORE_FAILED: .*the disk is full/,
   ],
   ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
   [
