@@ -6,6 +6,9 @@
  * What they write keeps within the `maxKeyBytes` and `maxValueBytes` that a store names. A law about something optional that this store lacks tells
  * the runner to skip it, if the runner passes the test's context to `run` (node:test, vitest); otherwise it passes.
  *
+ * Part of the contract, and never tried, since it would take a crash: that a batch is on the disk whole or not at all when the process dies in the
+ * middle of a write or the power fails, and that a durable write survives that. Only the rejected writes of `fail` are tried for halves.
+ *
  * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), writing keys
  * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */

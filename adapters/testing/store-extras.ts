@@ -1,13 +1,13 @@
 /** Laws of what a store may have besides: a note, compaction, limits, and something below it that can fail. */
 import fc from 'fast-check'
 import { FolioError } from '../../src/errors.ts'
-import type { Write } from '../../src/store.ts'
+import type { MaybePromise, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { checked, closing, given as fromSubject } from './store-answers.ts'
-import { count, fill, holds, inChunks, type MakeLaw, modelOf, property, refused, same, wipe } from './store-checks.ts'
+import { checked, closing, given as fromSubject, newestCall } from './store-answers.ts'
+import { agrees, count, fill, holds, inChunks, type MakeLaw, modelOf, property, refused, same, show, wipe } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { forms } from './store-forms.ts'
-import { bytes, everything, filled, LEAST, materialFor, numbered } from './store-model.ts'
+import { bytes, everything, filled, LEAST, materialFor, numbered, order } from './store-model.ts'
 
 const NO_NOTE = 'the store has no `note`'
 
@@ -98,11 +98,27 @@ export const limitLaw = (law: MakeLaw): Law =>
         if (!(Number.isSafeInteger(most) && most >= least))
           throw new Error(`${name}: expected a whole number from ${least} on, got ${most}`)
       }
+      const longest = new Uint8Array(maxKeyBytes ?? 8).fill(0x61)
       const model = await fill(store, [
-        [new Uint8Array(maxKeyBytes ?? 8).fill(0x61), bytes(1)],
+        [longest, bytes(1)],
         [bytes(2), filled(maxValueBytes ?? 64)],
       ])
       await holds(store, model)
+      if (maxKeyBytes !== undefined) {
+        const longer = [maxKeyBytes + 1, 4 * maxKeyBytes].map((length) => new Uint8Array(length).fill(0x61))
+        for (const key of longer) same(await store.get(key), undefined, `get of ${show(key)}, which is longer than any key`)
+        const asked = [longest, ...longer, bytes(9)]
+        same(
+          await store.getMany(asked),
+          [bytes(1), undefined, undefined, undefined],
+          `getMany of ${show(asked)}, two of them longer than any key`,
+        )
+        for (const key of longer)
+          for (const reverse of [false, true]) {
+            await agrees(store, model, { gte: bytes(), lt: key }, { limit: 10, reverse })
+            await agrees(store, model, { gte: key, lt: everything.lt }, { limit: 10, reverse })
+          }
+      }
       const above: Write[] = []
       if (maxKeyBytes !== undefined) above.push([new Uint8Array(maxKeyBytes + 1).fill(0x61), bytes(1)])
       if (maxValueBytes !== undefined) above.push([bytes(2), filled(maxValueBytes + 1)])
@@ -118,30 +134,69 @@ export const limitLaw = (law: MakeLaw): Law =>
 /** Of the codes that a store may give, these mean something else: it was closed, another wrote, it was misused. */
 const OF_CALLERS = ['CLOSED', 'CONFLICT', 'STORE_MISUSE']
 
+/** What the keys of a write may hold: all of one of these. */
+type State = readonly (Uint8Array | undefined)[]
+
 export const failureLaw = (law: MakeLaw, { fail }: StoreSubject): Law =>
   law(
-    'a failure below the store surfaces as a FolioError that blames the store: STORE_FAILED, or a more specific code',
+    'a failure below the store surfaces as a FolioError that blames the store, STORE_FAILED or a more specific code, and leaves no half of a batch',
     async (store, own) => {
-      const key = numbered(1)
-      await store.write([[key, bytes(1)]], { durable: true })
-      await fail!(own)
       const { filled } = materialFor(store.capabilities)
-      const calls: readonly (readonly [string, () => unknown])[] = [
-        ['write', () => store.write([[key, filled(5000)]], { durable: true })],
-        ['get', () => store.get(key)],
-        ['getMany', () => store.getMany([key, numbered(2)])],
-        ['scan', () => store.scan(everything, { limit: 10 })],
-        ['a write after all that', () => store.write([[key, bytes(2)]], { durable: false, expect: { key, value: bytes(1) } })],
-      ]
+      const keys = [1, 2, 3, 4].map(numbered)
+      const batchOf = (state: State): Write[] => keys.map((key, n): Write => [key, state[n]])
+      /** As known, which after a rejected write that nobody could look at is one of several. */
+      let states: State[] = [[bytes(1), bytes(2), bytes(3), undefined]]
+      await store.write(batchOf(states[0]!), { durable: true })
+      await fromSubject('fail', () => fail!(own))
       let failures = 0
-      for (const [name, call] of calls) {
-        const error = await outcome(call)
-        if (error === undefined) continue
+      /** Whether the call was answered. */
+      const tried = async (call: () => unknown): Promise<boolean> => {
+        const coming = outcome(call)
+        const begun = newestCall()
+        const error = await coming
+        if (error === undefined) return true
         failures++
         if (!(error instanceof FolioError)) throw error
-        if (error.status < 500 || OF_CALLERS.includes(error.code))
-          throw new Error(`${name}: expected a code that lays it on the store, such as STORE_FAILED; got ${error.code}`, { cause: error })
+        const elsewhere = error.code === 'CONFLICT' && states.length > 1
+        if (!elsewhere && (error.status < 500 || OF_CALLERS.includes(error.code)))
+          throw new Error(`${begun()}: expected a code that lays it on the store, such as STORE_FAILED; got ${error.code}`, {
+            cause: error,
+          })
+        return false
       }
+      /** What was there, or all of the new: by every read that is answered. */
+      const whole = async (after: string): Promise<void> => {
+        const reads: readonly (readonly [string, () => MaybePromise<State>])[] = [
+          [`getMany of ${show(keys)}`, () => store.getMany(keys)],
+          [
+            'a scan',
+            async () => {
+              const { entries } = await store.scan(everything, { limit: 10 })
+              return keys.map((key) => entries.find(([one]) => order(one, key) === 0)?.[1])
+            },
+          ],
+          ['gets one by one', async () => Promise.all(keys.map(async (key) => store.get(key)))],
+        ]
+        for (const [name, read] of reads) {
+          const answers: State[] = []
+          await tried(async () => answers.push(await read()))
+          const [seen] = answers
+          if (!seen) continue
+          const fitting = states.filter((state) => show(state) === show(seen))
+          if (fitting.length === 0) throw new Error(`${name} after ${after}: expected ${states.map(show).join(', or ')}, got ${show(seen)}`)
+          states = fitting
+        }
+      }
+      const write = async (next: State, durable: boolean, expected?: Uint8Array): Promise<void> => {
+        const options = { durable, ...(expected && { expect: { key: keys[0]!, value: expected } }) }
+        const done = await tried(() => store.write(batchOf(next), options))
+        states = done ? [next] : [...states, next]
+        await whole(done ? 'a write that resolved' : `a rejected write of ${show(batchOf(next))}`)
+      }
+      await write([filled(5000), undefined, bytes(4), bytes(5)], true)
+      await tried(() => store.get(keys[0]!))
+      await write([bytes(6), bytes(7), undefined, bytes(8)], false)
+      await write([bytes(9), bytes(10), bytes(11), undefined], false, states[0]![0])
       if (failures === 0) throw new Error('expected a call that fails once the subject has made the store fail; all were answered')
     },
     fail ? undefined : 'the subject cannot make its store fail',

@@ -20,6 +20,8 @@ interface Change {
   beside?: (held: Held, there: Store) => Partial<Store>
   stop?: boolean
   broken?: Held['broken']
+  /** What is left of a batch that the failed disk rejects; reads go on. */
+  torn?: (batch: readonly Write[], store: Store) => readonly Write[]
 }
 
 const failed = (): never => {
@@ -32,8 +34,13 @@ function over(change: Change = {}): StoreSubject {
   const opened = (disk: MemoryDisk, bells = new Set<() => void>(), note = noteInMemory()): Store => {
     const batches: Held['batches'] = []
     const inner = memory(disk)
-    const fails = (): void => {
+    const fails = (batch?: readonly Write[]): void => {
       const { broken } = all.get(store)!
+      if (broken && change.torn) {
+        if (!batch) return
+        inner.write(change.torn(batch, inner), { durable: false })
+        failed()
+      }
       if (typeof broken === 'function') broken()
     }
     const store: Store = {
@@ -45,7 +52,7 @@ function over(change: Change = {}): StoreSubject {
         return inner.get(key)
       },
       async write(batch, options) {
-        fails()
+        fails(batch)
         const copy = batch.map(([key, value]): Write => [new Uint8Array(key), value && new Uint8Array(value)])
         await inner.write(batch, options)
         batches.push({ batch: copy, durable: options.durable })
@@ -180,6 +187,18 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
           throw new FolioError('CLOSED')
         },
       }),
+  ],
+  [
+    'a failure below',
+    'keeps the first half of a batch that it rejects',
+    () => over({ torn: (batch) => batch.slice(0, batch.length >> 1) }),
+    /^getMany of \[<6b00000001> .*\] after a rejected write of \[\[<6b00000001> .*: expected \[<01> <02> <03> undefined\], or \[.*, got \[/,
+  ],
+  [
+    'a failure below',
+    'loses everything when it rejects a batch',
+    () => over({ torn: (_, store) => dump(store).map(([key]): Write => [key, undefined]) }),
+    /^getMany of \[<6b00000001> .*\] after a rejected write of .*: expected \[<01> .*, got \[undefined undefined undefined undefined\]$/,
   ],
   ['a failure below', 'answers as if its disk had not failed', () => over({ broken: 'silent' })],
   ['a watch rings', 'never rings', () => over({ beside: ({ bells }) => ({ write: () => bells.clear() }) })],

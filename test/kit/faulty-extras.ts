@@ -171,6 +171,24 @@ export const storesWithMore: readonly FaultyStore[] = [
     'forgets the note with the last entry',
     withNote((note, store) => ({ read: () => (dump(store).length > 0 ? note.read() : undefined) })),
   ],
+  [
+    'a key or value larger',
+    'refuses to look up keys that it would not write',
+    (store) => ({
+      ...rightlyLimited(store),
+      get: (key) => (key.length > LIMITS.maxKeyBytes ? misuse() : store.get(key)),
+    }),
+    /^get of <(?:61){21}>: expected an answer; got STORE_MISUSE: .*too large/,
+  ],
+  [
+    'a key or value larger',
+    'cuts the keys that it looks up to the length of its columns',
+    (store) => ({
+      ...rightlyLimited(store),
+      getMany: (keys) => store.getMany(keys.map((key) => key.subarray(0, LIMITS.maxKeyBytes))),
+    }),
+    /^getMany of \[<(?:61){20}> <(?:61){21}> <(?:61){80}> <09>\], two of them longer than any key: expected /,
+  ],
   ['a key or value larger', 'accepts more than it says', limited((batch) => batch)],
   [
     'a key or value larger',
