@@ -17,6 +17,7 @@ import { isPromise } from '../../src/store.ts'
 import { checkSubject, type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
 import { checked, closing, given, unfailing } from './store-answers.ts'
 import { bufferLaws, formsLaw } from './store-buffers.ts'
+import { bulkLaw } from './store-bulk.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
@@ -78,7 +79,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
       if (store.capabilities.sync) same(answers.map(isPromise), [false, false], 'answers are promises')
     }),
     formsLaw(law),
-    ...[orderLaws, scanLaws, valueLaws, batchLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
+    ...[orderLaws, scanLaws, valueLaws, batchLaws, bulkLaw, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
     ...besideLaws(law, subject),
     compactLaw(law),

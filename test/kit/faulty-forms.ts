@@ -1,5 +1,6 @@
-/** Stores that take bytes for whole arrays, or share memory with their caller. */
-import type { Store, Write, WriteOptions } from '../../src/store.ts'
+/** Stores that take bytes for whole arrays, share memory with their caller, or stop short of large amounts. */
+import { FolioError } from '../../src/errors.ts'
+import type { Chunk, Store, Write, WriteOptions } from '../../src/store.ts'
 import { changedBatch, type FaultyStore, type Mutant } from './faulty-store.ts'
 
 /** What a store reads that goes to the memory behind a view, and forgets where in it the view lies. */
@@ -156,5 +157,34 @@ export const storesOfOtherForms: readonly FaultyStore[] = [
     'hands out the very values that it keeps if they are large',
     keptBy(whole, (value) => (value.length > 70_000 ? value : whole(value))),
     /^after what getMany of .* gave was overwritten, .*: getMany of \[<00> <01> <02> <03>\]: expected /,
+  ],
+  [
+    'a batch of 70,000',
+    'applies the first 65,535 writes of a batch',
+    changedBatch((batch) => batch.slice(0, 65_535)),
+    /^getMany of 35000 keys: expected at index \d+, for the key <6b[0-9a-f]{8}>: <[0-9a-f]+>, got /,
+  ],
+  [
+    'a batch of 70,000',
+    'puts the keys of a getMany into a statement of at most 32,766 variables',
+    (store) => ({
+      getMany: (keys) => {
+        if (keys.length > 32_766) throw new FolioError('STORE_FAILED', { reason: 'too many variables' })
+        return store.getMany(keys)
+      },
+    }),
+    /^getMany of \[<6b000088b8> .* … 35000 in all\]: expected an answer; got STORE_FAILED: .*too many variables/,
+  ],
+  [
+    'a batch of 70,000',
+    'loses an entry of every scan of more than 8,192',
+    (store) => ({
+      scan: (range, options) => {
+        const { entries, more } = store.scan(range, options) as Chunk
+        if (entries.length > 8192) entries.splice(5000, 1)
+        return { entries, more }
+      },
+    }),
+    /^a scan, limit: 70000: expected 66501 answers, got 66500$/,
   ],
 ]
