@@ -3,23 +3,22 @@ import fc from 'fast-check'
 import type { Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn } from './store-checks.ts'
-import { bytes, everything, type Material, Model, materialFor, numbered } from './store-model.ts'
+import { bytes, everything, filled, type Material, Model, materialFor, numbered } from './store-model.ts'
 
 export const batchLaws = (law: MakeLaw): Law[] => [
-  law('after any batches, each visible whole as soon as its write resolves, the store holds what a sorted array would', (store) =>
-    property(
-      store,
-      ({ anyBatch }) => fc.array(anyBatch, { maxLength: 6 }),
-      async (batches) => {
-        const model = new Model()
-        for (const batch of batches) {
-          await store.write(batch, { durable: false })
-          model.write(batch)
-          await holds(store, model)
-        }
-      },
-    ),
-  ),
+  law('after any batches, each visible whole as soon as its write resolves, the store holds what a sorted array would', async (store) => {
+    const after = async (batches: readonly (readonly Write[])[]): Promise<void> => {
+      const model = new Model()
+      for (const batch of batches) {
+        await store.write(batch, { durable: false })
+        model.write(batch)
+        await holds(store, model)
+      }
+    }
+    // Drawn cases may go by a key that is written again, with a value of another length.
+    await after([20, 3, 0, 20].map((length): Write[] => [[numbered(1), filled(length, length)]]))
+    await property(store, ({ anyBatch }) => fc.array(anyBatch, { maxLength: 6 }), after)
+  }),
   law('thousands of keys, removed in large parts and written again in other places, are all found', async (store) => {
     const held = new Map<number, Uint8Array>()
     const write = async (numbers: readonly number[], seed?: number): Promise<void> => {
