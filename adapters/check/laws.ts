@@ -2,7 +2,7 @@
 import type { MaybePromise } from '../../src/index.ts'
 import { type PagingOptions, pagingAlgebra } from './algebra.ts'
 import { checkSubject, type Declined, decline, type Law, tellSkipped } from './law.ts'
-import type { PagedListing } from './paged.ts'
+import { checkListing, type PagedListing } from './paged.ts'
 
 export interface PagingSubject<R> extends PagingOptions {
   /** A listing; if it has `grow`, one of its own each time. */
@@ -17,8 +17,9 @@ const NAMES = ['open', 'window', 'cases', 'declined'] as const
  * The laws of paging, for any API that gives a page for a cursor, an order and a limit.
  *
  * A law that cannot be checked on a listing tells the runner to skip it, as laws of stores do, and otherwise passes: cursors between records if none
- * are known, the order of tokens that are not numbers, growth without `grow`, anything on an empty listing.
- * @throws BAD_REQUEST if a member is unknown or out of range
+ * are known, the order of tokens that are not numbers, growth without `grow`, anything on an empty listing. A law rejects with BAD_REQUEST if a member
+ * of the listing is unknown or out of range.
+ * @throws BAD_REQUEST if a member of the subject is unknown or out of range
  * @example for (const law of pagingLaws({ open: () => ({ page, token: (record) => record.id }) })) test(law.name, law.run)
  */
 export function pagingLaws<R>(subject: PagingSubject<R>): Law[] {
@@ -27,7 +28,7 @@ export function pagingLaws<R>(subject: PagingSubject<R>): Law[] {
     ({ name, check }): Law => ({
       name,
       run: async (...[context]: readonly unknown[]) => {
-        const unchecked = await check(await open(), { window, cases })
+        const unchecked = await check(checkListing(await open()), { window, cases })
         if (unchecked !== undefined) tellSkipped(context, unchecked)
       },
     }),

@@ -1,5 +1,5 @@
 /** What the laws of paging take a paged API to be: a function from cursor, order and limit to a page. */
-import { Digits, type MaybePromise, type Order } from '../../src/index.ts'
+import { badRequest, checkNames, Digits, type MaybePromise, type Order } from '../../src/index.ts'
 
 export interface PagedPage<R = unknown> {
   readonly records: readonly R[]
@@ -32,6 +32,26 @@ export interface PagedListing<R = unknown> {
   readonly live?: boolean | undefined
   /** How a page is requested, for messages. */
   ask?(cursor: string, order: Order, limit: number): string
+}
+
+const MEMBERS = ['page', 'token', 'maxLimit', 'records', 'between', 'grow', 'live', 'ask'] as const
+
+/**
+ * Checks that a listing is one: with a misspelt member, a law would pass without trying anything. Of an object of a class, only the members that are asked for are looked at: it may have
+ * members of its own.
+ * @throws BAD_REQUEST if a member is unknown or out of range
+ */
+export function checkListing<R>(listing: PagedListing<R>): PagedListing<R> {
+  const plain = typeof listing !== 'object' || listing === null || [Object.prototype, null].includes(Object.getPrototypeOf(listing))
+  if (plain) checkNames(listing, 'a listing', MEMBERS)
+  for (const name of ['page', 'token', 'records', 'between', 'grow', 'ask'] as const)
+    if (typeof listing[name] !== 'function' && (listing[name] !== undefined || name === 'page' || name === 'token'))
+      throw badRequest(name, 'a function', String(listing[name]))
+  const { maxLimit, live } = listing
+  if (maxLimit !== undefined && !(Number.isSafeInteger(maxLimit) && maxLimit >= 1))
+    throw badRequest('maxLimit', 'a whole number, 1 or more', String(maxLimit))
+  if (live !== undefined && typeof live !== 'boolean') throw badRequest('live', 'true or false', String(live))
+  return listing
 }
 
 /** Two records are the same if these texts are: every digit counts, the order of members does not. */

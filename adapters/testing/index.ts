@@ -23,6 +23,7 @@ export {
   type PagedPage,
   type PagingOptions,
   type PagingSubject,
+  pagingLaws,
   type ServiceOptions,
   type ServiceReport,
   Unreachable,
@@ -34,7 +35,6 @@ export { account, accountPool, int64 } from './arbitrary-values.ts'
 export { type Flaw, flaws, MISSING, richClose, spoiled } from './invalid-closes.ts'
 export { isRefusal, type Listed, type NaiveLedger, type NaivePage, naiveLedger, type Refusal } from './naive-ledger.ts'
 export type { Entry, Kind, Members, OfferChange } from './naive-records.ts'
-export { pagingLaws } from './paging-laws.ts'
 export { slow } from './slow-store.ts'
 export { type StoreSubject, storeConformance } from './store-conformance.ts'
 export { type StreamSubject, streamLaws } from './stream-conformance.ts'
