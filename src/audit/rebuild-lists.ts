@@ -2,13 +2,13 @@
  * From the records to the posting lists that name them.
  *
  * A list of which pruning left a part begins with page 0 no more, and the pruned records that its first pages named are known nowhere else. So a list
- * whose edge is whole gets its faulty pages alone, in their old places: the edge says how many entries there are, and the last of them are known.
- * Only if that does not determine a page, or the edge itself is at fault, is the list built anew, from all that it can still be seen to name.
+ * whose edge is whole gets its pages in their old places: the edge says how many entries there are, and the last of them are known. Only if that does
+ * not determine a damaged page, or the edge itself is at fault, is the list built anew, from all that it can still be seen to name.
  */
-import { hex } from '../bytes.ts'
+import { hex, same } from '../bytes.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { Block } from '../layout/block.ts'
-import { baseKey, KIND, postingKey, postingPageKey, readPage } from '../layout/keys.ts'
+import { baseKey, KIND, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, unreachable } from '../layout/posting.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
@@ -48,29 +48,36 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
     if (ordinal >= head.filedCounts[resource.tag]!) continue
     eachFiling(resource, record, sides, (index, elements) => lists.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
   }
-  for (const faulty of lists.values()) writes.push(...((await pagesAlone(context, faulty)) ?? (await anew(context.store, faulty))))
+  for (const faulty of lists.values()) writes.push(...((await inPlace(context, faulty)) ?? (await anew(context.store, faulty))))
   return writes
 }
 
-/** The faulty pages as they were, without those that are not of the list; undefined if its edge and the records do not determine them. */
-async function pagesAlone({ head, store, unread }: Context, { list, keys, ordinals }: Faulty): Promise<Write[] | undefined> {
-  const { tag } = list.index.of
+/**
+ * The pages of the list that are not as they were, and nothing in place of those that are not of it. An audit names only the first damaged page of a
+ * list, so all are looked at. Undefined if the edge and the records do not determine a page that is named.
+ */
+async function inPlace({ head, store, unread }: Context, { list, keys, ordinals }: Faulty): Promise<Write[] | undefined> {
+  const { index, elements } = list
+  const { tag } = index.of
   if (keys.some((key) => key[0] !== KIND.page) || unread.any(tag)) return undefined
   const edge = await edgeOf(store, list)
   if (edge === undefined) return undefined
   const held = ordinals.length - lowerBound(ordinals, head.since[tag]!)
-  const gone = unreachable(edge, edge.count - held)
   const unknown = edge.count - ordinals.length
-  const writes: Write[] = []
-  for (const key of keys) {
-    const { level, number } = readPage(key)
-    const first = gone[level] ?? Number.POSITIVE_INFINITY
-    const wanted = number >= first && number < Math.floor(edge.count / FANOUT ** (level + 1))
-    const entries = Array.from({ length: wanted ? FANOUT : 0 }, (_, i) => ordinals[(number * FANOUT + i) * FANOUT ** level - unknown])
-    if (entries.includes(undefined)) return undefined
-    writes.push([key, wanted ? seal(key, encodePage(entries as number[])) : undefined])
-  }
-  return writes
+  const writes = new Map<string, Write>(keys.map((key) => [hex(key), [key, undefined]]))
+  for (const [level, gone] of unreachable(edge, edge.count - held).entries())
+    for (let number = gone; number < Math.floor(edge.count / FANOUT ** (level + 1)); number++) {
+      const key = postingPageKey(index.tag, elements, level, number)
+      const isNamed = writes.has(hex(key))
+      const entries = Array.from({ length: FANOUT }, (_, i) => ordinals[(number * FANOUT + i) * FANOUT ** level - unknown])
+      if (entries.includes(undefined)) {
+        if (isNamed) return undefined
+        continue
+      }
+      const value = seal(key, encodePage(entries as number[]))
+      if (isNamed || !same(value, await store.get(key))) writes.set(hex(key), [key, value])
+    }
+  return [...writes.values()]
 }
 
 async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
