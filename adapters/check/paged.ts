@@ -35,22 +35,28 @@ export interface PagedListing<R = unknown> {
 }
 
 const MEMBERS = ['page', 'token', 'maxLimit', 'records', 'between', 'grow', 'live', 'ask'] as const
+const KINDS = {
+  page: 'callback',
+  token: 'callback',
+  records: 'callback',
+  between: 'callback',
+  grow: 'callback',
+  ask: 'callback',
+  live: 'flag',
+} as const
 
 /**
- * Checks that a listing is one: with a misspelt member, a law would pass without trying anything. Of an object of a class, only the members that are asked for are looked at: it may have
- * members of its own.
+ * Checks that a listing is one: with a misspelt member, a law would pass without trying anything. Of an object of a class, only the members that are
+ * asked for are looked at: it may have members of its own.
  * @throws BAD_REQUEST if a member is unknown or out of range
  */
 export function checkListing<R>(listing: PagedListing<R>): PagedListing<R> {
-  const plain = typeof listing !== 'object' || listing === null || [Object.prototype, null].includes(Object.getPrototypeOf(listing))
-  if (plain) checkNames(listing, 'a listing', MEMBERS)
-  for (const name of ['page', 'token', 'records', 'between', 'grow', 'ask'] as const)
-    if (typeof listing[name] !== 'function' && (listing[name] !== undefined || name === 'page' || name === 'token'))
-      throw badRequest(name, 'a function', String(listing[name]))
-  const { maxLimit, live } = listing
-  if (maxLimit !== undefined && !(Number.isSafeInteger(maxLimit) && maxLimit >= 1))
-    throw badRequest('maxLimit', 'a whole number, 1 or more', String(maxLimit))
-  if (live !== undefined && typeof live !== 'boolean') throw badRequest('live', 'true or false', String(live))
+  const isPlain = typeof listing !== 'object' || listing === null || [Object.prototype, null].includes(Object.getPrototypeOf(listing))
+  const members = isPlain ? listing : (Object.fromEntries(MEMBERS.map((name) => [name, listing[name]])) as unknown as PagedListing<R>)
+  const { page, token, maxLimit = 1 } = checkNames(members, 'a listing', MEMBERS, KINDS)
+  if (page === undefined) throw badRequest('page', 'a function', 'undefined')
+  if (token === undefined) throw badRequest('token', 'a function', 'undefined')
+  if (!(Number.isSafeInteger(maxLimit) && maxLimit >= 1)) throw badRequest('maxLimit', 'a whole number, 1 or more', String(maxLimit))
   return listing
 }
 
