@@ -160,6 +160,7 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${options}.effects[1].amount`, decimal, MISSING, 1],
   [`${options}.effects[1].index`, 'a number from 2 on, since indexes rise', 1],
   ['offers.change', 'nothing: what stands beside it can be changed, removed', []],
+  ['offers.changed/removed~', 'nothing: what stands beside it can be changed, removed', []],
   ['offers.changed', 'an array', {}],
   [offer, 'an object', MISSING],
   [`${offer}.id`, int64, MISSING, -1],

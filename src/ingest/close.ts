@@ -1,16 +1,16 @@
 /** One ledger close: the input of the write side (NDJSON: one close per line), its schema, and its place in the chain. */
-import { badRequest, FolioError, invalidInput } from '../errors.ts'
+import { badRequest, FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'
 import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
 import { type OfferInput, offersSchema } from '../resources/offer.ts'
 import { operationSchema } from '../resources/operation.ts'
 import type { Int64Input } from '../resources/schema.ts'
-import { array, object, optional, validator } from '../resources/schema.ts'
+import { array, closedObject, optional, validator } from '../resources/schema.ts'
 import { tradeSchema } from '../resources/trade.ts'
 import { type TransactionInput, transactionSchema } from '../resources/transaction.ts'
 
-/** Everything that one ledger closed with. Records may carry any further members; they are kept in order. */
+/** Everything that one ledger closed with. Records may carry further members, which are kept in order; a close and `offers` may not. */
 export interface LedgerClose {
   readonly ledger: LedgerInput
   readonly transactions?: readonly TransactionInput[]
@@ -23,7 +23,7 @@ export interface LedgerClose {
 }
 
 /** JSON Schema of a ledger close, for documentation. */
-export const closeSchema = object({
+export const closeSchema = closedObject({
   ledger: ledgerSchema,
   transactions: optional(array(transactionSchema(operationSchema(effectSchema, tradeSchema)))),
   offers: optional(offersSchema),
@@ -45,22 +45,9 @@ const validate = validator(closeSchema)
 
 const sequenceOf = (close: any): number | undefined => (typeof close?.ledger?.sequence === 'number' ? close.ledger.sequence : undefined)
 
-/** What a close is made of. Unlike its records it takes no further members: one that is not known is most likely a misspelt one, and would be lost. */
-const CLOSE = ['ledger', 'transactions', 'offers']
-const OFFERS = ['changed', 'removed']
-
-function checkOnly(names: readonly string[], of: object, close: LedgerClose, prefix = ''): void {
-  for (const [name, value] of Object.entries(of))
-    if (value !== undefined && !names.includes(name))
-      throw invalidInput(sequenceOf(close), prefix + name, `nothing: what stands beside it can be ${names.join(', ')}`)
-}
-
 /** @throws INVALID_INPUT naming the first member that is missing or wrong */
 export function checkClose(close: unknown): asserts close is LedgerClose {
   validate(close, () => sequenceOf(close))
-  const checked = close as LedgerClose
-  checkOnly(CLOSE, checked, checked)
-  if (checked.offers) checkOnly(OFFERS, checked.offers, checked, 'offers.')
 }
 
 /** @throws BAD_REQUEST if `closes` is not a source of closes, such as a single close */

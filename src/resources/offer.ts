@@ -5,7 +5,20 @@ import type { Index, OpenRecord, Resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
-import { amount, array, assetType, type Int64Input, int64, int64Text, object, optional, price, text, timestamp } from './schema.ts'
+import {
+  amount,
+  array,
+  assetType,
+  closedObject,
+  type Int64Input,
+  int64,
+  int64Text,
+  object,
+  optional,
+  price,
+  text,
+  timestamp,
+} from './schema.ts'
 
 export interface OfferAsset {
   readonly asset_type: string
@@ -55,7 +68,7 @@ const offerSchema = object({
   paging_token: optional(text),
 })
 
-export const offersSchema: TSchema = object({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
+export const offersSchema: TSchema = closedObject({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
 
 /** Columns of {@link offers} and {@link offerChanges}. */
 export const offerSide = { seller: 0, id: 1, ledger: 2, created_at: 3 } as const

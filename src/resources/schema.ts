@@ -45,6 +45,12 @@ export const price = Type.Union(
 )
 export const optional = Type.Optional
 export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
+/** An object without further members: one that is not known is most likely misspelt, and would be lost. One that is undefined counts as absent. */
+export const closedObject = (members: Record<string, TSchema>): TSchema => {
+  const known = Object.keys(members).join(', ')
+  const additionalProperties = Type.Undefined({ expected: `nothing: what stands beside it can be ${known}` })
+  return Type.Object(members, { expected: 'an object', additionalProperties })
+}
 /** Holes are looked for separately, since the check of the members skips them; the message of that rule is the place of the first one. */
 export const array = (of: TSchema): TSchema =>
   Type.Refine(
@@ -53,10 +59,13 @@ export const array = (of: TSchema): TSchema =>
     (value: unknown) => String([...(value as unknown[])].indexOf(undefined)),
   )
 
-/** Turns `/transactions/3/operations/0` into `transactions[3].operations[0]`. No member named by a schema needs an escape in its pointer. */
+/** Turns the JSON pointer `/transactions/3/operations/0` into `transactions[3].operations[0]`. */
 const memberPath = (pointer: string): string => {
   let path = ''
-  for (const name of pointer.split('/').slice(1)) path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    path += /^\d+$/.test(name) ? `[${name}]` : path ? `.${name}` : name
+  }
   return path
 }
 
