@@ -1,5 +1,5 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
-import { Cache } from '../layout/cache.ts'
+import { Cache } from '../cache/cache.ts'
 import type { Head, Intent } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
 import { Reader } from '../scan/reader.ts'

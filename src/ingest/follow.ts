@@ -3,9 +3,9 @@
  * continue from there.
  */
 import { same } from '../bytes.ts'
+import { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { Block } from '../layout/block.ts'
-import { Cache } from '../layout/cache.ts'
 import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { blockKey, ERA, HEAD } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'

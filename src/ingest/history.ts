@@ -3,8 +3,9 @@
  * **Invariants:** the head in memory is the head in the store or, while a step removes, the one at which the step ends; after a failed write it is
  * uncertain what the store holds, so nothing more is written until it is opened again.
  */
+
+import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
-import type { Cache } from '../layout/cache.ts'
 import { decodeHead, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { HEAD } from '../layout/keys.ts'
 import { Reader } from '../scan/reader.ts'

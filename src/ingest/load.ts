@@ -1,6 +1,7 @@
 /** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
+
+import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
-import type { Cache } from '../layout/cache.ts'
 import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
 import { INTENT } from '../layout/keys.ts'
 import { ledgerAt } from '../scan/locate.ts'

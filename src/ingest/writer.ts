@@ -3,8 +3,9 @@
  * **Invariant:** calls are carried out in call order. A ledger may be drafted while the one before it is being written, but nothing is written before
  * that is.
  */
+
+import type { Cache } from '../cache/cache.ts'
 import { badRequest, FolioError } from '../errors.ts'
-import type { Cache } from '../layout/cache.ts'
 import { encodeDigest } from '../layout/digest.ts'
 import { encodeEra, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'

@@ -1,5 +1,12 @@
 /** A cached value to which what was made of it can be attached: they leave the cache together. */
-import type { Weighed } from './ring.ts'
+
+/** What a cache can keep. */
+export interface Weighed {
+  /** Bytes, including everything attached. */
+  readonly weight: number
+  /** Called with the number of bytes by which it grows, or shrinks, while it is kept. */
+  grew?: ((bytes: number) => void) | undefined
+}
 
 export class Holder implements Weighed {
   /** Its own bytes plus those of what is attached: its weight in the cache. */

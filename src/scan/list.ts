@@ -2,7 +2,7 @@
  * Sorted lists of ordinals: a whole log, a posting list, or the intersection of several posting lists.
  * All are queried the same way: for the first or last so many ordinals of a span.
  */
-import type { Held } from '../layout/cluster.ts'
+import type { Held } from '../cache/cluster.ts'
 import { FANOUT, rank, slice } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'

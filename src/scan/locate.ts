@@ -2,9 +2,10 @@
  * From what a caller names (a cursor, a parent, a hash) to ordinals. The ledger log says at which ordinals every log ended after each ledger, so a
  * position is found inside its ledger by binary search, and the cost does not depend on how much history there is.
  */
+
+import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
-import type { Found } from '../layout/hashes.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'

@@ -1,11 +1,12 @@
 /**
- * Where the records of a page lie: slices of blocks. Neighbours in a log that are read over and over lie in runs (`layout/runs.ts`), so that a long
+ * Where the records of a page lie: slices of blocks. Neighbours in a log that are read over and over lie in runs (`cache/runs.ts`), so that a long
  * page is a few slices. The records of a posting list are scattered over their log; if a list is read over and over, neighbours are gathered
- * (`layout/cluster.ts`) and served from there: one look-up finds up to 32 of them, side by side.
+ * (`cache/cluster.ts`) and served from there: one look-up finds up to 32 of them, side by side.
  */
+
+import { CLUSTER, type Held } from '../cache/cluster.ts'
+import { RUN } from '../cache/runs.ts'
 import { type Block, lengthOf, type Place, placesIn, type Slice } from '../layout/block.ts'
-import { CLUSTER, type Held } from '../layout/cluster.ts'
-import { RUN } from '../layout/runs.ts'
 import type { Facing, Resource } from '../query.ts'
 import { type OrdinalList, type Posting, type Span, type Taken, wholeLog } from './list.ts'
 import { everything } from './locate.ts'

@@ -3,13 +3,13 @@
  * **Invariant:** nothing above the head with which the reader was made is ever returned.
  */
 import { text } from '../bytes.ts'
+import { blockId } from '../cache/addresses.ts'
+import type { Cache } from '../cache/cache.ts'
+import { Held } from '../cache/cluster.ts'
+import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
-import { blockId } from '../layout/addresses.ts'
 import { Block, type Place, type Slice } from '../layout/block.ts'
-import type { Cache } from '../layout/cache.ts'
-import { Held } from '../layout/cluster.ts'
 import { decodeHash } from '../layout/hash.ts'
-import type { Found } from '../layout/hashes.ts'
 import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'

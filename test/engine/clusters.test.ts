@@ -5,6 +5,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
+import { Cache } from '../../src/cache/cache.ts'
+import { CLUSTER } from '../../src/cache/cluster.ts'
 import {
   catalogue,
   type Ledger,
@@ -16,8 +18,6 @@ import {
   type Slice,
 } from '../../src/index.ts'
 import { placesIn } from '../../src/layout/block.ts'
-import { Cache } from '../../src/layout/cache.ts'
-import { CLUSTER } from '../../src/layout/cluster.ts'
 import { decodeHead } from '../../src/layout/head.ts'
 import { HEAD } from '../../src/layout/keys.ts'
 import { FANOUT } from '../../src/layout/posting.ts'

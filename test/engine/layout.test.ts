@@ -3,8 +3,8 @@ import { totalmem } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { crc32, portableCrc32, VarintReader, Writer } from '../../src/bytes.ts'
+import { Cache, defaultCacheBytes } from '../../src/cache/cache.ts'
 import { Block } from '../../src/layout/block.ts'
-import { Cache, defaultCacheBytes } from '../../src/layout/cache.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import {
   decodeEdge,

@@ -1,8 +1,8 @@
 /** Lists that are asked for over and over: bytes and entity tags stay what they were when their records came from blocks. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
+import { Cache } from '../../src/cache/cache.ts'
 import { catalogue, type Ledger, type LedgerClose } from '../../src/index.ts'
-import { Cache } from '../../src/layout/cache.ts'
 import { ledgerOf } from '../engine/support.ts'
 import { asker, expectTheSame } from './support.ts'
 

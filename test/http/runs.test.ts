@@ -5,8 +5,8 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
+import { RUN } from '../../src/cache/runs.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
-import { RUN } from '../../src/layout/runs.ts'
 import { assetOf, ledgerOf, written } from '../engine/support.ts'
 import { type Ask, asker, expectTheSame } from './support.ts'
 

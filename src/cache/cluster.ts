@@ -4,12 +4,13 @@
  * They are attached to what is cached of their list: a sealed page, or the edge for the entries behind all pages.
  * **Invariant:** a cluster says which records it holds, and whoever serves them compares: it may be its older self, of a list that has grown since.
  */
+
+import type { Block, Place } from '../layout/block.ts'
+import { finishedBlock, layOut } from '../layout/finished.ts'
+import { FINISHED_ANEW_AT, type Finisher, type Finishing } from '../layout/finisher.ts'
+import type { Weighed } from '../layout/holder.ts'
 import type { Facing } from '../query.ts'
-import type { Block, Place } from './block.ts'
 import type { Cache } from './cache.ts'
-import { finishedBlock, layOut } from './finished.ts'
-import { FINISHED_ANEW_AT, type Finisher, type Finishing } from './finisher.ts'
-import type { Weighed } from './ring.ts'
 
 /** Entries of a cluster, the first of which has a multiple of this as its rank. A divisor of the number of entries on a sealed page. */
 export const CLUSTER = 32

@@ -1,11 +1,11 @@
 /** The table of where transactions lie by hash: what it learns, what gives way, and that every guess is checked. */
 import { expect, test } from 'vitest'
 import { memory } from '../../../adapters/memory/index.ts'
+import { Hashes } from '../../../src/cache/hash-table.ts'
 import { catalogue, openLedger } from '../../../src/index.ts'
-import { Hashes } from '../../../src/layout/hashes.ts'
 import { transactions } from '../../../src/resources/transaction.ts'
 import { closes } from '../../http/support.ts'
-import { blockOf, row } from './support.ts'
+import { blockOf, row } from '../layout/support.ts'
 
 /** A hash of 64 digits for each `n`; the first sixteen differ. */
 const hashOf = (n: number): string =>

@@ -3,11 +3,12 @@
  * few views, instead of as many as it has blocks, or records if it descends.
  * **Invariant:** a run holds full blocks, so it never changes; while history only grows, it needs no invalidation.
  */
+
+import type { Block } from '../layout/block.ts'
+import { finishedBlock, layOut } from '../layout/finished.ts'
+import type { Finisher } from '../layout/finisher.ts'
 import type { Resource } from '../query.ts'
 import { blockId, NOWHERE, TAGS } from './addresses.ts'
-import type { Block } from './block.ts'
-import { finishedBlock, layOut } from './finished.ts'
-import type { Finisher } from './finisher.ts'
 import type { Whereabouts } from './whereabouts.ts'
 
 /** Blocks per run, each 10 to 20 KB when finished. */

@@ -1,11 +1,11 @@
 /** Where blocks are, as bytes, objects or both, compared with a Map of each through any history. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blockId, NOWHERE } from '../../../src/layout/addresses.ts'
+import { blockId, NOWHERE } from '../../../src/cache/addresses.ts'
+import { Ring } from '../../../src/cache/ring.ts'
+import { Whereabouts } from '../../../src/cache/whereabouts.ts'
 import type { Block } from '../../../src/layout/block.ts'
-import { Ring } from '../../../src/layout/ring.ts'
-import { Whereabouts } from '../../../src/layout/whereabouts.ts'
-import { blockOf, row, sided } from './support.ts'
+import { blockOf, row, sided } from '../layout/support.ts'
 
 const LOG = 3
 const object = (name: string): Block => ({ name, weight: 1 }) as unknown as Block

@@ -3,9 +3,10 @@
  * as a number below {@link NOWHERE}, and the address of its bytes is kept separately by slot; so an object is found by two reads and no comparison,
  * just as bytes are.
  */
+
+import type { Block } from '../layout/block.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { Addresses, NOWHERE } from './addresses.ts'
-import type { Block } from './block.ts'
 import { Ring } from './ring.ts'
 
 /** Converts a slot to an entry, and an entry to a slot. */

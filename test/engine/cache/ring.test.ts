@@ -1,7 +1,8 @@
 /** What is kept as objects: what stays, what is pushed out, what is counted. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Ring, type Weighed } from '../../../src/layout/ring.ts'
+import { Ring } from '../../../src/cache/ring.ts'
+import type { Weighed } from '../../../src/layout/holder.ts'
 
 /** A ring with a table of the slot of each value, as its owner keeps it. */
 function ringOf(maxBytes: number) {

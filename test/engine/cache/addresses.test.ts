@@ -1,7 +1,7 @@
 /** The table of where values lie, compared with a Map. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Addresses, canBeFound, NOWHERE } from '../../../src/layout/addresses.ts'
+import { Addresses, canBeFound, NOWHERE } from '../../../src/cache/addresses.ts'
 
 /** Numbers of blocks: neighbours in a few logs, and distant ones. */
 const ids = fc.oneof(

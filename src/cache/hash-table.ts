@@ -5,9 +5,9 @@
  * compares the hash of the record found.
  */
 import { nibble } from '../bytes.ts'
+import type { Shape } from '../layout/shape.ts'
 import type { Resource } from '../query.ts'
 import { TAGS } from './addresses.ts'
-import type { Shape } from './shape.ts'
 
 /** Numbers of four bytes: two of the hash, then the ordinal × {@link TAGS} + the log, plus 1, in two halves. */
 const ENTRY = 4

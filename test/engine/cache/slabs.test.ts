@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Region } from '../../../src/bytes.ts'
-import { NOWHERE } from '../../../src/layout/addresses.ts'
-import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from '../../../src/layout/slabs.ts'
-import { Whereabouts } from '../../../src/layout/whereabouts.ts'
+import { NOWHERE } from '../../../src/cache/addresses.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from '../../../src/cache/slabs.ts'
+import { Whereabouts } from '../../../src/cache/whereabouts.ts'
 
 /** A payload of `length` bytes that are told apart by `id`. */
 function payload(id: number, length: number): Uint8Array {

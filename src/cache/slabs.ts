@@ -10,9 +10,9 @@
  * anyone reads it.
  */
 import { Region } from '../bytes.ts'
+import { COLUMNS, FINISHED_FIXED } from '../layout/row.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { canBeFound, NOWHERE } from './addresses.ts'
-import { COLUMNS, FINISHED_FIXED } from './row.ts'
 import { Whereabouts } from './whereabouts.ts'
 
 /** The length of a slab; in large caches up to eight times as long, since each slab is some objects that every look-up in it needs. */

@@ -1,11 +1,11 @@
 /** The cache of decoded values, and what hangs on them: what is kept, what is forgotten, what is counted. */
 import { describe, expect, test, vi } from 'vitest'
-import { Cache } from '../../../src/layout/cache.ts'
+import { Cache } from '../../../src/cache/cache.ts'
+import type { Ring } from '../../../src/cache/ring.ts'
+import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/cache/slabs.ts'
+import type { Whereabouts } from '../../../src/cache/whereabouts.ts'
 import { Holder } from '../../../src/layout/holder.ts'
-import type { Ring } from '../../../src/layout/ring.ts'
-import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/layout/slabs.ts'
-import type { Whereabouts } from '../../../src/layout/whereabouts.ts'
-import { blockOf, finisher, resource, row, sent, sided, textOf } from './support.ts'
+import { blockOf, finisher, resource, row, sent, sided, textOf } from '../layout/support.ts'
 
 const weighing = (weight: number) => ({ weight })
 

@@ -1,10 +1,10 @@
 /** Runs: when neighbouring blocks become one, that it holds what they held, and that it gives way when it is of no use. */
 import { expect, test } from 'vitest'
-import { NOWHERE } from '../../../src/layout/addresses.ts'
+import { NOWHERE } from '../../../src/cache/addresses.ts'
+import { Cache } from '../../../src/cache/cache.ts'
+import { RUN } from '../../../src/cache/runs.ts'
 import type { Block } from '../../../src/layout/block.ts'
-import { Cache } from '../../../src/layout/cache.ts'
-import { RUN } from '../../../src/layout/runs.ts'
-import { blockOf, finisher, resource, row, sent, textOf } from './support.ts'
+import { blockOf, finisher, resource, row, sent, textOf } from '../layout/support.ts'
 
 const SIZE = 4
 const coins = { ...resource(false, 'owner', 'taker'), tag: 3, shift: 2 }

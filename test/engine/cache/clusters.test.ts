@@ -1,11 +1,11 @@
 /** Clusters of records: what they hold and weigh, when they are worth gathering, and by which finisher their texts are finished. */
 import { expect, test } from 'vitest'
 import { text } from '../../../src/bytes.ts'
-import { Cache } from '../../../src/layout/cache.ts'
-import { CLUSTER, Held } from '../../../src/layout/cluster.ts'
+import { Cache } from '../../../src/cache/cache.ts'
+import { CLUSTER, Held } from '../../../src/cache/cluster.ts'
 import { finishedBlock, layOut } from '../../../src/layout/finished.ts'
 import { FINISHED_ANEW_AT, plain } from '../../../src/layout/finisher.ts'
-import { blockOf, finisher, resource, row, sent, sided, textOf } from './support.ts'
+import { blockOf, finisher, resource, row, sent, sided, textOf } from '../layout/support.ts'
 
 const FIRST = finisher(5, 'one ')
 const SECOND = finisher(6, 'the other ')

@@ -3,12 +3,7 @@
  * for since it last came by (the clock or second-chance algorithm): what is asked for over and over stays, as long as all of that fits.
  * **Invariant:** what it holds weighs no more than `maxBytes`.
  */
-export interface Weighed {
-  /** Bytes, including everything attached. */
-  readonly weight: number
-  /** Called with the number of bytes by which it grows, or shrinks, while it is kept. */
-  grew?: ((bytes: number) => void) | undefined
-}
+import type { Weighed } from '../layout/holder.ts'
 
 const FREE = 0
 const PASSED = 1
