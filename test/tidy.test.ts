@@ -72,6 +72,15 @@ describe('imports go upwards', () => {
     expect(wrong).toEqual([])
   })
 
+  test('the core of the HTTP adapter knows nothing of node:http, nor of what serves it there', () => {
+    const core = adapters.filter(({ path }) => path.startsWith('adapters/http/') && !path.startsWith('adapters/http/node/'))
+    const wrong = core.filter(({ path, text, imports }) => {
+      const isDoor = path === 'adapters/http/index.ts'
+      return /from 'node:/.test(text) || (!isDoor && imports.some((to) => to.startsWith('adapters/http/node/')))
+    })
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
   test('no two files of src import each other, however indirectly', () => {
     const importsOf = new Map(src.map(({ path, imports }) => [path, imports]))
     const loops: string[] = []

@@ -1,5 +1,5 @@
 /**
- * The core: a request in, a status, headers and body parts out. It knows no framework; `fetch.ts` and `node.ts` are thin shells around it.
+ * The core: a request in, a status, headers and body parts out. It knows no framework; `fetch.ts` and `node/` are thin shells around it.
  * **Invariants:** it never throws and never rejects; every answer, including errors, may be read by any origin; the answer to HEAD has the headers of
  * GET. The checks run in this order: cursor, limit, order, filters, path parameters, then what exists.
  */
@@ -7,7 +7,6 @@ import { after, isPromise, type Ledger, type List, type MaybePromise, type One, 
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
 import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
-import { type CoreOptions, checkGiven, coreNames } from './door.ts'
 import { checkProfile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
@@ -29,6 +28,7 @@ import {
 import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
+import { type CoreOptions, checkGiven, coreNames } from './options.ts'
 import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'

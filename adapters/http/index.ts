@@ -3,11 +3,11 @@
  * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are used.
  */
 export { type AskedList, listOf } from './ask.ts'
-export type { CoreOptions } from './door.ts'
 export type { Profile } from './extended.ts'
 export { createHandler, type HandlerOptions } from './fetch.ts'
 export { type Core, createCore } from './handler.ts'
 export { type LimitName, type Limits, limits } from './limits.ts'
 export { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'
-export { type HttpServer, type Listener, type ListenerOptions, listener, type ServeOptions, serve } from './node.ts'
+export { type HttpServer, type Listener, type ListenerOptions, listener, type ServeOptions, serve } from './node/server.ts'
+export type { CoreOptions } from './options.ts'
 export { type Problem, type ProblemName, problems } from './problem.ts'

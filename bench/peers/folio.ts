@@ -4,7 +4,7 @@
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
 import { type Body, Sink, Tag } from '../../adapters/http/bytes.ts'
 import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
-import { serve } from '../../adapters/http/node.ts'
+import { serve } from '../../adapters/http/node/server.ts'
 import { PAGE_TAIL, writePageHead } from '../../adapters/http/page.ts'
 import { level } from '../../adapters/level/index.ts'
 import { catalogue, isPromise, type Ledger, openLedger, type Place, type RawPage } from '../../src/index.ts'

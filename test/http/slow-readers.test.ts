@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore, type HttpServer, serve } from '../../adapters/http/index.ts'
-import { Turns } from '../../adapters/http/turns.ts'
+import { Turns } from '../../adapters/http/node/turns.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, openLedger } from '../../src/index.ts'
 

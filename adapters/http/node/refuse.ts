@@ -1,8 +1,8 @@
 /** What never becomes a request, or must not become one: still answered with a problem, in its turn. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { problemResponse } from './message.ts'
-import type { ProblemName } from './problem.ts'
+import { problemResponse } from '../message.ts'
+import type { ProblemName } from '../problem.ts'
 import type { Turns } from './turns.ts'
 
 type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer; readonly bytesParsed?: number }

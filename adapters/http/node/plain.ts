@@ -4,8 +4,8 @@
  * **Invariant:** a plain request is to the core what Node's parser would have made of the same bytes (RFC 9112, 3 and 5, without anything that a
  * server may read leniently or reject).
  */
-import type { CoreRequest } from './message.ts'
-import { negotiate } from './negotiate.ts'
+import type { CoreRequest } from '../message.ts'
+import { negotiate } from '../negotiate.ts'
 
 /** Few clients send more, and a connection remembers as much. No limit of a service is lower. */
 export const PLAIN_BYTES = 2048

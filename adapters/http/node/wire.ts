@@ -1,6 +1,6 @@
 /** The head of a response as bytes go over the wire, where it is not written by Node. */
 import { STATUS_CODES } from 'node:http'
-import type { CoreResponse } from './message.ts'
+import type { CoreResponse } from '../message.ts'
 
 let date = ''
 let dateEnds = 0
