@@ -92,11 +92,7 @@ export const errorTable = {
   ROLLED_BACK: {
     status: 503,
     sentence: 'History was rolled back below what this stream has delivered. Discard everything after the ledger named, and stream again.',
-    fields: {
-      last: 'the newest ledger left',
-      reached: 'the newest ledger delivered',
-      ledger: 'of `lines` and `digest`: the newest ledger left',
-    },
+    fields: { last: 'the newest ledger left', reached: 'the newest ledger delivered' },
   },
   CLOSED: {
     status: 503,

@@ -55,8 +55,8 @@ const REQUESTS = { 10: 60, 200: 12 } as const
 
 /**
  * @param closes at least one ledger with a transaction in it
- * @throws Incomparable if there is none, or if a store forgets what was written or throws anything but a FolioError; of other errors, `location`
- * begins with its name
+ * @throws Incomparable if there is none, or if a store forgets what was written, answers otherwise than the first one, or throws anything but a
+ * FolioError; of other errors, `location` begins with its name
  */
 export async function compareStores(
   candidates: readonly Candidate[],
@@ -174,9 +174,7 @@ async function pages(sides: readonly Side[], { name }: Work, limit: number, aske
   for (const { candidate, ledger } of sides) answers.push(await by(candidate, () => answersOf(ledger, asked)))
   for (const [at, answer] of answers.entries())
     if (answer !== answers[0])
-      throw new FolioError('CORRUPT', {
-        reason: `${sides[at]!.candidate.name} answers ${name} differently from ${sides[0]!.candidate.name}`,
-      })
+      throw new Incomparable(`${sides[at]!.candidate.name} answers ${name} differently from ${sides[0]!.candidate.name}`)
   const times = sides.map((): number[] => [])
   for (let round = 0; round < rounds; round++)
     for (let turn = 0; turn < sides.length; turn++) {

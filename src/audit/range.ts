@@ -36,7 +36,7 @@ export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: 
 /** History may move between two reads of a range. */
 function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number): void {
   if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
-  if (to > last) throw new FolioError('ROLLED_BACK', { ledger: last })
+  if (to > last) throw new FolioError('ROLLED_BACK', { last, reached: from - 1 })
 }
 
 /** The close of a ledger as one line of JSON. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */

@@ -62,7 +62,7 @@ describe('lines', () => {
     const lines = ledger.lines()
     await lines.next()
     await ledger.rollback(100)
-    expect(await errorOf(() => lines.next())).toMatchObject({ code: 'ROLLED_BACK', fields: { ledger: 100 } })
+    expect(await errorOf(() => lines.next())).toMatchObject({ code: 'ROLLED_BACK', fields: { last: 100, reached: 100 } })
   })
 })
 

@@ -310,11 +310,11 @@ describe('a range of ledgers', () => {
     expect(await reader.run((read) => readDigests(read, 7, 7))).toEqual([digests[1]])
     expect([digests.length, new Set(digests.map(String)).size]).toEqual([3, 3])
     const gone = { code: 'GONE_BEFORE_HISTORY', fields: { ledger: 5, oldest: 6 } }
-    const back = { code: 'ROLLED_BACK', fields: { ledger: 8 } }
+    const back = (reached: number) => ({ code: 'ROLLED_BACK', fields: { last: 8, reached } })
     expect(await errorOf(() => reader.run((read) => readLine(read, 5)))).toMatchObject(gone)
     expect(await errorOf(() => reader.run((read) => readDigests(read, 5, 7)))).toMatchObject(gone)
-    expect(await errorOf(() => reader.run((read) => readLine(read, 9)))).toMatchObject(back)
-    expect(await errorOf(() => reader.run((read) => readDigests(read, 6, 9)))).toMatchObject(back)
+    expect(await errorOf(() => reader.run((read) => readLine(read, 9)))).toMatchObject(back(8))
+    expect(await errorOf(() => reader.run((read) => readDigests(read, 6, 9)))).toMatchObject(back(5))
     await store.write([[digestKey(7), undefined]], { durable: true })
     const { reader: again } = new Context(store, decodeHead((await store.get(HEAD))!), new Findings({}))
     expect(await errorOf(() => again.run((read) => readDigests(read, 6, 8)))).toMatchObject({ code: 'CORRUPT' })
