@@ -83,6 +83,8 @@ export class Draft {
   private waiting: Unfiled
   private filing: Filing | undefined
   private added: Added[] = []
+  /** A filing was begun here: it took up what the draft before added, and what waits is no longer what that draft will add to. */
+  private waitsAnew = false
   private readonly fileEvery: number
   /** Undefined once this one is committed: then that one is in the store. */
   private before: Draft | undefined
@@ -180,6 +182,7 @@ export class Draft {
       const isDone = await filing.advance(ledger.counts, store, edgeOf)
       if (!this.filing) {
         this.waiting = new Unfiled(filing.waiting)
+        this.waitsAnew = true
         this.added = []
         waits = false
       }
@@ -196,7 +199,7 @@ export class Draft {
 
   /** What the draft before this one adds to what waits as soon as it is committed. */
   private get notYetWaiting(): readonly Added[] {
-    return this.before === undefined || this.before.isCommitted ? [] : this.before.added
+    return this.waitsAnew || this.before === undefined || this.before.isCommitted ? [] : this.before.added
   }
 
   /** @param counts of every log after the ledger */

@@ -1,11 +1,12 @@
 /** Ledgers drafted while those before them are being written: what the store gets, when, and what comes of it when a write or a ledger fails. */
+import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
 import { HEAD } from '../../src/layout/keys.ts'
 import { dump } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { codeOf, errorOf, holds } from './support.ts'
 
 const FIRST = 40
 const closes = [
@@ -81,6 +82,25 @@ describe('a ledger is drafted while the one before it is being written', () => {
       expect(await dump(inner)).toEqual(whole)
       expect(await ledger.digest()).toBe(digest)
     }
+  })
+
+  test('however many filings begin in one batch of ledgers, before the batch before it is written', async () => {
+    const some = fc.record({
+      fileEvery: fc.integer({ min: 1, max: 200 }),
+      alone: fc.integer({ min: 0, max: 20 }),
+      batch: fc.integer({ min: 1, max: 8 }),
+      answersLate: fc.boolean(),
+    })
+    await holds(some, 40, async ({ fileEvery, alone, batch, answersLate }) => {
+      const one = memory()
+      const plain = await openLedger(one, { fileEvery })
+      for (const close of closes) await plain.append(close)
+      const { open, inner, through } = held(answersLate)
+      const ledger = await open({ fileEvery })
+      await through(ledger.ingest(closes.slice(0, alone)))
+      await through(ledger.ingest(closes.slice(alone), { batch }))
+      expect(await dump(inner)).toEqual(await dump(one))
+    })
   })
 
   test('but is written, and shown, only after that', async () => {
