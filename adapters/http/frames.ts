@@ -36,9 +36,16 @@ function frame(write: (out: Out) => void): Frame {
 }
 
 /** @param cursor what the stream starts after, or the newest id sent */
-export const helloFrame = (cursor: string): Frame => frame((out) => out.ascii(`retry: 1000\nevent: open\ndata: "hello"\nid: ${cursor}\n\n`))
+export const helloFrame = (cursor: string): Frame => frame((out) => out.ascii(hello(cursor)))
 
-export const errorFrame = (problem: Problem): Frame => frame((out) => out.text(`event: error\ndata: ${fromUtf8(problemBody(problem))}\n\n`))
+const hello = (cursor: string): string => `retry: 1000\nevent: open\ndata: "hello"\nid: ${cursor}\n\n`
+
+/** @param cursor where a client that connects again is to go on, if not after the newest record it was sent: a hello says so first */
+export const errorFrame = (problem: Problem, cursor?: string): Frame =>
+  frame((out) => {
+    if (cursor !== undefined) out.ascii(hello(cursor))
+    out.text(`event: error\ndata: ${fromUtf8(problemBody(problem))}\n\n`)
+  })
 
 /** All records of a page. */
 export const recordsFrame = (page: RawPage, renderer: Renderer): Frame =>

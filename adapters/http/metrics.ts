@@ -28,7 +28,9 @@ export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats:
       'Responses by class of status.',
       classes.map((count, i) => [`{class="${i + 1}xx"}`, count]),
     ),
-    metric('folio_http_response_body_bytes_total', 'counter', 'Bytes of response bodies.', [['', bytes]]),
+    metric('folio_http_response_body_bytes_total', 'counter', 'Bytes of response bodies, event streams among them.', [
+      ['', bytes + streams.bytes],
+    ]),
     metric('folio_rendered_blocks_total', 'counter', 'Blocks of records rendered whole and kept.', [['', stats.blocks]]),
     metric('folio_rendered_runs_total', 'counter', 'Runs of records served from kept blocks.', [['', stats.hits]]),
     metric('folio_rendered_records_total', 'counter', 'Records rendered one by one.', [['', stats.records]]),

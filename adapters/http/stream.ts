@@ -3,7 +3,18 @@
  * **Invariants:** nothing is read ahead of demand; the records of one commit are rendered once for all streams that wait at one place, as long as
  * those with one base URL follow each other; whatever goes wrong in a stream ends only that stream, with an error that its reader sees.
  */
-import { type Ledger, type List, newestLedger, type RawPage, type Tail, type Taker } from '../../src/index.ts'
+import {
+  catalogue,
+  FolioError,
+  type HistoryHead,
+  type Ledger,
+  type List,
+  newestLedger,
+  parseCursor,
+  type RawPage,
+  type Tail,
+  type Taker,
+} from '../../src/index.ts'
 import { errorFrame, type Frame, helloFrame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
 import { type Problem, ProblemError } from './problem.ts'
@@ -52,6 +63,16 @@ const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void
 
 const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
 
+/** The position after every record of a ledger and of those before it. */
+const endOf = (ledger: number): string => String((BigInt(ledger + 1) << 32n) - 1n)
+
+/** The newest ledger of which a stream that starts after a cursor is to give nothing, as far as the cursor tells. */
+function before({ of }: List<any>, cursor: string, head: HistoryHead | undefined): number {
+  if (head === undefined) return 0
+  if (cursor === '') return head.oldest - 1
+  return of === catalogue.offer.of ? head.last : Math.min(head.last, parseCursor(cursor, of.indexed).hi)
+}
+
 /** Into how many parts the shorter wait is divided; streams are checked once per part. */
 const PRECISION = 16
 
@@ -59,6 +80,8 @@ const PRECISION = 16
 export class Streams {
   readonly open = new Set<FramesOf>()
   events = 0
+  /** Of the frames that were given. */
+  bytes = 0
   cut = 0
   /** Rises by one each time the streams are checked: the unit in which waits are measured. */
   clock = 0
@@ -66,7 +89,7 @@ export class Streams {
   private readonly stall: number
   private readonly tickMs: number
   private readonly max: number
-  private readonly ledger: Ledger
+  readonly ledger: Ledger
   private readonly problem: (error: unknown) => Problem
   /** Streams being opened. */
   private opening = 0
@@ -106,7 +129,7 @@ export class Streams {
     try {
       const from = cursor === 'now' ? await this.ledger.now(query) : cursor
       await this.ledger.read(query, values, from === '' ? { limit: 1 } : { cursor: from, limit: 1 })
-      const frames = new FramesOf(this, query.path, tail, from, renderer)
+      const frames = new FramesOf(this, query, tail, from, renderer)
       this.open.add(frames)
       this.watch()
       tell('open', query.path, 0)
@@ -147,15 +170,26 @@ export class Streams {
     return frame
   }
 
-  failed(error: unknown): Frame {
-    return errorFrame(this.problem(error))
+  /**
+   * The frame of an error. A client connects again by itself and goes on after the newest id it has: if history was rolled back below that, it would
+   * wait for ledgers that are already there in another form, so it is told to go on after the newest ledger that is left.
+   */
+  failed(error: unknown, query: List<any>): Frame {
+    const last = error instanceof FolioError && error.code === 'ROLLED_BACK' ? Number(error.fields['last']) : undefined
+    // What offers were left by a rollback, an id does not tell.
+    const cursor = last === undefined || query.of === catalogue.offer.of ? undefined : endOf(last)
+    return errorFrame(this.problem(error), cursor)
+  }
+
+  /** The newest ledger; 0 before the first one. */
+  get last(): number {
+    return this.ledger.head?.last ?? 0
   }
 
   /** How many ledgers the stream furthest behind has still to be sent. */
   get lag(): number {
-    const last = this.ledger.head?.last ?? 0
     let lag = 0
-    for (const { reached } of this.open) if (reached > 0) lag = Math.max(lag, last - reached)
+    for (const { behind } of this.open) if (behind !== undefined) lag = Math.max(lag, this.last - behind)
     return lag
   }
 
@@ -167,8 +201,10 @@ export class Streams {
 }
 
 class FramesOf implements Frames, Taker {
-  /** The ledger of the newest record sent, while there is more to send; 0 when caught up. */
-  reached = 0
+  /** The newest ledger of which everything was given. */
+  private through: number
+  /** There was more to read behind the newest page. */
+  private more = false
   private events = 0
   private greeted = false
   private over = false
@@ -182,16 +218,17 @@ class FramesOf implements Frames, Taker {
   private busy: FrameReader | undefined
   private pulling = false
   /** What arrived for a reader that is busy with a hello. */
-  private arrived: RawPage | undefined
+  private arrived: { readonly page: RawPage; readonly last: number } | undefined
   private failure: { readonly error: unknown } | undefined
   private readonly streams: Streams
-  private readonly path: string
+  private readonly query: List<any>
   private readonly tail: Tail
   private readonly renderer: Renderer
 
-  constructor(streams: Streams, path: string, tail: Tail, cursor: string, renderer: Renderer) {
+  constructor(streams: Streams, query: List<any>, tail: Tail, cursor: string, renderer: Renderer) {
     this.streams = streams
-    this.path = path
+    this.query = query
+    this.through = before(query, cursor, streams.ledger.head)
     this.tail = tail
     this.cursor = cursor
     this.renderer = renderer
@@ -209,12 +246,12 @@ class FramesOf implements Frames, Taker {
       this.give(helloFrame(this.cursor))
     } else if (arrived) {
       this.arrived = undefined
-      this.page(arrived)
+      this.page(arrived.page, arrived.last)
     } else if (this.failure) this.fail(this.failure.error)
     else if (!this.pulling) {
       this.pulling = true
       // If history is available at once and its reader takes it at once, nobody else would get a turn.
-      if (this.reached > 0) soon(() => this.tail.pull(this))
+      if (this.more) soon(() => this.tail.pull(this))
       else this.tail.pull(this)
     }
   }
@@ -223,19 +260,27 @@ class FramesOf implements Frames, Taker {
     this.since = this.streams.clock
   }
 
+  /** The newest ledger of which everything was given; undefined while its reader waits for what comes next, and has missed nothing. */
+  get behind(): number | undefined {
+    return this.reader && this.pulling && !this.more ? undefined : this.through
+  }
+
   private give(frame: Frame): void {
     const { reader } = this
     this.reader = undefined
     this.busy = reader
     this.since = this.streams.clock
-    reader?.frame(frame)
+    if (!reader) return
+    this.streams.bytes += frame.bytes.length
+    reader.frame(frame)
   }
 
-  page(page: RawPage): void {
+  /** @param last the newest ledger when it was read */
+  page(page: RawPage, last = this.streams.last): void {
     this.pulling = false
     if (this.over) return
     if (!this.reader) {
-      this.arrived = page
+      this.arrived = { page, last }
       return
     }
     let frame: Frame
@@ -244,7 +289,8 @@ class FramesOf implements Frames, Taker {
     } catch (error) {
       return void this.fail(error)
     }
-    this.reached = page.ended === 'limit' ? newestLedger(page) : 0
+    this.more = page.ended === 'limit'
+    this.through = this.more ? newestLedger(page) : last
     this.cursor = page.next
     this.events += page.count
     this.streams.events += page.count
@@ -261,7 +307,9 @@ class FramesOf implements Frames, Taker {
     }
     this.reader = undefined
     this.finish('end')
-    reader.frame(this.streams.failed(error))
+    const frame = this.streams.failed(error, this.query)
+    this.streams.bytes += frame.bytes.length
+    reader.frame(frame)
   }
 
   end(): void {
@@ -282,7 +330,7 @@ class FramesOf implements Frames, Taker {
     const { reader, busy } = this
     this.reader = undefined
     this.busy = undefined
-    this.streams.left(this, event, this.path, this.events)
+    this.streams.left(this, event, this.query.path, this.events)
     this.tail.stop()
     reader?.end(false)
     if (event === 'cut') busy?.end(true)

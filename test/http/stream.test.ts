@@ -26,7 +26,8 @@ afterEach(async () => {
 
 const open = (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    request(`${server.url}${path}`, { headers: { accept: 'text/event-stream', ...headers } }, resolve).on('error', reject)
+    // A connection each: one that a stream has ended is about to be closed.
+    request(`${server.url}${path}`, { agent: false, headers: { accept: 'text/event-stream', ...headers } }, resolve).on('error', reject)
   })
 
 /** Reads until `enough` says so. */
@@ -112,7 +113,43 @@ test('a rollback below what was sent is an error event, and then the end', async
   setTimeout(() => void ledger.rollback(closes[4]!.ledger.sequence), 100)
   const text = await readText(response, () => false)
   expect(text).toMatch(/\n\nevent: error\ndata: \{"type":"\/problems\/unavailable".*"last_ledger":2100004\}\}\n\n$/)
+  // A client that connects again by itself goes on after the newest ledger that is left, not after one that is no more.
+  const resumed = String((2_100_005n << 32n) - 1n)
+  expect(text).toContain(`\n\nretry: 1000\nevent: open\ndata: "hello"\nid: ${resumed}\n\nevent: error\n`)
   expect(ids(text)).toHaveLength(20)
+  await ledger.ingest(closes.slice(5, 8))
+  const again = await open('/ledgers', { 'last-event-id': resumed })
+  expect(await readText(again, (read) => ids(read).length >= 3)).toContain(`"sequence":${closes[5]!.ledger.sequence}`)
+  again.destroy()
+})
+
+test('a stream before which ledgers are pruned that it was not sent ends with an error event', async () => {
+  const many = await openLedger(memory())
+  await many.ingest(generate({ ledgers: 300, seed: 12 }), { batch: 50 })
+  const own = await serve(many, { port: 0 })
+  const response: IncomingMessage = await new Promise((resolve) =>
+    request(`${own.url}/transactions`, { headers: { accept: 'text/event-stream' } }, resolve),
+  )
+  const metrics = async (): Promise<string> => (await fetch(`${own.url}/metrics`)).text()
+  const figure = async (name: string): Promise<number> => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics())![1])
+  // Until its socket takes no more.
+  let [before, sent] = [-1, 0]
+  while (sent !== before) {
+    before = sent
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    sent = await figure('folio_stream_events_total')
+  }
+  expect(await figure('folio_stream_lag_ledgers')).toBeGreaterThan(0)
+  const { last } = many.head!
+  await many.prune(last)
+  const text = await readText(response, () => false)
+  expect(text).toMatch(
+    new RegExp(`\\n\\nevent: error\\ndata: \\{"type":"/problems/gone_before_history".*"oldest_ledger":${last}\\}\\}\\n\\n$`),
+  )
+  expect(await figure('folio_http_response_body_bytes_total')).toBeGreaterThanOrEqual(Buffer.byteLength(text))
+  expect(await figure('folio_stream_lag_ledgers')).toBe(0)
+  await own.close()
+  await many.close()
 })
 
 test('a reader that takes nothing is paced by its socket, and cut after the stall limit', async () => {
