@@ -26,9 +26,11 @@ import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
+import { missedBy, throughOf } from './stream/pruned.ts'
 import { checkTail, type Stream, type TailOptions, TailStream } from './stream/stream.ts'
 import { Tail } from './stream/tail.ts'
 import { Walk } from './stream/walk.ts'
+import { giveWay } from './turn.ts'
 
 export class Ledger {
   private readonly store: Store
@@ -184,8 +186,10 @@ export class Ledger {
     if (!this.head) return
     const { from, to } = checkRange(this.writer.head, range)
     const watched = this.bell.watch()
-    for (let sequence = from; sequence <= to; sequence++)
+    for (let sequence = from; sequence <= to; sequence++) {
+      await giveWay()
       yield await this.ask(watched(sequence === from ? 0 : sequence - 1, (reader) => readLine(reader, sequence)))
+    }
   }
 
   /** As {@link lines}, parsed, with every digit kept. @throws as {@link lines} */
@@ -204,6 +208,7 @@ export class Ledger {
     const watched = this.bell.watch()
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
+      await giveWay()
       const digests = await this.ask(watched(first === from ? 0 : first - 1, (reader) => readDigests(reader, first, last)))
       for (const digest of digests) all.update(digest)
     }
@@ -270,15 +275,24 @@ export class Ledger {
     return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
   }
 
-  /** The pages of a listing to its end, as {@link read} gives them, without empty ones. */
+  /**
+   * The pages of a listing to its end, as {@link read} gives them, without empty ones.
+   * @throws as {@link read}, GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands
+   */
   private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
     const { limit = MAX_LIMIT } = checkObject(options, 'options')
     let { cursor } = options
-    for (;;) {
+    const { oldest } = this.writer.head
+    for (let through = Number.POSITIVE_INFINITY; ; ) {
+      await giveWay()
       const page = await this.read(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
+      const missed = missedBy(this.writer.head, oldest, through, page.cursor)
+      if (missed) throw missed
       if (page.count > 0) yield page
       if (page.ended === 'end') return
       cursor = page.next
+      // What a descending walk has not come to yet, it is told when it comes there.
+      if (options.order !== 'desc') through = throughOf(query.of, cursor)
     }
   }
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** A file imports only from its own room and from rooms before it. */
 const ROOMS =
-  'bytes sha256 errors json text store position tuple params query resources logs catalogue layout cache scan stream ingest audit options ledger open index'.split(
+  'bytes sha256 turn errors json text store position tuple params query resources logs catalogue layout cache scan stream ingest audit options ledger open index'.split(
     ' ',
   )
 /** What store adapters and their laws need, without the engine. */

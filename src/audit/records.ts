@@ -43,7 +43,7 @@ export async function checkRecords(context: Context): Promise<void> {
   const ledgersHeld = head.last - head.oldest + 1
   let previous: Previous = { hash: undefined, closedAt: '', top: 0n, filed: 0 }
   for await (const found of eachStored(context)) {
-    findings.progress('records', found.sequence - head.oldest, ledgersHeld)
+    await findings.progress('records', found.sequence - head.oldest, ledgersHeld)
     previous = 'ledger' in found ? await checkLedger(context, found, previous) : unread
   }
   const { hash, closedAt, top } = previous

@@ -1,6 +1,7 @@
 /** What an audit finds: every value at fault by its key, and what was looked at. */
 import { hex } from '../bytes.ts'
 import { checkKinds, FolioError } from '../errors.ts'
+import { giveWay } from '../turn.ts'
 
 /** One value that is damaged, missing, or out of place. */
 export interface Fault {
@@ -98,8 +99,9 @@ export class Findings {
     this.add(String(error.fields['key']), String(error.fields['reason']), ledger)
   }
 
-  /** A point at which the audit may be stopped, and every so often reports its progress. */
-  progress(phase: VerifyProgress['phase'], done: number, total?: number): void {
+  /** A point at which the audit gives way, may be stopped, and every so often reports its progress. */
+  async progress(phase: VerifyProgress['phase'], done: number, total?: number): Promise<void> {
+    await giveWay()
     this.options.signal?.throwIfAborted()
     const now = Date.now()
     if (now - this.last < 100) return

@@ -41,7 +41,7 @@ export async function checkValues(context: Context): Promise<{ values: number; b
   const checks = context.findings.isNamed(HEAD) ? undefined : checksOf(context)
   let [values, bytes] = [0, 0]
   for await (const entries of entriesOf(context.store, everything)) {
-    context.findings.progress('values', values)
+    await context.findings.progress('values', values)
     for (const [key, value] of entries) {
       values++
       bytes += key.length + value.length

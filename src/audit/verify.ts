@@ -190,7 +190,7 @@ export async function* eachRecord(context: Context) {
   const { head, reader, unread } = context
   for (const resource of logs)
     for (let ordinal = head.since[resource.tag]!; ordinal < head.counts[resource.tag]!; ordinal++) {
-      if (ordinal % 1024 === 0) context.findings.progress('naming', ordinal, head.counts[resource.tag]!)
+      if (ordinal % 1024 === 0) await context.findings.progress('naming', ordinal, head.counts[resource.tag]!)
       if (unread.has(resource.tag, ordinal)) continue
       yield await reader.run((read) => {
         const { block, at } = read.at(resource, ordinal)

@@ -11,6 +11,7 @@ import { encodeEra, encodeIntent, type Head, type Intent } from '../layout/head.
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'
 import { cachedEdge, type Reader, toHeld } from '../scan/reader.ts'
 import type { Store, Write } from '../store.ts'
+import { giveWay } from '../turn.ts'
 import { type AppendResult, follows } from './close.ts'
 import { type Basis, Draft } from './draft.ts'
 import type { Prepared } from './encode.ts'
@@ -246,6 +247,7 @@ export class LedgerWriter extends History {
     const expect = { key: HEAD, value: this.state.head }
     if (isDone(this.head) && (await this.store.get(INTENT))) await this.store.write([[INTENT, undefined]], { durable: true, expect })
     while (!isDone(this.head)) {
+      await giveWay()
       const { writes, unfiled, ...step } = await readToWrite(this.store, this.state, () => this.reader().run(next))
       const { head: before, backlog: waited } = this
       const era = this.state.era + 1

@@ -5,6 +5,7 @@
  */
 
 import { FolioError } from '../errors.ts'
+import { isTurnLong, soon } from '../turn.ts'
 
 export interface Sleeper {
   /** Tails that sleep here. */
@@ -68,8 +69,11 @@ export class Bell {
 
   /** Wakes the sleeper at the first ring after the ticket was taken; soon, if that has already happened. */
   after(ticket: number, sleeper: Sleeper): void {
-    if (this.rings === ticket && !this.silent) this.sleepers.add(sleeper)
-    else queueMicrotask(() => sleeper.wake())
+    if (this.rings === ticket && !this.silent) return void this.sleepers.add(sleeper)
+    const wake = (): void => sleeper.wake()
+    // Whoever catches up comes here page after page.
+    if (isTurnLong()) soon(wake)
+    else queueMicrotask(wake)
   }
 
   /** Removes a sleeper without waking it. */

@@ -14,6 +14,7 @@ import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Bell, Sleeper } from './bell.ts'
+import { throughOf } from './pruned.ts'
 
 /** What crowds need from the ledger to which they belong. */
 export interface Source {
@@ -41,6 +42,8 @@ export function followed(query: List<any>, values: Values): Followed {
 export interface Waiting {
   /** Receives the page after its cursor, and then stands where the crowd does; `reached` is the newest ledger in the page. */
   take(page: RawPage, crowd: Crowd, reached: number): void
+  /** History was pruned: fails if something may be gone that it was not given, though nothing up to ledger `through` is. */
+  pruned(through: number): void
   /** Continues to wait in this crowd. */
   enter(crowd: Crowd): void
   /** Looks for its place again: history was rolled back, or the ledger closed. */
@@ -60,6 +63,10 @@ export class Crowd implements Sleeper {
   private cursor: string
   /** The ticket as of which nothing lies after the cursor; -1 if that is not known. */
   private ticket = -1
+  /** The newest ledger of which nothing lies after the cursor, as far as known. */
+  through: number
+  /** The oldest ledger held when that was last compared with it. */
+  private oldest: number
   private rollbacks: number
   private reading = false
 
@@ -67,6 +74,8 @@ export class Crowd implements Sleeper {
     this.crowds = crowds
     this.list = list
     this.cursor = cursor
+    this.through = throughOf(list.query.of, cursor)
+    this.oldest = crowds.source.head.oldest
     this.rollbacks = crowds.source.bell.rollbackCount
   }
 
@@ -128,8 +137,10 @@ export class Crowd implements Sleeper {
   private found(page: RawPage, ticket: number, last: number): void {
     const { bell } = this.crowds.source
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
+    this.comparePruned()
     if (page.count === 0) {
       this.ticket = ticket
+      this.through = Math.max(this.through, last)
       // All who waited have left meanwhile; a tail that comes back enters the crowd again.
       if (this.tails.size === 0) return
       if (this.advance(last)) bell.after(ticket, this)
@@ -139,8 +150,17 @@ export class Crowd implements Sleeper {
     this.stage++
     this.cursor = page.next
     this.ticket = page.ended === 'end' ? ticket : -1
+    this.through = page.ended === 'end' ? last : throughOf(this.list.query.of, this.cursor)
     const reached = newestLedger(page)
     for (const tail of tails) tail.take(page, this, reached)
+  }
+
+  /** What was read may begin after a gap that pruning has made. */
+  private comparePruned(): void {
+    const { oldest } = this.crowds.source.head
+    if (oldest === this.oldest) return
+    this.oldest = oldest
+    for (const tail of [...this.tails]) tail.pruned(this.through)
   }
 
   /**
@@ -152,6 +172,7 @@ export class Crowd implements Sleeper {
     if (query.of === offers || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
     this.crowds.remove(this)
     this.cursor = endOf(last)
+    this.through = Math.max(this.through, last)
     const there = this.crowds.enter(this)
     if (there === this) return true
     for (const tail of this.disband()) tail.enter(there)

@@ -9,6 +9,7 @@ import { offers } from '../resources/offer.ts'
 import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
+import { missedBy, throughOf } from './pruned.ts'
 
 /** Whoever pulls a tail: called once per pull, and must not throw. */
 export interface Taker {
@@ -56,6 +57,10 @@ export class Tail implements Waiting {
   private reached = 0
   /** Rollbacks that it knows of. */
   private rollbacks: number
+  /** The oldest ledger held when it was last known that it has missed nothing. */
+  private oldest: number
+  /** The newest ledger of which it has been given everything; of a stream from the start that was given nothing, all there is. */
+  private through = Number.POSITIVE_INFINITY
   private taker: Taker | undefined
   /** Where it waits; or where it stands, if the crowd is still at the same stage and history was not rolled back. */
   private crowd: Crowd | undefined
@@ -72,6 +77,7 @@ export class Tail implements Waiting {
     this.signal = signal
     this.startHead = crowds.source.head.last
     this.rollbacks = crowds.source.bell.rollbackCount
+    this.oldest = crowds.source.head.oldest
     if (isPromise(start)) void this.beginAt(start)
     else this.begin(start)
     if (signal?.aborted) this.over = true
@@ -86,6 +92,7 @@ export class Tail implements Waiting {
     const { query } = this.list
     this.cursor = cursor
     if (cursor === '') return
+    this.through = throughOf(query.of, cursor)
     const named = query.of === offers ? this.startHead : parseCursor(cursor, query.of.indexed).hi
     this.reached = Math.min(named, this.startHead)
   }
@@ -123,11 +130,20 @@ export class Tail implements Waiting {
     const last = bell.lowestSince(this.rollbacks)
     // What a crowd has passed may belong to another history.
     if (last !== undefined) this.crowd = undefined
+    const { crowd } = this
     if (bell.isSilent) this.finish()?.end()
     else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
     else if (this.failure) this.fail(this.failure.error)
+    else this.pruned(crowd?.stage === this.stage ? crowd.through : 0)
     this.rollbacks = bell.rollbackCount
     return !this.over
+  }
+
+  pruned(through: number): void {
+    const { head } = this.crowds.source
+    const error = missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
+    this.oldest = head.oldest
+    if (error) this.fail(error)
   }
 
   enter(crowd: Crowd): void {
@@ -142,6 +158,7 @@ export class Tail implements Waiting {
     this.taker = undefined
     this.cursor = page.next
     this.reached = Math.max(this.reached, reached)
+    this.through = crowd.through
     this.crowd = crowd
     this.stage = crowd.stage
     taker.page(page)

@@ -15,7 +15,7 @@ const at = (ledger: number, n = 1): string => idText(ledger, n * 4096)
 /** A list of records, with a bell. If it is `late`, reads are answered by `answer()`, with what there was when they were made. */
 function stage({ late = false, pageOf = 3, query = catalogue.operations as any, last = 9, made = (_: string): number => 0 } = {}) {
   const bell = new Bell()
-  const head = { last }
+  const head = { oldest: 1, last }
   const records: string[] = []
   const reads: string[] = []
   const limits: (number | undefined)[] = []

@@ -68,18 +68,18 @@ describe('findings', () => {
     expect(findings.count).toBe(1)
   })
 
-  test('report how far an audit is, ten times a second at most, with the total if it is known', () => {
+  test('report how far an audit is, ten times a second at most, with the total if it is known', async () => {
     const told: unknown[] = []
     const { now } = Date
     try {
       Date.now = () => 1_000_000
       const findings = new Findings({ onProgress: (progress) => told.push(progress) })
-      findings.progress('records', 0, 5)
+      await findings.progress('records', 0, 5)
       Date.now = () => 1_000_099
-      findings.progress('records', 1, 5)
+      await findings.progress('records', 1, 5)
       Date.now = () => 1_000_100
-      findings.progress('values', 2)
-      new Findings({}).progress('values', 0)
+      await findings.progress('values', 2)
+      await new Findings({}).progress('values', 0)
     } finally {
       Date.now = now
     }
@@ -89,12 +89,12 @@ describe('findings', () => {
     ])
   })
 
-  test('end with the reason of the signal', () => {
+  test('end with the reason of the signal', async () => {
     const stop = new AbortController()
     const findings = new Findings({ signal: stop.signal })
-    findings.progress('values', 0)
+    await findings.progress('values', 0)
     stop.abort(new Error('enough'))
-    expect(() => findings.progress('values', 1)).toThrow('enough')
+    await expect(findings.progress('values', 1)).rejects.toThrow('enough')
   })
 })
 

@@ -1,0 +1,159 @@
+/** Pruning while somebody goes through a listing: what may have been missed ends with an error, and whatever else goes on. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+
+const FIRST = 70
+const closes = [
+  ...generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30 }),
+] as readonly LedgerClose[]
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+const startOf = (sequence: number): string => String(BigInt(sequence) << 32n)
+
+const open: Ledger[] = []
+afterEach(async () => {
+  for (const ledger of open.splice(0)) await ledger.close()
+})
+
+describe.each([
+  ['at once', () => memory()],
+  ['late', () => slow(memory())],
+] as const)('over a store that answers %s', (_, store) => {
+  async function holding(count: number): Promise<Ledger> {
+    const ledger = await openLedger(store(), { cacheBytes: 2 ** 20 })
+    open.push(ledger)
+    await ledger.ingest(closes.slice(0, count))
+    return ledger
+  }
+  const next = async (stream: AsyncIterator<{ readonly sequence: number }>) => (await stream.next()).value?.sequence
+  const gone = (cursor: string, oldest: number) => ({ code: 'GONE_BEFORE_HISTORY', fields: { cursor, oldest } })
+
+  test('a stream that had ledgers before it ends with an error, once, and a new one begins with what is left', async () => {
+    const ledger = await holding(20)
+    const stream = ledger.streamPages(catalogue.ledgers, {}, { cursor: startOf(FIRST + 1) })
+    await ledger.prune(FIRST + 10)
+    await expect(stream.next()).rejects.toMatchObject(gone(startOf(FIRST + 1), FIRST + 10))
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+    const again = ledger.stream(catalogue.ledgers, {}, { cursor: startOf(FIRST + 1) })
+    expect(await next(again)).toBe(FIRST + 10)
+  })
+
+  test('a stream that was given everything before the oldest ledger goes on', async () => {
+    const ledger = await holding(20)
+    const stream = ledger.stream(catalogue.ledgers, {}, { cursor: startOf(FIRST + 9) })
+    await ledger.prune(FIRST + 10)
+    expect(await next(stream)).toBe(FIRST + 10)
+  })
+
+  test('a stream from the start that was given nothing begins with what is left', async () => {
+    const ledger = await holding(20)
+    const stream = ledger.stream(catalogue.ledgers, {})
+    await ledger.prune(FIRST + 10)
+    expect(await next(stream)).toBe(FIRST + 10)
+  })
+
+  test('a stream that holds records which were read together delivers them, and then ends with an error', async () => {
+    const ledger = await holding(5)
+    const stream = ledger.stream(catalogue.ledgers, {})
+    expect(await next(stream)).toBe(FIRST)
+    await ledger.ingest(closes.slice(5, 20))
+    await ledger.prune(FIRST + 10)
+    for (let sequence = FIRST + 1; sequence < FIRST + 5; sequence++) expect(await next(stream)).toBe(sequence)
+    await expect(stream.next()).rejects.toMatchObject(gone(startOf(FIRST + 4), FIRST + 10))
+  })
+
+  test('a stream that waits misses nothing, however long nothing comes for it, and however much is pruned', async () => {
+    const rare = closes[2]!.transactions!.at(-1)!
+    const account = 'RARE'
+    const close = (at: number): LedgerClose => {
+      const { ledger, transactions } = closes[at]!
+      return { ledger, transactions: at === 2 || at === 39 ? [{ ...rare, hash: String(at).padStart(64, '0'), account }] : transactions! }
+    }
+    const ledger = await openLedger(store())
+    open.push(ledger)
+    await ledger.ingest([0, 1, 2, 3].map(close))
+    const stream = ledger.stream(catalogue.transactionsOfAccount, { account })
+    expect((await stream.next()).value).toMatchObject({ account })
+    const second = stream.next()
+    await settle()
+    for (let at = 4; at < 40; at++) {
+      await ledger.append(close(at))
+      await settle()
+      if (at === 20) await ledger.prune(FIRST + 15)
+      if (at === 38) await ledger.prune(FIRST + 38)
+    }
+    expect((await second).value).toMatchObject({ hash: '39'.padStart(64, '0') })
+    // It has been given everything, so that it goes on even if what it was given last is pruned before it asks for more.
+    await ledger.prune(FIRST + 39)
+    const third = stream.next()
+    await settle()
+    await stream.return()
+    expect(await third).toMatchObject({ done: true })
+  })
+
+  test('a stream that asks for nothing while ledgers come and go ends with an error', async () => {
+    const ledger = await holding(5)
+    const stream = ledger.streamPages(catalogue.ledgers, {})
+    await stream.next()
+    await ledger.ingest(closes.slice(5, 20))
+    await ledger.prune(FIRST + 6)
+    await expect(stream.next()).rejects.toMatchObject(gone(startOf(FIRST + 4), FIRST + 6))
+  })
+
+  test('a stream before the first ledger waits for it, though history then begins where it did not', async () => {
+    const ledger = await holding(0)
+    const stream = ledger.stream(catalogue.ledgers, {}, { cursor: startOf(3) })
+    const first = next(stream)
+    await settle()
+    await ledger.append(closes[0]!)
+    expect(await first).toBe(FIRST)
+  })
+
+  test('a stream of offers goes on, since pruning takes none away', async () => {
+    const ledger = await holding(20)
+    const account = (await ledger.page(catalogue.effects, {}, { limit: 200 })).records.map((effect) => effect.account)
+    const of = account.map((id) => ({ account: id }))
+    for (const values of of) {
+      const all = (await ledger.page(catalogue.offersOfAccount, values, { limit: 200 })).records
+      if (all.length < 2) continue
+      const stream = ledger.stream(catalogue.offersOfAccount, values, { cursor: all[0]!.paging_token })
+      await ledger.prune(FIRST + 15)
+      expect((await stream.next()).value).toMatchObject({ id: all[1]!.id })
+      return
+    }
+    expect.unreachable('no account has two offers')
+  })
+
+  test.each(['records', 'pages', 'ndjson'] as const)(
+    'a walk by %s ends with an error if ledgers before it are pruned, and not before',
+    async (by) => {
+      const ledger = await holding(20)
+      const walk = ledger[by](catalogue.ledgers, {}, { limit: 5 })
+      await walk.next()
+      await ledger.prune(FIRST + 5)
+      if (by === 'records') for (let at = 1; at < 5; at++) expect((await walk.next()).value).toMatchObject({ sequence: FIRST + at })
+      expect((await walk.next()).done).toBe(false)
+      await ledger.prune(FIRST + 15)
+      if (by === 'records') for (let at = 6; at < 10; at++) expect((await walk.next()).value).toMatchObject({ sequence: FIRST + at })
+      await expect(walk.next()).rejects.toMatchObject(gone(startOf(FIRST + 9), FIRST + 15))
+      expect(await walk.next()).toMatchObject({ done: true })
+    },
+  )
+
+  test('a descending walk ends where history begins, or is told that it lies below that', async () => {
+    const ledger = await holding(20)
+    const walk = ledger.pages(catalogue.ledgers, {}, { limit: 5, order: 'desc' })
+    await walk.next()
+    await ledger.prune(FIRST + 12)
+    expect((await walk.next()).value).toMatchObject({ records: [14, 13, 12].map((at) => ({ sequence: FIRST + at })), ended: 'end' })
+    expect(await walk.next()).toMatchObject({ done: true })
+    const below = ledger.pages(catalogue.ledgers, {}, { limit: 5, order: 'desc' })
+    await below.next()
+    await ledger.prune(FIRST + 18)
+    await expect(below.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY' })
+  })
+})
