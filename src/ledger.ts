@@ -7,13 +7,13 @@ import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
 import { badRequest, checkNames, checkObject, FolioError } from './errors.ts'
-import { inBatches } from './ingest/batches.ts'
+import { type IngestOptions, inBatches } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
-import { LedgerWriter } from './ingest/writer.ts'
+import { type Appended, type Behind, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
-import type { HistoryHead, IngestOptions, IngestResult, LedgerOptions, Page } from './options.ts'
+import type { HistoryHead, IngestResult, LedgerOptions, Page } from './options.ts'
 import { MAX_LIMIT, params } from './params.ts'
 import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
@@ -125,31 +125,32 @@ export class Ledger {
     return results[0]!
   }
 
-  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, clear?: Promise<unknown>, handed?: () => void) {
+  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, behind?: Behind): Promise<Appended> {
     this.checkOpen()
-    return this.writer.append(closes, durable, clear, handed)
+    return this.writer.append(closes, durable, behind)
   }
 
   /**
-   * Appends ledgers as they come; while one batch is being written, the next is checked and encoded. If a ledger is refused, those before it stay,
-   * and its error is thrown.
-   * @throws as {@link append}
+   * Appends ledgers as they come; while one batch is being written, the next is read, checked and encoded. If a ledger is refused, or the source
+   * fails, those before it stay, and its error is thrown.
+   * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { batch = 1, onBatch } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch'], { durable: 'flag', onBatch: 'callback' })
+    const { batch = 1 } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch', 'onRefused', 'signal'], {
+      durable: 'flag',
+      onBatch: 'callback',
+      onRefused: 'callback',
+      signal: 'signal',
+    })
     if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
-    const total = { appended: 0, known: 0 }
-    const write = async (group: readonly Prepared[], before: Promise<void>, handed: () => void): Promise<void> => {
-      const { results, refused } = await this.appendAll(group, options, before, handed).catch(async (error) => {
-        // What kept the batch before from being written comes first: it may be why this one was not.
-        await before
-        throw error
-      })
-      for (const { appended } of results) total[appended ? 'appended' : 'known']++
-      if (results.length > 0) onBatch?.(results)
-      if (refused) throw refused
+    const append = (group: readonly Prepared[], behind: Behind) => {
+      const isWanted = (): boolean => {
+        this.checkOpen()
+        return behind.isWanted()
+      }
+      return this.appendAll(group, options, { ...behind, isWanted })
     }
-    await inBatches(checkCloses(closes), batch, write)
+    const total = await inBatches(checkCloses(closes), append, options)
     return { ...total, last: this.head?.last }
   }
 

@@ -1,5 +1,4 @@
 /** The options of a ledger, and what its calls return. */
-import type { AppendOptions, AppendResult } from './ingest/close.ts'
 import type { Ended } from './scan/page.ts'
 
 export interface LedgerOptions {
@@ -21,13 +20,6 @@ export interface LedgerOptions {
   readonly fileEvery?: number | undefined
   /** How often to check the head of a store that other processes write to, in milliseconds. Default 500. */
   readonly pollMs?: number | undefined
-}
-
-export interface IngestOptions extends AppendOptions {
-  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
-  readonly batch?: number | undefined
-  /** Called after each batch, once it is visible and, unless `durable` is false, durable. */
-  readonly onBatch?: ((results: readonly AppendResult[]) => void) | undefined
 }
 
 export interface IngestResult {

@@ -61,7 +61,8 @@ test.each([
 
 describe('every option is named', () => {
   test.each([
-    ['Ledger', 'src/options.ts', ['LedgerOptions', 'IngestOptions']],
+    ['Ledger', 'src/options.ts', ['LedgerOptions']],
+    ['Ledger', 'src/ingest/batches.ts', ['IngestOptions']],
     ['Ledger', 'src/ingest/close.ts', ['AppendOptions']],
     ['Ledger', 'src/scan/page.ts', ['PageOptions']],
     ['Ledger', 'src/scan/lines.ts', ['LinesOptions']],

@@ -1,35 +1,126 @@
-/** Ledger closes as they come, in batches: while one is being written, the next is checked and drafted. */
-import type { LedgerClose } from './close.ts'
+/**
+ * Ledger closes as they come, in batches: while one is being written, the next is read, checked and drafted.
+ * **Invariants:** batches are written one after another, each once the one before it is written and told; if one fails, nothing behind it is written.
+ */
+import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type Prepared, prepareClose } from './encode.ts'
+import type { Appended, Behind } from './writer.ts'
+
+export interface IngestOptions extends AppendOptions {
+  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
+  readonly batch?: number | undefined
+  /**
+   * Called after each batch, once it is visible and, unless `durable` is false, durable. If it returns a promise, the next batch is not written before
+   * that resolves; it may write to the ledger itself.
+   */
+  readonly onBatch?: ((results: readonly AppendResult[]) => unknown) | undefined
+  /** Called with the close that cannot be appended, before its error is thrown. What it throws is thrown instead. */
+  readonly onRefused?: ((error: unknown, close: LedgerClose) => unknown) | undefined
+  /** Stops between two batches, even while the source has nothing to give; the ingest then resolves as if the source had ended. */
+  readonly signal?: AbortSignal | undefined
+}
+
+type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
+type Append = (batch: readonly Prepared[], behind: Behind) => Promise<Appended>
 
 /**
- * Writes batches one after another. If one fails, nothing behind it is written, and its error is thrown; if the source fails, what came before is
- * written.
- * @param write appends a batch, once the one `before` is written; calls `handed` when the store has it
+ * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
+ * @returns how many ledgers were new, and how many were held already
  */
-export async function inBatches(
-  closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
-  size: number,
-  write: (batch: readonly Prepared[], before: Promise<void>, handed: () => void) => Promise<void>,
-): Promise<void> {
+export async function inBatches(closes: Closes, append: Append, options: IngestOptions): Promise<{ appended: number; known: number }> {
+  const { batch: size = 1, onBatch, onRefused, signal } = options
+  const total = { appended: 0, known: 0 }
+  const source = new Source(closes)
   let batch: Prepared[] = []
+  /** The closes of the batch, if one may have to be named. */
+  let given: LedgerClose[] = []
   let writing: Promise<void> = Promise.resolve()
+
+  const write = async (taken: readonly Prepared[], from: readonly LedgerClose[], before: Promise<void>, handed: () => void) => {
+    const isWanted = (): boolean => !signal?.aborted
+    const { results, refused } = await append(taken, { before, isWanted, handed }).catch(async (error) => {
+      // What kept the batch before from being written comes first: it may be why this one was not.
+      await before
+      throw error
+    })
+    for (const { appended } of results) total[appended ? 'appended' : 'known']++
+    if (results.length > 0) await onBatch?.(results)
+    if (!refused) return
+    await onRefused?.(refused, from[results.length]!)
+    throw refused
+  }
   const flush = async (): Promise<void> => {
-    const [taken, before] = [batch, writing]
+    const [taken, from, before] = [batch, given, writing]
     batch = []
+    given = []
     // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
     await new Promise<void>((handed) => {
-      writing = taken.length > 0 ? write(taken, before, handed) : before
-      // An error surfaces when the next batch is ready, or at the end; until then it must not count as an unhandled rejection.
-      writing.then(handed, handed)
+      writing = taken.length > 0 ? write(taken, from, before, handed) : before
+      writing.then(handed, () => {
+        handed()
+        // The error is thrown at once, though the source may have nothing to give for a long time.
+        source.leave()
+      })
     })
     await before
   }
+
+  const stop = (): void => source.leave()
+  signal?.addEventListener('abort', stop)
   try {
-    for await (const close of closes) if (batch.push(prepareClose(close)) >= size) await flush()
+    if (signal?.aborted) stop()
+    for await (const close of source) {
+      if (onRefused) given.push(close)
+      if (batch.push(prepareClose(close)) >= size) await flush()
+    }
   } finally {
+    signal?.removeEventListener('abort', stop)
     // If the source breaks, the good ledgers read before must not be lost.
-    await flush()
+    if (!signal?.aborted) await flush()
     await writing
   }
+  return total
+}
+
+const END = { done: true, value: undefined } as const
+
+/** A source that can be left while it has nothing to give, such as a terminal. */
+class Source implements AsyncIterableIterator<LedgerClose> {
+  private readonly inner: AsyncIterator<LedgerClose, unknown>
+  private isLeft = false
+  /** Ends what waits for the next close. Made anew each time: a promise raced against many keeps what they resolved to. */
+  private wake = (): void => {}
+
+  constructor(closes: Closes) {
+    this.inner = Symbol.asyncIterator in closes ? closes[Symbol.asyncIterator]() : inTime(closes)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<LedgerClose, undefined>> {
+    if (this.isLeft) return Promise.resolve(END)
+    return new Promise((resolve, reject) => {
+      this.wake = () => resolve(END)
+      Promise.resolve(this.inner.next()).then((next) => resolve(next.done ? END : next), reject)
+    })
+  }
+
+  async return(): Promise<typeof END> {
+    await this.inner.return?.()
+    return END
+  }
+
+  /** The source is told, but not waited for: it may answer only once it has something to give. */
+  leave(): void {
+    if (this.isLeft) return
+    this.isLeft = true
+    this.wake()
+    this.return().catch(() => {})
+  }
+}
+
+async function* inTime(closes: Iterable<LedgerClose>): AsyncGenerator<LedgerClose, void, undefined> {
+  yield* closes
 }

@@ -34,6 +34,8 @@ export class History {
   /** As it is in the store. */
   protected state: State
   private queue: Promise<unknown> = Promise.resolve()
+  /** How many turns have begun. */
+  protected turns = 0
   /** The batch of an append that is being written; never rejects. */
   protected committing: Promise<unknown> = Promise.resolve()
   protected failure: unknown
@@ -77,7 +79,10 @@ export class History {
 
   /** The same, except that the batch of the append before it may still be being written. */
   protected inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.queue.then(work)
+    const done = this.queue.then(() => {
+      this.turns++
+      return work()
+    })
     this.queue = done.catch(() => {})
     return done
   }

@@ -23,10 +23,20 @@ import { hashOf, loadFrom, unfinished } from './load.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
 
-interface Appended {
-  readonly results: AppendResult[]
+export interface Appended {
+  readonly results: readonly AppendResult[]
   /** Why the ledger after those was refused, if one was. */
   readonly refused: unknown
+}
+
+/** What a batch that follows another waits for. */
+export interface Behind {
+  /** Nothing is written before it resolves, nor if it fails. */
+  readonly before: Promise<unknown>
+  /** Asked then, in turn: if not, nothing is appended. May throw. */
+  readonly isWanted: () => boolean
+  /** Called when the store was given the batch, which may be long before it is written. */
+  readonly handed: () => void
 }
 
 interface Drafted extends Appended {
@@ -102,23 +112,32 @@ export class LedgerWriter extends History {
   /**
    * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. While the batch before is being
    * written, this one is drafted; it is written only once that one is.
-   * @param clear awaited before anything is written: if it fails, nothing is
-   * @param handed called when the store was given the batch, which may be long before it is written
-   * @throws what `clear` or the store throws
+   * @throws what `behind` or the store throws
    */
-  async append(closes: readonly Prepared[], durable: boolean, clear?: Promise<unknown>, handed?: () => void): Promise<Appended> {
+  async append(closes: readonly Prepared[], durable: boolean, behind?: Behind): Promise<Appended> {
+    const early = behind && (await this.draftEarly(closes, behind))
     const { appended, written } = await this.inTurn(async () => {
-      const { draft, writes, ...appended } = await this.draft(closes)
-      await clear
+      if (behind && !behind.isWanted()) return { appended: { results: [], refused: undefined }, written: undefined }
+      const { draft, writes, ...appended } = early?.turn === this.turns - 1 ? early.drafted : await this.draft(closes)
       await this.committing
       this.checkSound()
       const written = this.commit(draft, writes, durable, appended.results.length > 0)
       this.committing = written.catch(() => {})
-      handed?.()
+      behind?.handed()
       return { appended, written }
     })
     await written
     return appended
+  }
+
+  /**
+   * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of that batch may itself write; the
+   * draft is of use if the turn after its own is that of its commit.
+   */
+  private async draftEarly(closes: readonly Prepared[], { before }: Behind): Promise<{ drafted: Drafted; turn: number }> {
+    const early = await this.inTurn(async () => ({ turn: this.turns, drafted: await this.draft(closes) }))
+    await before
+    return early
   }
 
   private async draft(closes: readonly Prepared[]): Promise<Drafted> {

@@ -94,7 +94,7 @@ describe('an untyped call:', () => {
 
   test.each([
     ['append', [richClose(sequence, ''), { durible: false }], 'durible', 'append; the options are durable'],
-    ['ingest', [[], { bach: 5 }], 'bach', 'ingest; the options are batch, durable, onBatch'],
+    ['ingest', [[], { bach: 5 }], 'bach', 'ingest; the options are batch, durable, onBatch, onRefused, signal'],
     ['verify', [{ maxFault: 5 }], 'maxFault', 'verify; the options are onProgress, onFault, maxFaults, signal'],
     ['lines', [{ form: 5 }], 'form', 'a range; the options are from, to'],
     ['digest', [{ form: 5 }], 'form', 'a range; the options are from, to'],
@@ -109,6 +109,8 @@ describe('an untyped call:', () => {
     ['append', { durable: 'no' }, 'true or false', [richClose(sequence + 1, '')]],
     ['ingest', { durable: null }, 'true or false', [[richClose(sequence + 1, '')]]],
     ['ingest', { onBatch: 5 }, 'a function', [[richClose(sequence + 1, '')]]],
+    ['ingest', { onRefused: 5 }, 'a function', [[richClose(sequence + 1, '')]]],
+    ['ingest', { signal: new AbortController() }, 'an AbortSignal', [[richClose(sequence + 1, '')]]],
     ['verify', { onProgress: 'x' }, 'a function', []],
     ['verify', { onFault: {} }, 'a function', []],
     ['verify', { maxFaults: '5' }, 'a number, 0 or more', []],
