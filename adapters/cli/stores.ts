@@ -11,6 +11,7 @@ import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError } from './exit.ts'
 
 interface OpenOptions {
+  /** If not, an empty one is made where there is none. */
   readonly mustExist: boolean
   /** Open it even if its files are damaged, so that what is left can be repaired. */
   readonly damaged?: boolean
@@ -129,8 +130,8 @@ export async function candidatesOf(contenders: readonly Contender[]): Promise<Ca
   )
 }
 
-/** `--store`; `lasting` excludes the stores that would forget everything at once. */
-export const storeOption = (lasting = true): Option =>
+/** `--store`; `lasting`, as it is by default, excludes the stores that would forget everything at once. */
+export const storeOption = ({ lasting = true } = {}): Option =>
   new Option('--store <name>', 'the kind of store')
     .choices(storeNames.filter((name) => !lasting || stores[name].persistent))
     .default('level')
@@ -158,16 +159,16 @@ export interface StoreOptions {
 /**
  * Opens what `--store` and `--data` name. @throws what opening throws, and UsageError without a directory, or with one in which nothing would be kept
  */
-export async function openStore({ store, data }: StoreOptions, mustExist: boolean, damaged = false): Promise<Store> {
+export async function openStore({ store, data }: StoreOptions, options: OpenOptions): Promise<Store> {
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
   if (!persistent && data !== undefined) throw new UsageError(`--data <dir> cannot be used with --store ${store}, which keeps nothing`)
-  return open(data ?? '', { mustExist, damaged })
+  return open(data ?? '', options)
 }
 
 /** Opens the ledger in that store. @throws as {@link openStore}, and what opening a ledger throws */
-export const openNamed = async (where: StoreOptions, mustExist: boolean): Promise<Ledger> =>
-  openLedger(await openStore(where, mustExist), where.network === undefined ? {} : { network: where.network })
+export const openNamed = async (where: StoreOptions, options: OpenOptions): Promise<Ledger> =>
+  openLedger(await openStore(where, options), where.network === undefined ? {} : { network: where.network })
 
 /**
  * Checks the files of what `--store` and `--data` name.

@@ -36,10 +36,10 @@ export const copy = (program: Command, run: Run): Command =>
 
 async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
   if (await isSamePlace(from, to)) throw new UsageError(`--from and --to are the same directory, ${from.data}: a copy needs one of its own`)
-  const store = await openStore(from, true)
+  const store = await openStore(from, { mustExist: true })
   await using source = await openLedger(store)
   const network = await networkOf(store)
-  await using target = await openNamed({ ...to, ...(network !== undefined && { network }) }, false)
+  await using target = await openNamed({ ...to, ...(network !== undefined && { network }) }, { mustExist: false })
   if (source.head && target.head) checkMeeting(to.data, target.head, source.head)
   const progress = showProgress(io, undefined)
   try {

@@ -38,7 +38,7 @@ export const exportCloses = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => write(io, options)))
 
 async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
-  await using ledger = await openNamed(where, true)
+  await using ledger = await openNamed(where, { mustExist: true })
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
   const chunks = inChunks(ledger, range)
   if (out === undefined) await pour(io, chunks)

@@ -40,7 +40,7 @@ export const get = (program: Command, run: Run): Command =>
 
 async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
   if (headers && ndjson) throw new UsageError('--ndjson prints records only, so --headers does not apply')
-  await using ledger = await openNamed(where, true)
+  await using ledger = await openNamed(where, { mustExist: true })
   const base = baseUrl ?? 'http://127.0.0.1:8000'
   const core = createCore(ledger, { profile, baseUrl: base, log: logTo(io) })
   const target = targetOf(path, base)

@@ -41,7 +41,7 @@ export const ingest = (program: Command, run: Run): Command =>
 
 async function ingestFiles(io: Io, files: readonly string[], { batch, json = false, ...where }: Options): Promise<number> {
   await checkInputs(files)
-  await using ledger = await openNamed(where, false)
+  await using ledger = await openNamed(where, { mustExist: false })
   const progress = showProgress(io, await totalBytes(files))
   const started = performance.now()
   let result: IngestResult

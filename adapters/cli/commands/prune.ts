@@ -28,7 +28,7 @@ export const prune = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => giveUp(io, options)))
 
 async function giveUp(io: Io, { before, ...where }: Options): Promise<number> {
-  await using ledger = await openNamed(where, true)
+  await using ledger = await openNamed(where, { mustExist: true })
   const count = await ledger.prune(before)
   await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'}`)
   return exits.ok

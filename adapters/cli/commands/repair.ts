@@ -35,7 +35,7 @@ export const repair = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => mend(io, options)))
 
 async function mend(io: Io, { json = false, cut = false, ...where }: Options): Promise<number> {
-  const store = await openStore(where, true, true)
+  const store = await openStore(where, { mustExist: true, damaged: true })
   try {
     const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
     await print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)

@@ -29,7 +29,7 @@ export const rollback = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => takeBack(io, options)))
 
 async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
-  await using ledger = await openNamed(where, true)
+  await using ledger = await openNamed(where, { mustExist: true })
   const oldest = ledger.head?.oldest ?? 0
   // A missing digit must not cost all of history.
   if (to > 0 && to < oldest - 1)

@@ -50,7 +50,7 @@ export const serve = (program: Command, run: Run): Command =>
     .command('serve')
     .description('serve a store over HTTP')
     .addOption(dataOption())
-    .addOption(storeOption(false))
+    .addOption(storeOption({ lasting: false }))
     .addOption(networkOption())
     .option('--port <number>', 'port to listen on; 0 picks a free one', wholeNumber(0, 65_535), 8000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -65,7 +65,7 @@ export const serve = (program: Command, run: Run): Command =>
 async function serveStore(io: Io, { port, host, ingest, json = false, limit, baseUrl, profile, ...where }: Options): Promise<number> {
   if (json && ingest === undefined) throw new UsageError('--json acknowledges the ledgers of --ingest, which is missing')
   if (ingest !== undefined) await checkInputs([ingest])
-  await using ledger = await openNamed(where, ingest === undefined)
+  await using ledger = await openNamed(where, { mustExist: ingest === undefined })
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
     await note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)

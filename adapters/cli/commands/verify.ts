@@ -45,7 +45,7 @@ async function check(io: Io, { json = false, files = false, ...where }: Options)
     await say({ ok: false, files: checked }, filesSummary(checked))
     return exits.damaged
   }
-  const store = await openStore(where, true)
+  const store = await openStore(where, { mustExist: true })
   try {
     const report = await verified(io, json, (options) => verifyStore(store, options))
     await say({ ...report, ...(checked && { files: checked }) }, (checked ? `${filesSummary(checked)}\n` : '') + summary(report))
