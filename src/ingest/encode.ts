@@ -13,9 +13,9 @@ import { effects, encodeEffect } from '../resources/effect.ts'
 import { Encoded, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
 import { encodeOffer, encodeRemoval, offerChanges, offerSide } from '../resources/offer.ts'
-import { encodeOperation, operationAffects, operations } from '../resources/operation.ts'
+import { encodeOperation, type OperationInput, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
-import { encodeTransaction, failedTransactions, transactions } from '../resources/transaction.ts'
+import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
@@ -107,92 +107,120 @@ const isWellFormed = (element: Element): boolean => typeof element === 'bigint' 
 
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
 function encodeClose(close: LedgerClose): EncodedClose {
-  const { sequence } = close.ledger
-  const closedAt = utc(close.ledger.closed_at, sequence, () => 'ledger.closed_at')
-  const rows: EncodedRow[] = []
-  const added: number[] = Array(LOGS).fill(0)
-  added[ledgers.tag] = 1
-  const entries: Entry[] = []
-  const hashes: { hash: string; failed: boolean; place: Place }[] = []
-  let operationCount = 0
-  let failedCount = 0
+  const encoder = new CloseEncoder(close.ledger)
+  const given = close.transactions ?? []
+  for (let t = 0; t < given.length; t++) encoder.transaction(given[t]!, t)
+  if (close.offers) encoder.offers(close.offers)
+  return encoder.finish()
+}
 
-  const add = (resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row => {
-    const nth = added[resource.tag]!++
-    eachFiling(resource, input, encoded.sides, (index, key) => {
-      if (!key.every(isWellFormed)) throw invalidInput(sequence, place.path(), 'accounts, sellers and assets without lone surrogates')
-      entries.push(new Entry(index, key, nth))
-    })
-    const row = new EncodedRow(resource, place, encoded)
-    rows.push(row)
-    return row
+/** Collects the rows of a close, in order: transactions, each followed by its operations and what they caused; changes of offers; the ledger's own. */
+class CloseEncoder {
+  private readonly ledger: LedgerInput
+  private readonly closedAt: string
+  private readonly rows: EncodedRow[] = []
+  private readonly added: number[] = Array(LOGS).fill(0)
+  private readonly entries: Entry[] = []
+  private readonly hashes: { hash: string; failed: boolean; place: Place }[] = []
+  private readonly book: BookChange[] = []
+  private operationCount = 0
+  private failedCount = 0
+
+  constructor(ledger: LedgerInput) {
+    this.ledger = ledger
+    this.closedAt = utc(ledger.closed_at, ledger.sequence, () => 'ledger.closed_at')
   }
+
+  transaction(transaction: TransactionInput, nth: number): void {
+    const failed = transaction.successful === false
+    const hash = transaction.hash.toLowerCase()
+    const inner = transaction.operations ?? []
+    const place = this.place(low(nth + 1, 0, this.ledger.sequence), 'transactions', nth)
+    const affected = inner.flatMap((operation) => operationAffects(operation, transaction.account))
+    this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, affected, place), place)
+    this.hashes.push({ hash, failed, place })
+    if (failed) {
+      this.failedCount++
+      return
+    }
+    this.operationCount += inner.length
+    const from = { hash, account: transaction.account }
+    for (let o = 0; o < inner.length; o++)
+      this.operation(inner[o]!, from, place.child(low(nth + 1, o + 1, this.ledger.sequence), 0, 'operations', o))
+  }
+
+  private operation(operation: OperationInput, from: { readonly hash: string; readonly account: string }, place: Place): void {
+    this.add(operations, operation, encodeOperation(operation, from, place), place)
+    if (operation.effects) this.caused(effects, operation.effects, 1, place, 'effects', encodeEffect)
+    if (operation.trades) this.caused(trades, operation.trades, 0, place, 'trades', encodeTrade)
+  }
+
   /** The records that an operation caused: each takes the index it gives, or the next one. */
-  const addCaused = <I extends { readonly index?: number }>(
+  private caused<I extends { readonly index?: number }>(
     resource: Resource<any>,
     inputs: readonly I[],
     first: number,
     parent: Place,
     list: string,
     encode: (input: I, place: Place) => Encoded,
-  ): void => {
+  ): void {
     let next = first
-    for (const [i, input] of inputs.entries()) {
+    for (let i = 0; i < inputs.length; i++) {
+      const input = inputs[i]!
       const index = input.index ?? next
       if (index < next || index > MAX_INDEX)
-        throw invalidInput(sequence, parent.path(`${list}[${i}].index`), `a number from ${next} on, since indexes rise`)
-      const at = new Place(sequence, closedAt, parent.lo, index, list, i, parent)
-      add(resource, input, encode(input, at), at)
+        throw invalidInput(parent.ledger, parent.path(`${list}[${i}].index`), `a number from ${next} on, since indexes rise`)
+      const place = parent.child(parent.lo, index, list, i)
+      this.add(resource, input, encode(input, place), place)
       next = index + 1
     }
   }
 
-  for (const [t, transaction] of (close.transactions ?? []).entries()) {
-    const failed = transaction.successful === false
-    const hash = transaction.hash.toLowerCase()
-    const inner = transaction.operations ?? []
-    const at = new Place(sequence, closedAt, low(t + 1, 0, sequence), 0, 'transactions', t)
-    const affected = inner.flatMap((operation) => operationAffects(operation, transaction.account))
-    add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, affected, at), at)
-    hashes.push({ hash, failed, place: at })
-    if (failed) {
-      failedCount++
-      continue
+  offers({ changed = [], removed = [] }: NonNullable<LedgerClose['offers']>): void {
+    for (let i = 0; i < changed.length; i++) {
+      const place = this.place(i, 'offers.changed', i)
+      this.change(encodeOffer(changed[i]!, place), changed[i]!, place)
     }
-    operationCount += inner.length
-    for (const [o, operation] of inner.entries()) {
-      const below = new Place(sequence, closedAt, low(t + 1, o + 1, sequence), 0, 'operations', o, at)
-      add(operations, operation, encodeOperation(operation, { hash, account: transaction.account }, below), below)
-      addCaused(effects, operation.effects ?? [], 1, below, 'effects', encodeEffect)
-      addCaused(trades, operation.trades ?? [], 0, below, 'trades', encodeTrade)
+    for (let i = 0; i < removed.length; i++) {
+      const place = this.place(changed.length + i, 'offers.removed', i)
+      this.change(encodeRemoval(removed[i]!, place), {}, place)
     }
   }
 
-  const book: BookChange[] = []
-  const addChange = (encoded: Encoded, input: object, place: Place): void => {
-    const row = add(offerChanges, input, encoded, place)
-    book.push({ id: BigInt(row.sides[offerSide.id]!), row: isEmpty(row) ? undefined : row })
-  }
-  const { changed = [], removed = [] } = close.offers ?? {}
-  for (const [i, offer] of changed.entries()) {
-    const at = new Place(sequence, closedAt, i, 0, 'offers.changed', i)
-    addChange(encodeOffer(offer, at), offer, at)
-  }
-  for (const [i, id] of removed.entries()) {
-    const at = new Place(sequence, closedAt, changed.length + i, 0, 'offers.removed', i)
-    addChange(encodeRemoval(id, at), {}, at)
+  private change(encoded: Encoded, input: object, place: Place): void {
+    const row = this.add(offerChanges, input, encoded, place)
+    this.book.push({ id: BigInt(row.sides[offerSide.id]!), row: isEmpty(row) ? undefined : row })
   }
 
-  const successful = hashes.length - failedCount
-  const counts: Counts = {
-    transaction_count: successful,
-    successful_transaction_count: successful,
-    failed_transaction_count: failedCount,
-    operation_count: operationCount,
+  private place(lo: number, list: string, at: number): Place {
+    return new Place(this.ledger.sequence, this.closedAt, lo, 0, list, at)
   }
-  const at = new Place(sequence, closedAt, 0, 0, 'ledger')
-  const encoded = encodeLedger(close.ledger, counts, at)
-  const ledgerRow = (sides: readonly [string, string, string]): Row =>
-    new EncodedRow(ledgers, at, new Encoded(encoded.texts, sides, encoded.exact))
-  return { sequence, hash: close.ledger.hash.toLowerCase(), closedAt, rows, added, entries, hashes, book, ledgerRow }
+
+  private add(resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row {
+    const nth = this.added[resource.tag]!++
+    eachFiling(resource, input, encoded.sides, (index, key) => {
+      if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')
+      this.entries.push(new Entry(index, key, nth))
+    })
+    const row = new EncodedRow(resource, place, encoded)
+    this.rows.push(row)
+    return row
+  }
+
+  finish(): EncodedClose {
+    const { ledger, closedAt, rows, added, entries, hashes, book, failedCount } = this
+    const { sequence } = ledger
+    added[ledgers.tag] = 1
+    const successful = hashes.length - failedCount
+    const counts: Counts = {
+      transaction_count: successful,
+      successful_transaction_count: successful,
+      failed_transaction_count: failedCount,
+      operation_count: this.operationCount,
+    }
+    const place = new Place(sequence, closedAt, 0, 0, 'ledger')
+    const { texts, exact } = encodeLedger(ledger, counts, place)
+    const ledgerRow = (sides: readonly [string, string, string]): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
+    return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, entries, hashes, book, ledgerRow }
+  }
 }

@@ -34,6 +34,11 @@ export class Place {
     this.parent = parent
   }
 
+  /** The place of a record that this one holds, as number `at` of a list. */
+  child(lo: number, index: number, list: string, at: number): Place {
+    return new Place(this.ledger, this.closedAt, lo, index, list, at, this)
+  }
+
   /** The path of a member, for errors. */
   path(member?: string): string {
     const own = this.at === undefined ? this.name : `${this.name}[${this.at}]`
