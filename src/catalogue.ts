@@ -9,7 +9,7 @@ import { ledgers } from './resources/ledger.ts'
 import { offers } from './resources/offer.ts'
 import { operations, operationsByAccount, payments, paymentsByAccount } from './resources/operation.ts'
 import { tradeFilters as filters, trades, tradesByAccount, tradesByOffer } from './resources/trade.ts'
-import { transactions, transactionsByAccount } from './resources/transaction.ts'
+import { type failedTransactions, transactions, transactionsByAccount } from './resources/transaction.ts'
 
 export const catalogue = {
   account: one('/accounts/{account}', accounts, 'account'),
@@ -52,3 +52,5 @@ export const catalogue = {
 type Rows<C extends Readonly<Record<string, Query>>> = C
 export type Catalogue = Rows<typeof catalogue>
 export type QueryName = keyof Catalogue
+/** The names of the resources whose records answers hold. A failed transaction is found by hash, like any other. */
+export type RecordName = Catalogue[QueryName]['of']['name'] | (typeof failedTransactions)['name']

@@ -6,7 +6,7 @@ export { type RepairOptions, type RepairReport, repairStore } from './audit/repa
 export type { Fault, VerifyOptions, VerifyProgress, VerifyReport } from './audit/report.ts'
 export { verifyStore } from './audit/verify.ts'
 export { compare, copy, Region, SLACK, same } from './bytes.ts'
-export { type Catalogue, catalogue, type QueryName } from './catalogue.ts'
+export { type Catalogue, catalogue, type QueryName, type RecordName } from './catalogue.ts'
 export { badRequest, checkNames, type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
 export type { IngestOptions } from './ingest/batches.ts'
 export { type AppendOptions, type AppendResult, checkCloses, closeSchema, type LedgerClose } from './ingest/close.ts'

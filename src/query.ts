@@ -20,16 +20,20 @@ export interface Source {
   readonly text: string
 }
 
-export interface Resource<R> {
-  readonly name: string
+/** What the file of a resource says of it. `N` is its name, `C` the names of its columns. */
+interface ResourceSpec<R, N extends string, C extends string> {
+  readonly name: N
   /** Part of every key of its log. **Never reused.** 0 for kinds that have no log. */
   readonly tag: number
   /** A block holds 2^shift records, a number chosen to bring blocks near 8 KiB. */
   readonly shift: number
   /** Tokens are `<operation id>-<index>` rather than `<id>`. */
   readonly indexed: boolean
-  /** Columns stored beside the text of each record, with a dictionary per block: what links and derived members need without parsing. */
-  readonly sides: readonly string[]
+  /**
+   * The side columns by name, numbered 0, 1, 2, …: stored beside the text of each record, with a dictionary per block. They are what links and derived
+   * members need without parsing.
+   */
+  readonly columns: { readonly [Name in C]: number }
   /** For records with two faces: for each side column, the one that takes its place in the other face. */
   readonly turning?: readonly number[]
   /** For the same records: the column by which one tells which way it faces. It is less than its counterpart, or not. */
@@ -38,9 +42,19 @@ export interface Resource<R> {
   readonly hashColumn?: number
   /** Gives decoded members their types (64-bit integers as bigint). */
   decode(members: OpenRecord, source: Source): R
+}
+
+export interface Resource<R, N extends string = string, C extends string = string> extends ResourceSpec<R, N, C> {
+  /** The names of its columns, in their order. */
+  readonly sides: readonly string[]
   /** Phantom: the record type. */
   readonly '~record'?: R
 }
+
+export const resource = <R, const N extends string, C extends string>(spec: ResourceSpec<R, N, C>): Resource<R, N, C> => ({
+  ...spec,
+  sides: Object.keys(spec.columns),
+})
 
 export interface Index<R> {
   readonly name: string
@@ -58,10 +72,11 @@ export interface Index<R> {
 /** How a single record is found. */
 export type Finder = 'ledger' | 'hash' | 'operation' | 'offer' | 'account'
 
-export interface One<R, V = any> {
+/** `O` is the resource itself, with the names of its columns. */
+export interface One<R, V = any, O extends Resource<R> = Resource<R>> {
   readonly kind: 'one'
   readonly path: string
-  readonly of: Resource<R>
+  readonly of: O
   readonly by: Finder
   readonly '~values'?: V
 }
@@ -93,10 +108,10 @@ export interface Picked<R> {
 /** When a list is not found: if its parent does not exist, if there is nothing in it at all, or never. */
 export type Missing = 'parent' | 'empty' | 'never'
 
-export interface List<R, V = any, Live extends boolean = boolean> {
+export interface List<R, V = any, Live extends boolean = boolean, O extends Resource<R> = Resource<R>> {
   readonly kind: 'list'
   readonly path: string
-  readonly of: Resource<R>
+  readonly of: O
   /** The index in which the path's own parameter selects a posting list; without it, the list is the whole log. */
   readonly by?: Index<R>
   readonly filters?: Filters<R, any>
@@ -113,11 +128,11 @@ export type ValuesOf<Q> = Q extends { readonly '~values'?: infer V } ? NonNullab
 type CheckedPath<Path extends string> =
   Names<Path> extends keyof ParamTypes ? Path : `unknown parameter: ${Exclude<Names<Path>, keyof ParamTypes> & string}`
 
-export const one = <R, const Path extends string>(
+export const one = <R, N extends string, C extends string, const Path extends string>(
   path: CheckedPath<Path> & Path,
-  of: Resource<R>,
+  of: Resource<R, N, C>,
   by: Finder,
-): One<R, PathValues<Path>> => ({ kind: 'one', path, of, by })
+): One<R, PathValues<Path>, Resource<R, N, C>> => ({ kind: 'one', path, of, by })
 
 /** What a list is queried with: nothing, if neither its path nor a filter names anything. */
 type ListValues<Path extends string, F> = unknown extends F
@@ -126,11 +141,11 @@ type ListValues<Path extends string, F> = unknown extends F
     : PathValues<Path>
   : PathValues<Path> & F
 
-export function list<R, const Path extends string, F = unknown, const Live extends boolean = false>(
+export function list<R, N extends string, C extends string, const Path extends string, F = unknown, const Live extends boolean = false>(
   path: CheckedPath<Path> & Path,
-  of: Resource<R>,
+  of: Resource<R, N, C>,
   spec: { readonly by?: Index<R>; readonly filters?: Filters<R, F>; readonly missing?: Missing; readonly live?: Live } = {},
-): List<R, ListValues<Path, F>, Live> {
+): List<R, ListValues<Path, F>, Live, Resource<R, N, C>> {
   const missing = path.includes('{') ? 'parent' : 'never'
   return { kind: 'list', path, of, missing, ...spec, live: (spec.live ?? false) as Live }
 }

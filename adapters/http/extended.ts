@@ -2,7 +2,7 @@
  * The extended profile: members beyond the documented ones that published clients and explorers read, each derived from what is stored.
  * **Invariant:** they come after the members of the record, and one that the record already has is left as it is.
  */
-import { type Block, badRequest, type OpenRecord } from '../../src/index.ts'
+import { type Block, badRequest, catalogue, type OpenRecord, type RecordName } from '../../src/index.ts'
 
 /** `document`: the members of the service document and what the input carried. `extended`: derived members as well. */
 export type Profile = 'document' | 'extended'
@@ -52,7 +52,7 @@ export function signaturesOf(envelope: unknown): string[] | undefined {
   return undefined
 }
 
-const transaction: Derive = (members, _block, _at, text) => ({
+const ofTransaction: Derive = (members, _block, _at, text) => ({
   successful: true,
   source_account: members['account'],
   source_account_sequence: digitsOf(text, 'account_sequence'),
@@ -71,33 +71,43 @@ function paymentAsset(members: OpenRecord): Derived {
   return { asset_type: code.length > 4 ? 'credit_alphanum12' : 'credit_alphanum4', asset_code: code, asset_issuer: issuer }
 }
 
-const operation: Derive = (members, block, at) => ({
-  source_account: block.side(at, 2),
-  created_at: block.side(at, 1),
-  transaction_hash: block.side(at, 0),
+const operation = catalogue.operations.of.columns
+const effect = catalogue.effects.of.columns
+const offer = catalogue.offer.of.columns
+
+const ofOperation: Derive = (members, block, at) => ({
+  source_account: block.side(at, operation.source),
+  created_at: block.side(at, operation.created_at),
+  transaction_hash: block.side(at, operation.transaction),
   transaction_successful: true,
   ...(members['sender'] !== undefined && { from: members['sender'] }),
   ...(members['receiver'] !== undefined && { to: members['receiver'] }),
   ...(/^(path_)?payment/.test(members['type']) && members['asset_type'] === undefined && paymentAsset(members)),
 })
 
-const derivations: Readonly<Record<string, Derive>> = {
-  transaction,
-  'failed transaction': transaction,
-  operation,
+/** What each kind of record has besides its own members; nothing, if it is undefined. */
+const derivations: Readonly<Record<RecordName, Derive | undefined>> = {
+  transaction: ofTransaction,
+  'failed transaction': ofTransaction,
+  operation: ofOperation,
   effect: (_members, block, at) => ({
     id: `${String(block.id(at)).padStart(19, '0')}-${String(block.index(at)).padStart(10, '0')}`,
-    created_at: block.side(at, 0),
+    created_at: block.side(at, effect.created_at),
   }),
   trade: (members) => ({
     trade_type: members['base_account'] === undefined || members['counter_account'] === undefined ? 'liquidity_pool' : 'orderbook',
   }),
-  offer: (members, block, at) => ({ last_modified_time: members['last_modified'], last_modified_ledger: Number(block.side(at, 2)) }),
+  offer: (members, block, at) => ({
+    last_modified_time: members['last_modified'],
+    last_modified_ledger: Number(block.side(at, offer.ledger)),
+  }),
+  ledger: undefined,
+  account: undefined,
 }
 
 /** The derived members of a record, as text to append to its own: empty, or with a leading comma. */
 export function extendedText(block: Block, at: number): string {
-  const derive = derivations[block.resource.name]
+  const derive = derivations[block.resource.name as RecordName]
   if (!derive) return ''
   const text = block.json(at)
   const members = JSON.parse(text) as OpenRecord

@@ -8,7 +8,7 @@
 import { type Block, type Finished, type Finisher, type Place, Region, type Slice } from '../../src/index.ts'
 import { checksum, Out, type Sink, type Tag, utf8 } from './bytes.ts'
 import { extendedText, type Profile } from './extended.ts'
-import { type Fill, fills, type Templates, templatesFor } from './links.ts'
+import { type Fill, fillOf, type Templates, templatesFor } from './links.ts'
 import { Values } from './template.ts'
 
 /** Base URLs whose templates are kept. */
@@ -133,7 +133,7 @@ export class Renderer implements Finisher {
 
   /** Writes records of a block that is not finished. */
   private singles(sink: Sink, block: Block, first: number, last: number, comma: number): void {
-    const fill = fills[block.resource.name]!
+    const fill = fillOf(block)
     const step = first <= last ? 1 : -1
     for (let at = first; at !== last + step; at += step) {
       this.stats.records++
@@ -145,7 +145,7 @@ export class Renderer implements Finisher {
   /** Writes one record. */
   record(out: Out, block: Block, at: number): void {
     this.stats.records++
-    this.write(out, fills[block.resource.name]!, block, at)
+    this.write(out, fillOf(block), block, at)
     out.at--
   }
 
@@ -167,7 +167,7 @@ export class Renderer implements Finisher {
 
   /** Records in wire form. */
   finish(records: readonly Place[]): Finished {
-    const fill = fills[records[0]!.block.resource.name]!
+    const fill = fillOf(records[0]!.block)
     const [leads, ends]: [number[], number[]] = [[], []]
     scratch.at = 0
     for (const { block, at } of records) {

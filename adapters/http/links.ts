@@ -7,7 +7,7 @@
  * - every operation has the links of an operation; the payment types also have `transaction`, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import { type Block, operationTypes, Region, writeId, writeIndexed, writeNumber } from '../../src/index.ts'
+import { type Block, catalogue, operationTypes, type RecordName, Region, writeId, writeIndexed, writeNumber } from '../../src/index.ts'
 import { fromUtf8, utf8 } from './bytes.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
@@ -140,13 +140,20 @@ function setIndexed(values: Values, to: number, hi: number, lo: number, index: n
 /** Fills the holes for the record and picks the variant of its opening text. */
 export type Fill = (templates: Templates, values: Values, block: Block, at: number) => Template
 
+// Columns are read once: a number of the module costs nothing for each record.
+const { transaction: OWNER_HASH, type_i: TYPE } = catalogue.operations.of.columns
+const { base_account: BASE_ACCOUNT, counter_account: COUNTER_ACCOUNT } = catalogue.trades.of.columns
+const { account: SOURCE, hash: OWN_HASH } = catalogue.transactions.of.columns
+const { seller: SELLER } = catalogue.offer.of.columns
+const { id: ACCOUNT_ID } = catalogue.account.of.columns
+
 /** All of one digit. */
 const { create_account: CREATE_ACCOUNT, payment: PAYMENT, path_payment: PATH_PAYMENT, account_merge: ACCOUNT_MERGE } = operationTypes
 
 const operation: Fill = (templates, values, block, at) => {
   setId(values, TOKEN, block.hi(at), block.lo(at))
-  setHash(values, block, at, 0)
-  const type = block.sideLength(at, 4) === 1 ? block.region.bytes[block.sideStart(at, 4)]! - 48 : -1
+  setHash(values, block, at, OWNER_HASH)
+  const type = block.sideLength(at, TYPE) === 1 ? block.region.bytes[block.sideStart(at, TYPE)]! - 48 : -1
   if (type === CREATE_ACCOUNT) return templates.linkedOperation
   return type === PAYMENT || type === PATH_PAYMENT || type === ACCOUNT_MERGE ? templates.payment : templates.operation
 }
@@ -157,22 +164,21 @@ const trade: Fill = (templates, values, block, at) => {
   // The first trade of an operation follows no cursor at all.
   if (index > 0) setIndexed(values, BEFORE, hi, lo, index - 1)
   else values.set(BEFORE, values.digits[BEFORE]!, 0, 0)
-  setAccount(values, ACCOUNT, block, at, 0)
-  setAccount(values, OTHER, block, at, 1)
+  setAccount(values, ACCOUNT, block, at, BASE_ACCOUNT)
+  setAccount(values, OTHER, block, at, COUNTER_ACCOUNT)
   if (values.length[ACCOUNT] === 0) return templates.counterTrade
   return values.length[OTHER] === 0 ? templates.baseTrade : templates.trade
 }
 
 const transaction: Fill = (templates, values, block, at) => {
-  setAccount(values, ACCOUNT, block, at, 0)
+  setAccount(values, ACCOUNT, block, at, SOURCE)
   setLedger(values, block, at)
   setId(values, TOKEN, block.hi(at), block.lo(at))
-  setHash(values, block, at, 2)
+  setHash(values, block, at, OWN_HASH)
   return templates.transaction
 }
 
-/** By the name of the resource, as blocks carry it. */
-export const fills: Readonly<Record<string, Fill>> = {
+const fills: Readonly<Record<RecordName, Fill>> = {
   transaction,
   'failed transaction': transaction,
   operation,
@@ -184,7 +190,7 @@ export const fills: Readonly<Record<string, Fill>> = {
   },
   offer(templates, values, block, at) {
     setId(values, TOKEN, block.hi(at), block.lo(at))
-    setAccount(values, ACCOUNT, block, at, 0)
+    setAccount(values, ACCOUNT, block, at, SELLER)
     return templates.offer
   },
   ledger(templates, values, block, at) {
@@ -192,7 +198,10 @@ export const fills: Readonly<Record<string, Fill>> = {
     return templates.ledger
   },
   account(templates, values, block, at) {
-    setAccount(values, ACCOUNT, block, at, 0)
+    setAccount(values, ACCOUNT, block, at, ACCOUNT_ID)
     return templates.account
   },
 }
+
+/** How the records of a block are given their links. */
+export const fillOf = (block: Block): Fill => fills[block.resource.name as RecordName]

@@ -1,4 +1,6 @@
 /** JSON Schemas of the records on the wire, as in the service document; any record may have further members. */
+import type { Catalogue, QueryName } from '../../src/index.ts'
+
 type Schema = object
 
 const string = (description?: string): Schema => ({ type: 'string', ...(description && { description }) })
@@ -38,7 +40,7 @@ const side = (name: 'base' | 'counter'): Record<string, Schema> => ({
 })
 
 /** By the name of the resource. */
-export const recordSchemas: Readonly<Record<string, Schema>> = {
+export const recordSchemas: Readonly<Record<Catalogue[QueryName]['of']['name'], Schema>> = {
   account: record({ id: string('Account ID') }, 'self', 'transactions', 'operations', 'payments', 'effects', 'trades', 'offers'),
   transaction: record(
     {

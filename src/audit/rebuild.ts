@@ -26,8 +26,8 @@ import { isEmpty, type Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
-import { ledgerSide, ledgers } from '../resources/ledger.ts'
-import { offerChanges, offerSide, offers } from '../resources/offer.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { endsOf } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
@@ -92,7 +92,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
     for (const [key] of entries) if (!unsure.has(String(readOffer(key)))) writes.push([key, undefined])
   const live = new Map<string, Row>()
   const change = (row: Row): void => {
-    const id = row.sides[offerSide.id]!
+    const id = row.sides[offerChanges.columns.id]!
     if (isEmpty(row)) live.delete(id)
     else live.set(id, row)
   }
@@ -119,12 +119,12 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
   if (ordinal === undefined) return [[key, undefined]]
   const block = await readBlock(store, offerChanges, key)
   const itself = block && tried(() => block.row(0))
-  if (itself && block.count === 1 && itself.sides[offerSide.id] === String(id) && block.id(0) === BigInt(ordinal))
+  if (itself && block.count === 1 && itself.sides[offerChanges.columns.id] === String(id) && block.id(0) === BigInt(ordinal))
     return [baseWrite(id, itself, ordinal)]
   if (unread.any(offerChanges.tag)) return []
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
     const place = await reader.run((read) => read.at(offerChanges, later))
-    if (place.block.side(place.at, offerSide.id) === String(id)) return []
+    if (place.block.side(place.at, offerChanges.columns.id) === String(id)) return []
   }
   const held = await inBook(store, id)
   if (held === undefined) return []
@@ -173,11 +173,11 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const counts = endsOf(block, at)
   const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
   const { hash, closed_at } = block.members(at)
-  const filed = Math.max(Number(block.side(at, ledgerSide.filed)), oldest === first ? 0 : oldest - 1)
+  const filed = Math.max(Number(block.side(at, ledgers.columns.filed)), oldest === first ? 0 : oldest - 1)
   const row = filed - first
   const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
   const filedCounts = filing ? endsOf(filing, row % (1 << ledgers.shift)) : since
-  const topOffer = block.side(at, ledgerSide.top_offer)
+  const topOffer = block.side(at, ledgers.columns.top_offer)
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
   return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
 }

@@ -13,8 +13,8 @@ import { corrupt } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
-import { ledgerSide, ledgers } from '../resources/ledger.ts'
-import { offerChanges, offerSide } from '../resources/offer.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
@@ -128,7 +128,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   if (previous.hash !== undefined && texts['prev_hash'] !== previous.hash)
     wrong('prev_hash is not the hash of the ledger before', ledgerBlock(context, sequence))
   for (const resource of logs) if (resource !== ledgers) compareRows(context, stored, resource, again.of(resource))
-  const filed = Number(ledger.sides[ledgerSide.filed])
+  const filed = Number(ledger.sides[ledgers.columns.filed])
   const top = checkTop(context, stored, previous.top)
   if (!(filed >= previous.filed && filed <= sequence))
     wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
@@ -162,10 +162,10 @@ function compareRows({ findings }: Context, stored: Stored, resource: Resource<a
 function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bigint): bigint {
   let top = before
   for (const { sides } of of(offerChanges)) {
-    const id = parseId(sides[offerSide.id]!)
+    const id = parseId(sides[offerChanges.columns.id]!)
     if (id !== undefined && id > top) top = id
   }
-  const said = parseId(ledger.sides[ledgerSide.top_offer]!) ?? -1n
+  const said = parseId(ledger.sides[ledgers.columns.top_offer]!) ?? -1n
   const { head, findings } = context
   const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
   if (known ? said !== top : said < top)
@@ -193,7 +193,7 @@ function tally(context: Context, { from }: Stored, { rows, entries }: EncodedClo
 }
 
 export function changeBook(book: Context['book'], row: Row): void {
-  const [seller, id] = [row.sides[offerSide.seller]!, row.sides[offerSide.id]!]
+  const [seller, id] = [row.sides[offerChanges.columns.seller]!, row.sides[offerChanges.columns.id]!]
   if (isEmpty(row)) book.delete(id)
   else book.set(id, { seller, sum: sumOfRow(row), entry: false, back: false })
 }

@@ -24,7 +24,7 @@ import { corrupt, unseal } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges, offerSide, offers } from '../resources/offer.ts'
+import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { type Context, entriesOf } from './context.ts'
 import { lastPruned, listOf, pagesOf, walk } from './lists.ts'
@@ -173,7 +173,7 @@ function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array)
 function checkBook({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
   const block = blockOfOne(offers, key, value)
   const row = block.row(0)
-  const [name, seller] = [row.sides[offerSide.id]!, row.sides[offerSide.seller]!]
+  const [name, seller] = [row.sides[offerChanges.columns.id]!, row.sides[offerChanges.columns.seller]!]
   const id = parseId(name)
   if (id === undefined || !equal(bookKey(seller, id), key)) throw corrupt(key, 'an offer of the book lies under the key of another')
   if (unread.any(offerChanges.tag)) return
@@ -201,7 +201,7 @@ function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: 
 async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const block = blockOfOne(offerChanges, key, value)
   const id = readOffer(key)
-  if (id === undefined || !equal(baseKey(id), key) || block.side(0, offerSide.id) !== String(id)) throw corrupt(key, STRAY)
+  if (id === undefined || !equal(baseKey(id), key) || block.side(0, offerChanges.columns.id) !== String(id)) throw corrupt(key, STRAY)
   if ((await lastPruned(context, id)) !== Number(block.id(0))) throw corrupt(key, 'it is not the last change of the offer that was pruned')
 }
 

@@ -8,7 +8,7 @@ import type { Row } from '../layout/row.ts'
 import { seal } from '../layout/seal.ts'
 import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges, offerSide, offers } from '../resources/offer.ts'
+import { offerChanges, offers } from '../resources/offer.ts'
 import type { Write } from '../store.ts'
 
 /** A change of an offer as a block of one, under a position other than that of the change. */
@@ -22,7 +22,7 @@ const write = (key: Uint8Array, resource: Resource<any>, row: Row, position: big
  * @param held the seller under which the store has it, if it is there: an unchanged entry is not written again
  */
 export function offerWrites(id: bigint, row: Row | undefined, held?: string): Write[] {
-  const seller = row?.sides[offerSide.seller]
+  const seller = row?.sides[offerChanges.columns.seller]
   const key = bookSellerKey(id)
   const writes: Write[] = []
   if (row) writes.push(write(bookKey(seller!, id), offers, row, id))

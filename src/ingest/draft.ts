@@ -16,7 +16,7 @@ import type { Row } from '../layout/row.ts'
 import { payloadOf, seal, sumOf, unseal } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { offerSide } from '../resources/offer.ts'
+import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
@@ -145,7 +145,7 @@ export class Draft {
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     for (const { id } of close.book)
-      if (!this.book.has(id)) this.book.set(id, { held: before?.book.get(id)?.row?.sides[offerSide.seller], row: undefined })
+      if (!this.book.has(id)) this.book.set(id, { held: before?.book.get(id)?.row?.sides[offerChanges.columns.seller], row: undefined })
     this.apply(close, counts)
   }
 

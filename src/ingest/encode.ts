@@ -12,7 +12,7 @@ import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
 import { Encoded, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
-import { encodeOffer, encodeRemoval, offerChanges, offerSide } from '../resources/offer.ts'
+import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, type OperationInput, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
@@ -189,7 +189,7 @@ class CloseEncoder {
 
   private change(encoded: Encoded, input: object, place: Place): void {
     const row = this.add(offerChanges, input, encoded, place)
-    this.book.push({ id: BigInt(row.sides[offerSide.id]!), row: isEmpty(row) ? undefined : row })
+    this.book.push({ id: BigInt(row.sides[offerChanges.columns.id]!), row: isEmpty(row) ? undefined : row })
   }
 
   private place(lo: number, list: string, at: number): Place {

@@ -58,13 +58,9 @@ function writeList(name: string, queue: Queue, lo: number, inner?: (row: Row) =>
   if (queue.at > first) out.text(']')
 }
 
-const column = (resource: Resource<any>, name: string) => {
-  const at = resource.sides.indexOf(name)
-  return (row: Row): string => row.sides[at]!
-}
-const [transactionExtra, operationExtra] = [column(transactions, 'participants'), column(operations, 'participants')]
-const offerId = column(offerChanges, 'id')
-const writeParticipants = (side: string): void => {
+const offerId = (row: Row): string => row.sides[offerChanges.columns.id]!
+function writeParticipants(row: Row, column: number): void {
+  const side = row.sides[column]!
   if (side !== '') out.text(`,"participants":${side}`)
 }
 
@@ -78,12 +74,12 @@ function closeBytes({ ledger, of }: LedgerRows): Uint8Array {
   const all = queue(failed.length === 0 ? succeeded : [...succeeded, ...failed].sort((a, b) => a.lo - b.lo))
   const [ofOperations, ofEffects, ofTrades] = [queue(of(operations)), queue(of(effects)), queue(of(trades))]
   const writeOperation = (row: Row): void => {
-    writeParticipants(operationExtra(row))
+    writeParticipants(row, operations.columns.participants)
     writeList('effects', ofEffects, row.lo + 1)
     writeList('trades', ofTrades, row.lo + 1)
   }
   writeList('transactions', all, Number.POSITIVE_INFINITY, (row) => {
-    writeParticipants(transactionExtra(row))
+    writeParticipants(row, transactions.columns.participants)
     writeList('operations', ofOperations, row.lo + TRANSACTION_STEP, writeOperation)
   })
   writeBook(of(offerChanges))

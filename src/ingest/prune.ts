@@ -11,7 +11,7 @@ import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
-import { offerChanges, offerSide } from '../resources/offer.ts'
+import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
@@ -60,7 +60,7 @@ function giveUp(reader: Reader, target: number): Step {
     for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
   for (const { block, at, ordinal } of given(reader, offerChanges, head))
-    bases.set(block.side(at, offerSide.id), { row: block.row(at), ordinal })
+    bases.set(block.side(at, offerChanges.columns.id), { row: block.row(at), ordinal })
   for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
   for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
   return { writes, head, unfiled: reader.unfiled }

@@ -10,8 +10,8 @@ import { rank, truncate } from '../layout/posting.ts'
 import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
-import { ledgerSide } from '../resources/ledger.ts'
-import { changesByOffer, offerChanges, offerSide } from '../resources/offer.ts'
+import { ledgers } from '../resources/ledger.ts'
+import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Posting } from '../scan/list.ts'
 import { countsAfter, ledgerAt } from '../scan/locate.ts'
@@ -50,7 +50,7 @@ export function stepBack(reader: Reader, target: number): Step {
   const changed = new Set<string>()
   for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
     const { block, at } = reader.at(offerChanges, ordinal)
-    changed.add(block.side(at, offerSide.id))
+    changed.add(block.side(at, offerChanges.columns.id))
   }
   reader.each(changed, (id) => void writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!)))
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
@@ -64,7 +64,7 @@ function filedUnder(reader: Reader, sequence: number): number {
   const least = oldest > first ? oldest - 1 : 0
   if (sequence < oldest) return least
   const { block, at } = ledgerAt(reader, sequence)
-  return Math.max(least, Number(block.side(at, ledgerSide.filed)))
+  return Math.max(least, Number(block.side(at, ledgers.columns.filed)))
 }
 
 /** The head as it was when `sequence` was the newest ledger, taken from that ledger's row. */
@@ -81,7 +81,7 @@ export function headAt(reader: Reader, sequence: number): Head {
     hash,
     closedAt: closed_at,
     counts: countsAfter(reader, sequence),
-    topOffer: block.side(at, ledgerSide.top_offer),
+    topOffer: block.side(at, ledgers.columns.top_offer),
     filed,
     filedCounts: countsAfter(reader, filed),
   }
@@ -111,7 +111,7 @@ function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bo
 
 /** Resets an offer to its newest state below `bound`. */
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
-  const held = reader.offer(id)?.side(0, offerSide.seller)
+  const held = reader.offer(id)?.side(0, offerChanges.columns.seller)
   const from = reader.head.since[offerChanges.tag]!
   const ordinal = new Posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true).ordinals[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)

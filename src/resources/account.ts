@@ -1,15 +1,15 @@
 /** Accounts: names that records mention. An account exists once any record names it, and has no state here. */
-import type { Resource } from '../query.ts'
+import { resource } from '../query.ts'
 
 export interface Account {
   readonly id: string
 }
 
-export const accounts: Resource<Account> = {
+export const accounts = resource({
   name: 'account',
   tag: 0,
   shift: 0,
   indexed: false,
-  sides: ['id'],
+  columns: { id: 0 },
   decode: (members) => members as Account,
-}
+})

@@ -1,6 +1,6 @@
 /** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
 import { invalidInput } from '../errors.ts'
-import type { Index, Resource } from '../query.ts'
+import { type Index, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { checkOwn, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
@@ -37,17 +37,14 @@ const checks = Object.entries({
 }).map(([type, schema]) => [type, validator(schema)] as const)
 const checkOf = new Map(checks)
 
-/** Columns of {@link effects}. */
-const column = { created_at: 0, account: 1 } as const
-
-export const effects: Resource<Effect> = {
+export const effects = resource({
   name: 'effect',
   tag: 4,
   shift: 5,
   indexed: true,
-  sides: Object.keys(column),
+  columns: { created_at: 0, account: 1 },
   decode: (members) => members as Effect,
-}
+})
 
 export const effectsByAccount: Index<Effect> = {
   name: 'account',
@@ -55,7 +52,7 @@ export const effectsByAccount: Index<Effect> = {
   tag: 6,
   column: 'account',
   bySides: true,
-  keys: (_record, sides) => [[sides[column.account]!]],
+  keys: (_record, sides) => [[sides[effects.columns.account]!]],
 }
 
 const form = new Form(['paging_token'], ['account'])

@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import { MAX_LEDGER } from '../position.ts'
-import type { Resource } from '../query.ts'
+import { resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, type Encoded, type Place, tokenOf } from './encode.ts'
@@ -66,17 +66,15 @@ export const ledgerSchema = object({
   paging_token: optional(text),
 })
 
-/** Columns of {@link ledgers}: where every log ends after the ledger; the highest offer id; up to where posting lists were complete. */
-export const ledgerSide = { ends: 0, top_offer: 1, filed: 2 } as const
-
-export const ledgers: Resource<Ledger> = {
+export const ledgers = resource({
   name: 'ledger',
   tag: 1,
   shift: 3,
   indexed: false,
-  sides: Object.keys(ledgerSide),
+  /** Where every log ends after the ledger; the highest offer id; up to where posting lists were complete. */
+  columns: { ends: 0, top_offer: 1, filed: 2 },
   decode: (members) => members as Ledger,
-}
+})
 
 export interface Counts {
   readonly transaction_count: number

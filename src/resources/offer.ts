@@ -1,7 +1,7 @@
 /** Offers: the current book, and the log of changes that made it. Token of a book entry: the offer id. */
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
-import type { Index, OpenRecord, Resource } from '../query.ts'
+import { type Index, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
@@ -70,24 +70,21 @@ const offerSchema = object({
 
 export const offersSchema: TSchema = closedObject({ changed: optional(array(offerSchema)), removed: optional(array(int64)) })
 
-/** Columns of {@link offers} and {@link offerChanges}. */
-export const offerSide = { seller: 0, id: 1, ledger: 2, created_at: 3 } as const
-
 /** The current book: one entry per live offer, kept by seller and id. */
-export const offers: Resource<Offer> = {
+export const offers = resource({
   name: 'offer',
   tag: 0,
   shift: 0,
   indexed: false,
-  sides: Object.keys(offerSide),
-  decode(members: any, { id }) {
+  columns: { seller: 0, id: 1, ledger: 2, created_at: 3 },
+  decode(members: any, { id }): Offer {
     members.id = id
     return members
   },
-}
+})
 
 /** Every change of an offer, in order: the whole offer as it was afterwards, or nothing if it was removed. */
-export const offerChanges: Resource<Offer> = { ...offers, name: 'offer change', tag: 7, shift: 4 }
+export const offerChanges = resource({ ...offers, name: 'offer change', tag: 7, shift: 4 })
 
 export const changesByOffer: Index<Offer> = {
   name: 'offer',
@@ -95,7 +92,7 @@ export const changesByOffer: Index<Offer> = {
   tag: 10,
   column: 'offer',
   bySides: true,
-  keys: (_record, sides) => [[BigInt(sides[offerSide.id]!)]],
+  keys: (_record, sides) => [[BigInt(sides[offerChanges.columns.id]!)]],
 }
 export const changesBySeller: Index<Offer> = {
   name: 'seller',
@@ -103,7 +100,7 @@ export const changesBySeller: Index<Offer> = {
   tag: 11,
   column: 'account',
   bySides: true,
-  keys: (_record, sides) => (sides[offerSide.seller] ? [[sides[offerSide.seller]!]] : []),
+  keys: (_record, sides) => (sides[offerChanges.columns.seller] ? [[sides[offerChanges.columns.seller]!]] : []),
 }
 
 const checkAsset = (given: OpenRecord, name: string, place: Place): void => {

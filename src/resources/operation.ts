@@ -1,7 +1,7 @@
 /** Operations: the record, its input, its text, its indexes. Token and id: `(ledger, transaction, operation)`. */
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
-import type { Index, OpenRecord, Resource } from '../query.ts'
+import { type Index, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
@@ -107,16 +107,13 @@ const memberChecks = new Map(
   }).map(([type, schema]) => [type, validator(schema)]),
 )
 
-/** Columns of {@link operations}. */
-const column = { transaction: 0, created_at: 1, source: 2, participants: 3, type_i: 4 } as const
-
-export const operations: Resource<Operation> = {
+export const operations = resource({
   name: 'operation',
   tag: 3,
   shift: 4,
   indexed: false,
-  sides: Object.keys(column),
-  decode(members: any, source) {
+  columns: { transaction: 0, created_at: 1, source: 2, participants: 3, type_i: 4 },
+  decode(members: any, source): Operation {
     // The parsed number may be rounded.
     if (typeof members.id !== 'bigint') members.id = source.id
     if (!paymentTypes.has(members.type)) return members
@@ -124,7 +121,7 @@ export const operations: Resource<Operation> = {
     for (const name of numbers) if (typeof members[name] === 'bigint') members[name] = Number(members[name])
     return members
   },
-}
+})
 
 const accountPlace = new Map(accountMembers.map((name, at) => [name as string, at]))
 
@@ -138,8 +135,9 @@ function accountsNamed(record: OpenRecord): unknown[] {
   return found
 }
 
+const { source, participants } = operations.columns
 const affects = (record: OpenRecord, sides: readonly string[]): string[] =>
-  distinct([sides[column.source], ...accountsNamed(record), ...readExtra(sides[column.participants])])
+  distinct([sides[source], ...accountsNamed(record), ...readExtra(sides[participants])])
 
 export const operationsByAccount: Index<Operation> = {
   name: 'account',

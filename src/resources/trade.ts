@@ -2,7 +2,7 @@
 import { compareTexts } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
-import type { Filters, Index, OpenRecord, Resource } from '../query.ts'
+import { type Filters, type Index, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
@@ -79,19 +79,18 @@ export const tradeSchema = object({
   price,
 })
 
-/** Columns of {@link trades}. */
-const column = { base_account: 0, counter_account: 1, base_asset: 2, counter_asset: 3 } as const
+const columns = { base_account: 0, counter_account: 1, base_asset: 2, counter_asset: 3 }
 
-export const trades: Resource<Trade> = {
+export const trades = resource({
   name: 'trade',
   tag: 5,
   shift: 3,
   indexed: true,
-  sides: Object.keys(column),
-  turning: [column.counter_account, column.base_account, column.counter_asset, column.base_asset],
-  facing: column.base_asset,
+  columns,
+  turning: [columns.counter_account, columns.base_account, columns.counter_asset, columns.base_asset],
+  facing: columns.base_asset,
   decode: (members) => members as Trade,
-}
+})
 
 /** The type is part of it: `USD` as credit_alphanum12 is a different asset from `USD` as credit_alphanum4. */
 const assetText = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}:${code}:${issuer}`)
@@ -107,7 +106,7 @@ export const tradesByAccount: Index<Trade> = {
   tag: 7,
   column: 'account',
   bySides: true,
-  keys: (_record, sides) => distinct([sides[column.base_account], sides[column.counter_account]]).map((account) => [account]),
+  keys: (_record, sides) => distinct([sides[columns.base_account], sides[columns.counter_account]]).map((account) => [account]),
 }
 export const tradesByOffer: Index<Trade> = {
   name: 'offer',
@@ -124,7 +123,7 @@ export const tradesByPair: Index<Trade> = {
   of: trades,
   tag: 9,
   bySides: true,
-  keys: (_record, sides) => [pairKey(sides[column.base_asset]!, sides[column.counter_asset]!)],
+  keys: (_record, sides) => [pairKey(sides[columns.base_asset]!, sides[columns.counter_asset]!)],
 }
 
 const offerIds = ['offer_id', 'base_offer_id', 'counter_offer_id'] as const

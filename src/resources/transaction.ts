@@ -1,7 +1,7 @@
 /** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
 
 import type { TSchema } from 'typebox'
-import type { Index, Resource, Source } from '../query.ts'
+import { type Index, resource, type Source } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
@@ -64,25 +64,24 @@ const decode = (members: any, source: Source): Transaction => {
   return members
 }
 
-/** Columns of {@link transactions}. */
-const column = { account: 0, participants: 1, hash: 2 } as const
+const columns = { account: 0, participants: 1, hash: 2 }
 
-export const transactions: Resource<Transaction> = {
+export const transactions = resource({
   name: 'transaction',
   tag: 2,
   shift: 2,
   indexed: false,
-  sides: Object.keys(column),
-  hashColumn: column.hash,
+  columns,
+  hashColumn: columns.hash,
   decode,
-}
+})
 
 /** Failed transactions are found by hash and counted, but appear in no listing. */
-export const failedTransactions: Resource<Transaction> = { ...transactions, name: 'failed transaction', tag: 6 }
+export const failedTransactions = resource({ ...transactions, name: 'failed transaction', tag: 6 })
 
-/** The accounts a transaction affects: its source and those kept in its side column. */
+/** The accounts a transaction affects: its source and those kept in its side columns. */
 const affects = (_record: unknown, sides: readonly string[]) =>
-  [sides[column.account]!, ...readExtra(sides[column.participants])].map((account) => [account])
+  [sides[columns.account]!, ...readExtra(sides[columns.participants])].map((account) => [account])
 
 const byAccount = { name: 'account', column: 'account', bySides: true, keys: affects } as const
 export const transactionsByAccount: Index<Transaction> = { ...byAccount, of: transactions, tag: 1 }

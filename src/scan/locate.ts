@@ -9,7 +9,7 @@ import type { Block, Place } from '../layout/block.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effectsByAccount } from '../resources/effect.ts'
-import { type Ledger, ledgerSide, ledgers } from '../resources/ledger.ts'
+import { type Ledger, ledgers } from '../resources/ledger.ts'
 import { changesByOffer, changesBySeller } from '../resources/offer.ts'
 import { operations, operationsByAccount } from '../resources/operation.ts'
 import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
@@ -33,8 +33,8 @@ const COMMA = 44
 /** The counts of every log after a ledger; NaN for one that is not a whole number. */
 export function endsOf(block: Block, at: number): number[] {
   const { bytes } = block.region
-  const start = block.sideStart(at, ledgerSide.ends)
-  const end = start + block.sideLength(at, ledgerSide.ends)
+  const start = block.sideStart(at, ledgers.columns.ends)
+  const end = start + block.sideLength(at, ledgers.columns.ends)
   const counts: number[] = []
   let count = 0
   // From the bytes: every page from an old place reads some, and to split and parse text would take a tenth of its time.

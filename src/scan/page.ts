@@ -8,7 +8,7 @@ import { type Block, countOf, eachOf, type Place, placesIn, type Slice } from '.
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { List, Resource } from '../query.ts'
-import { offerSide, offers } from '../resources/offer.ts'
+import { offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
 import { everything, seek } from './locate.ts'
 import { slicesOf } from './places.ts'
@@ -164,7 +164,7 @@ export function newestLedger(page: RawPage): number {
   if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.last) ?? 0
   let newest = 0
   page.each((block, at) => {
-    newest = Math.max(newest, Number(block.side(at, offerSide.ledger)))
+    newest = Math.max(newest, Number(block.side(at, offers.columns.ledger)))
   })
   return newest
 }

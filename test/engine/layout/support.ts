@@ -7,21 +7,22 @@ import { finishedBlock, layOut, writeFinished } from '../../../src/layout/finish
 import type { Finisher } from '../../../src/layout/finisher.ts'
 import type { Row } from '../../../src/layout/row.ts'
 import { payloadOf as unsealed } from '../../../src/layout/seal.ts'
-import type { Resource } from '../../../src/query.ts'
+import { type Resource, resource as resourceOf } from '../../../src/query.ts'
 import { Apart, Sheet } from '../../../src/text/apart.ts'
 import { takeApart } from '../../../src/text/writer.ts'
 
 /** A log for tests, whose records say what they were made of. */
-export const resource = (indexed: boolean, ...sides: string[]): Resource<any> => ({
-  name: 'coin',
-  tag: 9,
-  shift: 4,
-  indexed,
-  sides,
-  turning: sides.map((_, column) => sides.length - 1 - column),
-  facing: 0,
-  decode: (members, { id, text }) => ({ members, id, json: text }),
-})
+export const resource = (indexed: boolean, ...sides: string[]): Resource<any> =>
+  resourceOf({
+    name: 'coin',
+    tag: 9,
+    shift: 4,
+    indexed,
+    columns: Object.fromEntries(sides.map((name, column) => [name, column])),
+    turning: sides.map((_, column) => sides.length - 1 - column),
+    facing: 0,
+    decode: (members, { id, text }) => ({ members, id, json: text }),
+  })
 export const bare = resource(false)
 export const sided = resource(true, 'a', 'b')
 export const KEY = Uint8Array.of(0x10, 9)
