@@ -12,11 +12,11 @@ import { tradeFilters as filters, trades, tradesByAccount, tradesByOffer } from 
 import { type failedTransactions, transactions, transactionsByAccount } from './resources/transaction.ts'
 
 export const catalogue = {
-  account: one('/accounts/{account}', accounts, 'account'),
-  ledger: one('/ledgers/{ledger}', ledgers, 'ledger'), // 19
-  transaction: one('/transactions/{hash}', transactions, 'hash'), // 18
-  operation: one('/operations/{operation}', operations, 'operation'), // 20
-  offer: one('/offers/{offer}', offers, 'offer'),
+  account: one('/accounts/{account}', accounts),
+  ledger: one('/ledgers/{ledger}', ledgers), // 19
+  transaction: one('/transactions/{hash}', transactions), // 18
+  operation: one('/operations/{operation}', operations), // 20
+  offer: one('/offers/{offer}', offers),
 
   ledgers: list('/ledgers', ledgers, { live: true }),
   transactions: list('/transactions', transactions, { live: true }), // 15

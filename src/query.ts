@@ -20,9 +20,16 @@ export interface Source {
   readonly text: string
 }
 
-/** What the file of a resource says of it. `N` is its name, `C` the names of its columns. */
-interface ResourceSpec<R, N extends string, C extends string> {
+/**
+ * How records are kept: in a log, in order of position, each for good; as the state after the newest ledger; or as no more than a name, which exists
+ * once a record mentions it. **What is in no log may change with any ledger**, so no answer made of it is final.
+ */
+type Kept = 'log' | 'state' | 'name'
+
+/** What the file of a resource says of it. `N` is its name, `C` the names of its columns, `K` how it is kept. */
+interface ResourceSpec<R, N extends string, C extends string, K extends Kept> {
   readonly name: N
+  readonly kept: K
   /** Part of every key of its log. **Never reused.** 0 for kinds that have no log. */
   readonly tag: number
   /** A block holds 2^shift records, a number chosen to bring blocks near 8 KiB. */
@@ -44,14 +51,16 @@ interface ResourceSpec<R, N extends string, C extends string> {
   decode(members: OpenRecord, source: Source): R
 }
 
-export interface Resource<R, N extends string = string, C extends string = string> extends ResourceSpec<R, N, C> {
+export interface Resource<R, N extends string = string, C extends string = string, K extends Kept = Kept> extends ResourceSpec<R, N, C, K> {
   /** The names of its columns, in their order. */
   readonly sides: readonly string[]
   /** Phantom: the record type. */
   readonly '~record'?: R
 }
 
-export const resource = <R, const N extends string, C extends string>(spec: ResourceSpec<R, N, C>): Resource<R, N, C> => ({
+export const resource = <R, const N extends string, C extends string, const K extends Kept>(
+  spec: ResourceSpec<R, N, C, K>,
+): Resource<R, N, C, K> => ({
   ...spec,
   sides: Object.keys(spec.columns),
 })
@@ -69,15 +78,11 @@ export interface Index<R> {
   keys(record: OpenRecord, sides: readonly string[]): Iterable<readonly Element[]>
 }
 
-/** How a single record is found. */
-export type Finder = 'ledger' | 'hash' | 'operation' | 'offer' | 'account'
-
-/** `O` is the resource itself, with the names of its columns. */
+/** How the record is found follows from the one parameter of the path. `O` is the resource itself, with the names of its columns. */
 export interface One<R, V = any, O extends Resource<R> = Resource<R>> {
   readonly kind: 'one'
   readonly path: string
   readonly of: O
-  readonly by: Finder
   readonly '~values'?: V
 }
 
@@ -131,8 +136,7 @@ type CheckedPath<Path extends string> =
 export const one = <R, N extends string, C extends string, const Path extends string>(
   path: CheckedPath<Path> & Path,
   of: Resource<R, N, C>,
-  by: Finder,
-): One<R, PathValues<Path>, Resource<R, N, C>> => ({ kind: 'one', path, of, by })
+): One<R, PathValues<Path>, Resource<R, N, C>> => ({ kind: 'one', path, of })
 
 /** What a list is queried with: nothing, if neither its path nor a filter names anything. */
 type ListValues<Path extends string, F> = unknown extends F

@@ -132,8 +132,8 @@ class HttpCore {
       const tag = tagOf(form, renderer)
       const { sink } = this
       const body = collect(sink, () => renderer.one(sink, place, tag))
-      // Accounts and offers change with any ledger; the contents of a ledger do not, once another one has followed.
-      const closed = query.by !== 'account' && query.by !== 'offer' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
+      // Any ledger may change what is in no log; the contents of a ledger do not change once another one has followed.
+      const closed = query.of.kept === 'log' && place.block.hi(place.at) < (this.ledger.head?.last ?? 0)
       return this.send(request, {
         type: typeOf(form),
         ...body,

@@ -4,7 +4,7 @@
  * **Invariant:** what is found here is what parsing the whole request would give: page parameters come last, each at most once, and nothing in them
  * is escaped or wrong. Any other request is not found here and must be parsed.
  */
-import { catalogue, DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
+import { DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
 import { type Asked, linkOf } from './page.ts'
 
 /** What a path and its filters ask for, fully checked. */
@@ -22,7 +22,7 @@ export class Listing {
     this.query = query
     this.values = values
     this.link = linkOf(query, values)
-    this.byLedger = query.of !== catalogue.offer.of
+    this.byLedger = query.of.kept === 'log'
   }
 
   /** What the links of its pages begin with. */

@@ -4,7 +4,6 @@
  * those with one base URL follow each other; whatever goes wrong in a stream ends only that stream, with an error that its reader sees.
  */
 import {
-  catalogue,
   FolioError,
   type HistoryHead,
   type Ledger,
@@ -70,7 +69,7 @@ const endOf = (ledger: number): string => String((BigInt(ledger + 1) << 32n) - 1
 function before({ of }: List<any>, cursor: string, head: HistoryHead | undefined): number {
   if (head === undefined) return 0
   if (cursor === '') return head.oldest - 1
-  return of === catalogue.offer.of ? head.last : Math.min(head.last, parseCursor(cursor, of.indexed).hi)
+  return of.kept === 'log' ? Math.min(head.last, parseCursor(cursor, of.indexed).hi) : head.last
 }
 
 /** Into how many parts the shorter wait is divided; streams are checked once per part. */
@@ -177,7 +176,7 @@ export class Streams {
   failed(error: unknown, query: List<any>): Frame {
     const last = error instanceof FolioError && error.code === 'ROLLED_BACK' ? Number(error.fields['last']) : undefined
     // What offers were left by a rollback, an id does not tell.
-    const cursor = last === undefined || query.of === catalogue.offer.of ? undefined : endOf(last)
+    const cursor = last === undefined || query.of.kept !== 'log' ? undefined : endOf(last)
     return errorFrame(this.problem(error), cursor)
   }
 

@@ -7,6 +7,7 @@ export interface Account {
 
 export const accounts = resource({
   name: 'account',
+  kept: 'name',
   tag: 0,
   shift: 0,
   indexed: false,

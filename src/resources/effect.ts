@@ -39,6 +39,7 @@ const checkOf = new Map(checks)
 
 export const effects = resource({
   name: 'effect',
+  kept: 'log',
   tag: 4,
   shift: 5,
   indexed: true,

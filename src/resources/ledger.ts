@@ -68,6 +68,7 @@ export const ledgerSchema = object({
 
 export const ledgers = resource({
   name: 'ledger',
+  kept: 'log',
   tag: 1,
   shift: 3,
   indexed: false,

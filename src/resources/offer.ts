@@ -73,6 +73,7 @@ export const offersSchema: TSchema = closedObject({ changed: optional(array(offe
 /** The current book: one entry per live offer, kept by seller and id. */
 export const offers = resource({
   name: 'offer',
+  kept: 'state',
   tag: 0,
   shift: 0,
   indexed: false,
@@ -84,7 +85,7 @@ export const offers = resource({
 })
 
 /** Every change of an offer, in order: the whole offer as it was afterwards, or nothing if it was removed. */
-export const offerChanges = resource({ ...offers, name: 'offer change', tag: 7, shift: 4 })
+export const offerChanges = resource({ ...offers, name: 'offer change', kept: 'log', tag: 7, shift: 4 })
 
 export const changesByOffer: Index<Offer> = {
   name: 'offer',

@@ -109,6 +109,7 @@ const memberChecks = new Map(
 
 export const operations = resource({
   name: 'operation',
+  kept: 'log',
   tag: 3,
   shift: 4,
   indexed: false,

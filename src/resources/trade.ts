@@ -83,6 +83,7 @@ const columns = { base_account: 0, counter_account: 1, base_asset: 2, counter_as
 
 export const trades = resource({
   name: 'trade',
+  kept: 'log',
   tag: 5,
   shift: 3,
   indexed: true,

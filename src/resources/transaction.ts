@@ -68,6 +68,7 @@ const columns = { account: 0, participants: 1, hash: 2 }
 
 export const transactions = resource({
   name: 'transaction',
+  kept: 'log',
   tag: 2,
   shift: 2,
   indexed: false,

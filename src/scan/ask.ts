@@ -5,7 +5,6 @@
 import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import type { Resource } from '../query.ts'
-import { offers } from '../resources/offer.ts'
 import { after, isPromise, type MaybePromise } from '../store.ts'
 import type { Reader } from './reader.ts'
 
@@ -74,9 +73,9 @@ export class Reads {
     this.book = { shared, book: true }
   }
 
-  /** As {@link ask}. @param of what is read, if that may be offers */
+  /** As {@link ask}. @param of what is read, if that may be state */
   ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
-    const answer = ask(this.history, of === offers ? this.book : this.logs, read)
+    const answer = ask(this.history, of?.kept === 'state' ? this.book : this.logs, read)
     if (isPromise(answer)) this.await(answer)
     return answer
   }

@@ -2,7 +2,6 @@
 
 import { pathNames } from '../params.ts'
 import type { List } from '../query.ts'
-import { offers } from '../resources/offer.ts'
 import { type PageOptions, readPage } from './page.ts'
 import type { Reader } from './reader.ts'
 import type { ReadStats } from './requests.ts'
@@ -26,10 +25,11 @@ export function explainPage(reader: Reader, query: List<any>, values: Values, op
   const { count } = readPage(reader, query, values, options)
   const reads: string[] = []
   const own = query.by?.column
-  if (query.of === offers) reads.push('scan of the book')
+  const isLog = query.of.kept === 'log'
+  if (!isLog) reads.push('scan of the book')
   if (query.by) reads.push(`list ${query.by.name} of ${query.of.name}`)
   for (const [index] of query.filters?.pick(values).lists ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
   if (reads.length === 0) reads.push(`log of ${query.of.name}`)
-  for (const name of pathNames(query.path)) if (name !== own && query.of !== offers) reads.push(`within ${name}`)
+  for (const name of pathNames(query.path)) if (name !== own && isLog) reads.push(`within ${name}`)
   return { path: query.path, reads, records: count, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }
 }

@@ -117,7 +117,7 @@ export function checkOptions(options: PageOptions, resource: Resource<any>): Ask
  */
 export function headToken(reader: Reader, resource: Resource<any>, asked = reader.head): string {
   const { last, topOffer, counts } = asked.last < reader.head.last ? asked : reader.head
-  if (resource === offers) return topOffer
+  if (resource.kept !== 'log') return topOffer
   const { from, to } = everything(reader, resource)
   const end = Math.min(to, counts[resource.tag]!)
   if (from >= end) return idText(last, 0)
@@ -147,10 +147,11 @@ export function readPage(reader: Reader, query: List<any>, values: Values, optio
   }
   const reverse = asked.order === 'desc'
   const wanted = { at, limit, reverse, typed }
-  const slices = query.of === offers ? bookPage(reader, values, wanted) : logPage(reader, query, values, wanted)
+  const isLog = query.of.kept === 'log'
+  const slices = isLog ? logPage(reader, query, values, wanted) : bookPage(reader, values, wanted)
   const last = slices.at(-1)
   const ended = countOf(slices) === limit ? 'limit' : 'end'
-  const isSettled = ended === 'limit' && !reverse && query.of !== offers && last!.block.hi(last!.last) < reader.head.last
+  const isSettled = ended === 'limit' && !reverse && isLog && last!.block.hi(last!.last) < reader.head.last
   return new RawPage(slices, { cursor, ended, final: isSettled && beginsForGood(reader, at) })
 }
 
@@ -161,7 +162,7 @@ const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
 /** The newest ledger of any record on a page; for offers, which go by their ids, that may be any of them. 0 for an empty page. */
 export function newestLedger(page: RawPage): number {
   const last = page.slices.at(-1)
-  if (last === undefined || last.block.resource !== offers) return last?.block.hi(last.last) ?? 0
+  if (last === undefined || last.block.resource.kept === 'log') return last?.block.hi(last.last) ?? 0
   let newest = 0
   page.each((block, at) => {
     newest = Math.max(newest, Number(block.side(at, offers.columns.ledger)))

@@ -3,7 +3,7 @@ import { badRequest, checkObject, FolioError } from '../errors.ts'
 import { Block, type Place } from '../layout/block.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { payloadOf } from '../layout/seal.ts'
-import { params, pathNames } from '../params.ts'
+import { type ParamTypes, params, pathNames } from '../params.ts'
 import { splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Facing, List, One, Query } from '../query.ts'
 import { accounts } from '../resources/account.ts'
@@ -113,12 +113,12 @@ const nothing: Span = { from: 0, to: 0 }
 export function resolveOne(reader: Reader, query: One<any>, values: Values): Place {
   const name = pathNames(query.path)[0]!
   const value = values[name]
-  const place = finders[query.by](reader, value)
+  const place = finders[name](reader, value)
   if (!place) throw notFound(name, value)
   return place
 }
 
-const finders: Record<One<any>['by'], (reader: Reader, value: any) => Place | undefined> = {
+const finders: { readonly [N in keyof ParamTypes]: (reader: Reader, value: any) => Place | undefined } = {
   ledger: findLedger,
   hash: findTransaction,
   operation: findOperation,

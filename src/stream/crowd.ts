@@ -9,7 +9,6 @@ import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { idText, parseCursor } from '../position.ts'
 import type { List } from '../query.ts'
-import { offers } from '../resources/offer.ts'
 import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
@@ -169,7 +168,7 @@ export class Crowd implements Sleeper {
    */
   private advance(last: number): boolean {
     const { query } = this.list
-    if (query.of === offers || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
+    if (query.of.kept !== 'log' || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
     this.crowds.remove(this)
     this.cursor = endOf(last)
     this.through = Math.max(this.through, last)

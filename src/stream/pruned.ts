@@ -8,11 +8,10 @@ import type { Head } from '../layout/head.ts'
 import { parseCursor } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
-import { offers } from '../resources/offer.ts'
 
-/** The newest ledger of which nothing lies after a cursor, as far as that tells; offers are never pruned. */
+/** The newest ledger of which nothing lies after a cursor, as far as that tells; pruning takes away only what is in logs. */
 export function throughOf(resource: Resource<any>, cursor: string): number {
-  if (resource === offers) return Number.POSITIVE_INFINITY
+  if (resource.kept !== 'log') return Number.POSITIVE_INFINITY
   if (cursor === '') return 0
   const { hi } = parseCursor(cursor, resource.indexed)
   return resource === ledgers ? hi : hi - 1

@@ -5,7 +5,6 @@
  */
 import { FolioError } from '../errors.ts'
 import { parseCursor } from '../position.ts'
-import { offers } from '../resources/offer.ts'
 import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
@@ -93,7 +92,7 @@ export class Tail implements Waiting {
     this.cursor = cursor
     if (cursor === '') return
     this.through = throughOf(query.of, cursor)
-    const named = query.of === offers ? this.startHead : parseCursor(cursor, query.of.indexed).hi
+    const named = query.of.kept === 'log' ? parseCursor(cursor, query.of.indexed).hi : this.startHead
     this.reached = Math.min(named, this.startHead)
   }
 

@@ -52,7 +52,7 @@ describe('the names exported', () => {
 test('the rows of the catalogue have these paths, indexes, answers if nothing is found, and streams', () => {
   const rows = Object.entries(folio.catalogue).map(([name, row]) =>
     row.kind === 'one'
-      ? `${name}: one ${row.of.name} ${row.path} by ${row.by}`
+      ? `${name}: one ${row.of.name} ${row.path}, kept as ${row.of.kept}`
       : [
           `${name}: ${row.of.name}s ${row.path}`,
           row.by && `by ${row.by.name} (${row.by.tag})`,
@@ -65,11 +65,11 @@ test('the rows of the catalogue have these paths, indexes, answers if nothing is
   )
   expect(rows).toMatchInlineSnapshot(`
     [
-      "account: one account /accounts/{account} by account",
-      "ledger: one ledger /ledgers/{ledger} by ledger",
-      "transaction: one transaction /transactions/{hash} by hash",
-      "operation: one operation /operations/{operation} by operation",
-      "offer: one offer /offers/{offer} by offer",
+      "account: one account /accounts/{account}, kept as name",
+      "ledger: one ledger /ledgers/{ledger}, kept as log",
+      "transaction: one transaction /transactions/{hash}, kept as log",
+      "operation: one operation /operations/{operation}, kept as log",
+      "offer: one offer /offers/{offer}, kept as state",
       "ledgers: ledgers /ledgers, never, live",
       "transactions: transactions /transactions, never, live",
       "operations: operations /operations, never, live",

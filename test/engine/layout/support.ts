@@ -15,6 +15,7 @@ import { takeApart } from '../../../src/text/writer.ts'
 export const resource = (indexed: boolean, ...sides: string[]): Resource<any> =>
   resourceOf({
     name: 'coin',
+    kept: 'log',
     tag: 9,
     shift: 4,
     indexed,
