@@ -69,6 +69,11 @@ export interface ParamTypes {
   offer: bigint
 }
 
+/** Parameters that name a place of history: what belongs to one lies together in every log. */
+export type PlaceName = 'ledger' | 'hash' | 'operation'
+/** Parameters whose records lie all over their logs: indexes list them. */
+export type KeyName = Exclude<keyof ParamTypes, PlaceName>
+
 /** The path parameters by name. */
 export const params: { readonly [N in keyof ParamTypes]: Param<ParamTypes[N]> } = {
   account,

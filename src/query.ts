@@ -6,7 +6,7 @@
  * finds a record, {@link List} a range of an index. **Invariant:** a list is a set of posting lists that must all name a record, cut to one span of
  * positions, so that all lists share the paging code. The one exception is the offers of an account, which are those of the current book.
  */
-import type { Names, ParamTypes, PathValues } from './params.ts'
+import type { KeyName, Names, ParamTypes, PathValues, PlaceName } from './params.ts'
 import type { Element } from './tuple.ts'
 
 /** A record as decoded from its stored text, including its open members. */
@@ -71,11 +71,18 @@ export interface Index<R> {
   /** Part of every key of its posting lists. **Never reused.** */
   readonly tag: number
   /** The path parameter whose value selects the posting list; none for a partial index over all records. */
-  readonly column?: keyof ParamTypes
+  readonly column?: KeyName
+  /** It lists no more than another index of its log with the same column, so that nobody need look here for whether a value exists. */
+  readonly partial?: boolean
   /** The keys follow from the side columns alone, so filing a stored record again parses nothing. */
   readonly bySides?: boolean
   /** The keys that a record is filed under. @param sides its side columns, in the order in which its resource names them */
   keys(record: OpenRecord, sides: readonly string[]): Iterable<readonly Element[]>
+}
+
+/** An index with a column. */
+export interface KeyIndex<R, N extends KeyName> extends Index<R> {
+  readonly column: N
 }
 
 /** How the record is found follows from the one parameter of the path. `O` is the resource itself, with the names of its columns. */
@@ -145,10 +152,28 @@ type ListValues<Path extends string, F> = unknown extends F
     : PathValues<Path>
   : PathValues<Path> & F
 
-export function list<R, N extends string, C extends string, const Path extends string, F = unknown, const Live extends boolean = false>(
-  path: CheckedPath<Path> & Path,
-  of: Resource<R, N, C>,
-  spec: { readonly by?: Index<R>; readonly filters?: Filters<R, F>; readonly missing?: Missing; readonly live?: Live } = {},
+type ColumnOf<By> = By extends { readonly column: infer N } ? N : never
+
+/** Each parameter of a path selects a span or a list: a key that no index is given for would not be looked up, nor one that the path does not have. */
+type ListPath<Path extends string, K extends Kept, By> = [Exclude<ColumnOf<By>, Names<Path>>] extends [never]
+  ? [Exclude<Names<Path>, PlaceName | (K extends 'state' ? KeyName : ColumnOf<By>)>] extends [never]
+    ? Path
+    : `needs an index by ${Exclude<Names<Path>, PlaceName> & string}`
+  : `has no parameter ${Exclude<ColumnOf<By>, Names<Path>> & string}`
+
+export function list<
+  R,
+  N extends string,
+  C extends string,
+  K extends Kept,
+  const Path extends string,
+  By extends Index<R> = never,
+  F = unknown,
+  const Live extends boolean = false,
+>(
+  path: CheckedPath<Path> & ListPath<Path, K, By> & Path,
+  of: Resource<R, N, C, K>,
+  spec: { readonly by?: By; readonly filters?: Filters<R, F>; readonly missing?: Missing; readonly live?: Live } = {},
 ): List<R, ListValues<Path, F>, Live, Resource<R, N, C>> {
   const missing = path.includes('{') ? 'parent' : 'never'
   return { kind: 'list', path, of, missing, ...spec, live: (spec.live ?? false) as Live }

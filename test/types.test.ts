@@ -20,8 +20,33 @@ import {
   type TradeFilter,
   type VerifyOptions,
 } from '../src/index.ts'
+import { list } from '../src/query.ts'
+import { effects, effectsByAccount } from '../src/resources/effect.ts'
+import { offers } from '../src/resources/offer.ts'
+import { operations, payments } from '../src/resources/operation.ts'
+import { trades, tradesByOffer } from '../src/resources/trade.ts'
 
 declare const ledger: Ledger
+
+/** Rows of the catalogue: none compiles whose values would not all be looked up. */
+function rows(): void {
+  list('/ledgers/{ledger}/effects', effects)
+  list('/accounts/{account}/effects', effects, { by: effectsByAccount, live: true })
+  list('/accounts/{account}/ledgers/{ledger}/effects', effects, { by: effectsByAccount })
+  list('/accounts/{account}/offers', offers)
+  // @ts-expect-error: no index by account
+  list('/accounts/{account}/effects', effects)
+  // @ts-expect-error: no index by account
+  list('/accounts/{account}/payments', operations, { by: payments, live: true })
+  // @ts-expect-error: an index by offer
+  list('/accounts/{account}/trades', trades, { by: tradesByOffer })
+  // @ts-expect-error: no offer in the path
+  list('/ledgers/{ledger}/trades', trades, { by: tradesByOffer })
+  // @ts-expect-error: no such parameter
+  list('/accounts/{acount}/effects', effects)
+  // @ts-expect-error: an index of another log
+  list('/accounts/{account}/trades', trades, { by: effectsByAccount })
+}
 
 // Never called: that it compiles, and that each line marked so does not, is the test; `npx tsc -p .` runs it.
 function calls(): void {
@@ -92,6 +117,10 @@ test('guards give operations the types of their members', () => {
     return one.starting_balance
   })
   expect(sums).toEqual([35n, 2, undefined])
+})
+
+test('rows compile if every parameter of their paths is looked up', () => {
+  expectTypeOf(rows).returns.toBeVoid()
 })
 
 test('calls compile, or do not, as their rows say', () => {

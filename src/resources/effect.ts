@@ -1,6 +1,6 @@
 /** Effects: the record, its input, its text, its index. Token: `<operation id>-<index>`, the index counting from 1. */
 import { invalidInput } from '../errors.ts'
-import { type Index, resource } from '../query.ts'
+import { type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { checkOwn, compose, type Encoded, indexedTokenOf, type Place } from './encode.ts'
@@ -47,7 +47,7 @@ export const effects = resource({
   decode: (members) => members as Effect,
 })
 
-export const effectsByAccount: Index<Effect> = {
+export const effectsByAccount: KeyIndex<Effect, 'account'> = {
   name: 'account',
   of: effects,
   tag: 6,

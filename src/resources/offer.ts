@@ -1,7 +1,7 @@
 /** Offers: the current book, and the log of changes that made it. Token of a book entry: the offer id. */
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
-import { type Index, type OpenRecord, resource } from '../query.ts'
+import { type KeyIndex, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
@@ -87,7 +87,7 @@ export const offers = resource({
 /** Every change of an offer, in order: the whole offer as it was afterwards, or nothing if it was removed. */
 export const offerChanges = resource({ ...offers, name: 'offer change', kept: 'log', tag: 7, shift: 4 })
 
-export const changesByOffer: Index<Offer> = {
+export const changesByOffer: KeyIndex<Offer, 'offer'> = {
   name: 'offer',
   of: offerChanges,
   tag: 10,
@@ -95,7 +95,7 @@ export const changesByOffer: Index<Offer> = {
   bySides: true,
   keys: (_record, sides) => [[BigInt(sides[offerChanges.columns.id]!)]],
 }
-export const changesBySeller: Index<Offer> = {
+export const changesBySeller: KeyIndex<Offer, 'account'> = {
   name: 'seller',
   of: offerChanges,
   tag: 11,

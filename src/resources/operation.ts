@@ -1,7 +1,7 @@
 /** Operations: the record, its input, its text, its indexes. Token and id: `(ledger, transaction, operation)`. */
 import type { TSchema } from 'typebox'
 import { invalidInput } from '../errors.ts'
-import { type Index, type OpenRecord, resource } from '../query.ts'
+import { type Index, type KeyIndex, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
@@ -140,7 +140,7 @@ const { source, participants } = operations.columns
 const affects = (record: OpenRecord, sides: readonly string[]): string[] =>
   distinct([sides[source], ...accountsNamed(record), ...readExtra(sides[participants])])
 
-export const operationsByAccount: Index<Operation> = {
+export const operationsByAccount: KeyIndex<Operation, 'account'> = {
   name: 'account',
   of: operations,
   tag: 3,
@@ -153,11 +153,12 @@ export const payments: Index<Operation> = {
   tag: 4,
   keys: (record) => (paymentTypes.has(record['type']) ? [[]] : []),
 }
-export const paymentsByAccount: Index<Operation> = {
+export const paymentsByAccount: KeyIndex<Operation, 'account'> = {
   name: 'payment account',
   of: operations,
   tag: 5,
   column: 'account',
+  partial: true,
   keys: (record, sides) => (paymentTypes.has(record['type']) ? affects(record, sides).map((account) => [account]) : []),
 }
 

@@ -2,7 +2,7 @@
 import { compareTexts } from '../bytes.ts'
 import { badRequest, invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
-import { type Filters, type Index, type OpenRecord, resource } from '../query.ts'
+import { type Filters, type Index, type KeyIndex, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
@@ -101,7 +101,7 @@ const assetKey = (record: OpenRecord, side: 'base' | 'counter'): string =>
 /** One key for both directions of a pair. */
 const pairKey = (a: string, b: string): readonly [string, string] => (a < b ? [a, b] : [b, a])
 
-export const tradesByAccount: Index<Trade> = {
+export const tradesByAccount: KeyIndex<Trade, 'account'> = {
   name: 'account',
   of: trades,
   tag: 7,
@@ -109,7 +109,7 @@ export const tradesByAccount: Index<Trade> = {
   bySides: true,
   keys: (_record, sides) => distinct([sides[columns.base_account], sides[columns.counter_account]]).map((account) => [account]),
 }
-export const tradesByOffer: Index<Trade> = {
+export const tradesByOffer: KeyIndex<Trade, 'offer'> = {
   name: 'offer',
   of: trades,
   tag: 8,

@@ -1,7 +1,7 @@
 /** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
 
 import type { TSchema } from 'typebox'
-import { type Index, resource, type Source } from '../query.ts'
+import { type KeyIndex, resource, type Source } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
@@ -85,8 +85,8 @@ const affects = (_record: unknown, sides: readonly string[]) =>
   [sides[columns.account]!, ...readExtra(sides[columns.participants])].map((account) => [account])
 
 const byAccount = { name: 'account', column: 'account', bySides: true, keys: affects } as const
-export const transactionsByAccount: Index<Transaction> = { ...byAccount, of: transactions, tag: 1 }
-export const failedByAccount: Index<Transaction> = { ...byAccount, of: failedTransactions, tag: 2 }
+export const transactionsByAccount: KeyIndex<Transaction, 'account'> = { ...byAccount, of: transactions, tag: 1 }
+export const failedByAccount: KeyIndex<Transaction, 'account'> = { ...byAccount, of: failedTransactions, tag: 2 }
 
 const form = new Form(
   ['id', 'paging_token', 'ledger', 'created_at'],

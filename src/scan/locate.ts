@@ -7,14 +7,11 @@ import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
-import type { Index, Resource } from '../query.ts'
-import { effectsByAccount } from '../resources/effect.ts'
+import type { Resource } from '../query.ts'
 import { type Ledger, ledgers } from '../resources/ledger.ts'
-import { changesByOffer, changesBySeller } from '../resources/offer.ts'
-import { operations, operationsByAccount } from '../resources/operation.ts'
-import { tradesByAccount, tradesByOffer } from '../resources/trade.ts'
-import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from '../resources/transaction.ts'
-import { filedBelow, Posting, type Span } from './list.ts'
+import { operations } from '../resources/operation.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
+import type { Span } from './list.ts'
 import type { Reader } from './reader.ts'
 
 export const everything = (reader: Reader, resource: Resource<any>): Span => ({
@@ -156,19 +153,3 @@ export function findLedger(reader: Reader, sequence: number): Place | undefined 
     throw new FolioError('GONE_BEFORE_HISTORY', { ledger: sequence, oldest: head.oldest })
   return held(reader, sequence) ? ledgerAt(reader, sequence) : undefined
 }
-
-function anyIn(reader: Reader, index: Index<any>, key: string | bigint): boolean {
-  const { from, to } = everything(reader, index.of)
-  return (
-    (from > 0 && filedBelow(reader, index, [key], from) > 0) ||
-    new Posting(reader, index, [key]).take({ from, to }, 1, false).ordinals.length > 0
-  )
-}
-
-const ofAccount = [transactionsByAccount, operationsByAccount, effectsByAccount, tradesByAccount, failedByAccount, changesBySeller]
-
-/** True once any record has named the account, even if that record was pruned since. */
-export const accountExists = (reader: Reader, account: string): boolean => ofAccount.some((index) => anyIn(reader, index, account))
-
-/** True once any ledger has changed the offer or a trade has named it. */
-export const offerExists = (reader: Reader, id: bigint): boolean => anyIn(reader, changesByOffer, id) || anyIn(reader, tradesByOffer, id)

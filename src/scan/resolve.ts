@@ -1,15 +1,11 @@
 /** From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist. */
 import { badRequest, checkObject, FolioError } from '../errors.ts'
-import { Block, type Place } from '../layout/block.ts'
-import { encodeBlock } from '../layout/encode-block.ts'
-import { payloadOf } from '../layout/seal.ts'
-import { type ParamTypes, params, pathNames } from '../params.ts'
-import { splitId, TRANSACTION_STEP } from '../position.ts'
+import type { Place } from '../layout/block.ts'
+import { params, pathNames } from '../params.ts'
 import type { Facing, List, One, Query } from '../query.ts'
-import { accounts } from '../resources/account.ts'
-import { takeApart } from '../text/writer.ts'
 import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
-import { accountExists, everything, findLedger, findOperation, findTransaction, offerExists, spanOfIds, spanOfLedger } from './locate.ts'
+import { everything } from './locate.ts'
+import { parentOf } from './parents.ts'
 import type { Reader } from './reader.ts'
 
 export type Values = { readonly [name: string]: any }
@@ -72,13 +68,14 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   let parent: { what: string; value: unknown; exists: () => boolean } | undefined
   for (const name of pathNames(query.path)) {
     const value = values[name]
-    if (query.by?.column === name) {
-      lists.push(new Posting(reader, query.by, [value]))
-      parent = { what: name, value, exists: () => (name === 'offer' ? offerExists(reader, value) : accountExists(reader, value)) }
+    const row = parentOf(name)
+    if ('span' in row) {
+      const place = row.find(reader, value)
+      span = place ? row.span(reader, query.of, place) : nothing
+      parent = { what: name, value, exists: () => place !== undefined }
     } else {
-      const found = spanOf(reader, query, name, value)
-      span = found.span
-      parent = { what: name, value, exists: () => found.exists }
+      lists.push(new Posting(reader, query.by!, [value]))
+      parent = { what: name, value, exists: () => row.exists(reader, value) }
     }
   }
   if (query.by && query.by.column === undefined) lists.push(new Posting(reader, query.by, []))
@@ -93,46 +90,13 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
   return { list, span, facing: picked?.facing, check }
 }
 
-/** The span of a parent's records, and whether that parent exists. */
-function spanOf(reader: Reader, query: List<any>, name: string, value: any): { span: Span; exists: boolean } {
-  if (name === 'ledger') return { exists: findLedger(reader, value) !== undefined, span: spanOfLedger(reader, query.of, value) }
-  if (name === 'operation') {
-    const { hi, lo } = splitId(value)
-    const exists = findOperation(reader, value) !== undefined
-    return { exists, span: exists ? spanOfIds(reader, query.of, hi, lo, lo + 1) : nothing }
-  }
-  const place = findTransaction(reader, value)
-  if (!place) return { exists: false, span: nothing }
-  const [hi, lo] = [place.block.hi(place.at), place.block.lo(place.at)]
-  return { exists: true, span: spanOfIds(reader, query.of, hi, lo, lo + TRANSACTION_STEP) }
-}
-
 const nothing: Span = { from: 0, to: 0 }
 
 /** One record. @throws NOT_FOUND, GONE_BEFORE_HISTORY */
 export function resolveOne(reader: Reader, query: One<any>, values: Values): Place {
   const name = pathNames(query.path)[0]!
   const value = values[name]
-  const place = finders[name](reader, value)
+  const place = parentOf(name).find(reader, value)
   if (!place) throw notFound(name, value)
   return place
-}
-
-const finders: { readonly [N in keyof ParamTypes]: (reader: Reader, value: any) => Place | undefined } = {
-  ledger: findLedger,
-  hash: findTransaction,
-  operation: findOperation,
-  offer: (reader, id: bigint) => {
-    const block = reader.offer(id)
-    return block && { block, at: 0 }
-  },
-  account: (reader, id: string) => (accountExists(reader, id) ? { block: accountBlock(id), at: 0 } : undefined),
-}
-
-/** An account has no stored record: its id is all there is. */
-function accountBlock(id: string): Block {
-  const value = encodeBlock(accounts, [
-    { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
-  ])
-  return Block.of(accounts, payloadOf(value))
 }

@@ -1,0 +1,86 @@
+/**
+ * What a path may name: how its record is found, whether it exists, and which records of a log belong to it.
+ * **Invariant:** every path parameter has a row, and those that name a place of history say where its records lie; a list within any other parameter
+ * needs an index by it, which the types of the catalogue require.
+ */
+import { Block, type Place } from '../layout/block.ts'
+import { encodeBlock } from '../layout/encode-block.ts'
+import { payloadOf } from '../layout/seal.ts'
+import { indexes } from '../logs.ts'
+import type { KeyName, ParamTypes, PlaceName } from '../params.ts'
+import { TRANSACTION_STEP } from '../position.ts'
+import type { Resource } from '../query.ts'
+import { accounts } from '../resources/account.ts'
+import { takeApart } from '../text/writer.ts'
+import { filedBelow, Posting, type Span } from './list.ts'
+import { everything, findLedger, findOperation, findTransaction, spanOfIds, spanOfLedger } from './locate.ts'
+import type { Reader } from './reader.ts'
+
+/** A parameter that is a key of indexes: its records lie all over their logs. */
+interface Key<V> {
+  /** The record it names. */
+  find(reader: Reader, value: V): Place | undefined
+  /** True once any record has named it, even if that record was pruned since. */
+  exists(reader: Reader, value: V): boolean
+}
+
+/** A parameter that names a place of history, which exists if it has a record. */
+interface Within<V> {
+  /** The record it names. @throws GONE_BEFORE_HISTORY */
+  find(reader: Reader, value: V): Place | undefined
+  /** The records of a log that belong to the record found. */
+  span(reader: Reader, resource: Resource<any>, place: Place): Span
+}
+
+const parents: { readonly [N in keyof ParamTypes]: N extends PlaceName ? Within<ParamTypes[N]> : Key<ParamTypes[N]> } = {
+  account: {
+    find: (reader, id) => (isNamed(reader, 'account', id) ? { block: accountBlock(id), at: 0 } : undefined),
+    exists: (reader, id) => isNamed(reader, 'account', id),
+  },
+  offer: {
+    find(reader, id) {
+      const block = reader.offer(id)
+      return block && { block, at: 0 }
+    },
+    exists: (reader, id) => isNamed(reader, 'offer', id),
+  },
+  ledger: {
+    find: findLedger,
+    span: (reader, resource, { block, at }) => spanOfLedger(reader, resource, block.hi(at)),
+  },
+  hash: {
+    find: findTransaction,
+    span: (reader, resource, place) => spanOfStep(reader, resource, place, TRANSACTION_STEP),
+  },
+  operation: {
+    find: findOperation,
+    span: (reader, resource, place) => spanOfStep(reader, resource, place, 1),
+  },
+}
+
+export const parentOf = (name: keyof ParamTypes): Key<any> | Within<any> => parents[name]
+
+const spanOfStep = (reader: Reader, resource: Resource<any>, { block, at }: Place, step: number): Span =>
+  spanOfIds(reader, resource, block.hi(at), block.lo(at), block.lo(at) + step)
+
+/**
+ * True once any index by this parameter has listed the value. In the order of {@link indexes}: nearly every account is found in the first of them.
+ * What a partial index lists, another one by the same parameter does too.
+ */
+const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean =>
+  indexes.some((index) => {
+    if (index.column !== name || index.partial) return false
+    const { from, to } = everything(reader, index.of)
+    return (
+      (from > 0 && filedBelow(reader, index, [value], from) > 0) ||
+      new Posting(reader, index, [value]).take({ from, to }, 1, false).ordinals.length > 0
+    )
+  })
+
+/** An account has no stored record: its id is all there is. */
+function accountBlock(id: string): Block {
+  const value = encodeBlock(accounts, [
+    { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
+  ])
+  return Block.of(accounts, payloadOf(value))
+}
