@@ -225,7 +225,7 @@ export class Ledger {
     return this.writer.exclusive(() => verifyStore(this.store, options))
   }
 
-  private ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
+  private ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
     this.checkOpen()
     return this.reads.ask(read, of)
   }
@@ -240,13 +240,13 @@ export class Ledger {
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
-    const checked = checkValues(query, 'list', values as never)
+    const checked = checkValues(query, 'list', values)
     return this.ask((reader) => readPage(reader, query, checked, options), query.of)
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
   readOne<R, V>(query: One<R, V>, values: V): MaybePromise<Place<R>> {
-    const checked = checkValues(query, 'one', values as never)
+    const checked = checkValues(query, 'one', values)
     return this.ask((reader) => resolveOne(reader, query, checked), query.of)
   }
 
@@ -256,7 +256,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    const checked = checkValues(query, 'list', values as never)
+    const checked = checkValues(query, 'list', values)
     return typedPage(await this.ask((reader) => readPage(reader, query, checked, options, true), query.of))
   }
 
@@ -272,7 +272,7 @@ export class Ledger {
 
   /** Reads a page and reports what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
-    const checked = checkValues(query, 'list', values as never)
+    const checked = checkValues(query, 'list', values)
     return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
   }
 
@@ -339,7 +339,7 @@ export class Ledger {
 
   /** As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. */
   subscribe<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Tail {
-    const checked = checkValues(query, 'list', values as never)
+    const checked = checkValues(query, 'list', values)
     const { cursor, signal } = checkTail(query, options)
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
@@ -348,7 +348,7 @@ export class Ledger {
   }
 
   /** The paging token that `now` stands for in a listing. */
-  now(query: List<any>): MaybePromise<string> {
+  now(query: List): MaybePromise<string> {
     checkQuery(query, 'list')
     const { head } = this.writer
     return this.ask((reader) => headToken(reader, query.of, head))

@@ -8,9 +8,9 @@ import { trades, tradesByAccount, tradesByOffer, tradesByPair } from './resource
 import { failedByAccount, failedTransactions, transactions, transactionsByAccount } from './resources/transaction.ts'
 import type { Element } from './tuple.ts'
 
-export const logs: readonly Resource<any>[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
+export const logs: readonly Resource[] = [ledgers, transactions, operations, effects, trades, failedTransactions, offerChanges]
 
-export const indexes: readonly Index<any>[] = [
+export const indexes: readonly Index[] = [
   transactionsByAccount,
   failedByAccount,
   operationsByAccount,
@@ -24,21 +24,21 @@ export const indexes: readonly Index<any>[] = [
   changesBySeller,
 ]
 
-const indexesOf = new Map<Resource<any>, Index<any>[]>()
+const indexesOf = new Map<Resource, Index[]>()
 for (const index of indexes) indexesOf.set(index.of, [...(indexesOf.get(index.of) ?? []), index])
 
 /** Logs for which some index reads the record's members. */
 const parsed = new Set(indexes.filter(({ bySides }) => !bySides).map(({ of }) => of))
 
 /** True if side columns alone tell every key under which a record of the log is filed. */
-export const isFiledBySides = (resource: Resource<any>): boolean => !parsed.has(resource)
+export const isFiledBySides = (resource: Resource): boolean => !parsed.has(resource)
 
 /** Calls `file` with every key under which a record is filed, in every index of its log. */
 export function eachFiling(
-  resource: Resource<any>,
+  resource: Resource,
   record: OpenRecord,
   sides: readonly string[],
-  file: (index: Index<any>, key: readonly Element[]) => void,
+  file: (index: Index, key: readonly Element[]) => void,
 ): void {
   const found = indexesOf.get(resource)
   if (!found) return

@@ -51,7 +51,8 @@ interface ResourceSpec<R, N extends string, C extends string, K extends Kept> {
   decode(members: OpenRecord, source: Source): R
 }
 
-export interface Resource<R, N extends string = string, C extends string = string, K extends Kept = Kept> extends ResourceSpec<R, N, C, K> {
+export interface Resource<R = unknown, N extends string = string, C extends string = string, K extends Kept = Kept>
+  extends ResourceSpec<R, N, C, K> {
   /** The names of its columns, in their order. */
   readonly sides: readonly string[]
   /** Phantom: the record type. */
@@ -65,7 +66,7 @@ export const resource = <R, const N extends string, C extends string, const K ex
   sides: Object.keys(spec.columns),
 })
 
-export interface Index<R> {
+export interface Index<R = unknown> {
   readonly name: string
   readonly of: Resource<R>
   /** Part of every key of its posting lists. **Never reused.** */
@@ -86,7 +87,7 @@ export interface KeyIndex<R, N extends KeyName> extends Index<R> {
 }
 
 /** How the record is found follows from the one parameter of the path. `O` is the resource itself, with the names of its columns. */
-export interface One<R, V = any, O extends Resource<R> = Resource<R>> {
+export interface One<R = unknown, V = any, O extends Resource<R> = Resource<R>> {
   readonly kind: 'one'
   readonly path: string
   readonly of: O
@@ -120,7 +121,7 @@ export interface Picked<R> {
 /** When a list is not found: if its parent does not exist, if there is nothing in it at all, or never. */
 export type Missing = 'parent' | 'empty' | 'never'
 
-export interface List<R, V = any, Live extends boolean = boolean, O extends Resource<R> = Resource<R>> {
+export interface List<R = unknown, V = any, Live extends boolean = boolean, O extends Resource<R> = Resource<R>> {
   readonly kind: 'list'
   readonly path: string
   readonly of: O
@@ -133,7 +134,7 @@ export interface List<R, V = any, Live extends boolean = boolean, O extends Reso
   readonly '~values'?: V
 }
 
-export type Query = One<any> | List<any>
+export type Query = One | List
 export type RecordOf<Q> = Q extends { readonly of: Resource<infer R> } ? R : never
 export type ValuesOf<Q> = Q extends { readonly '~values'?: infer V } ? NonNullable<V> : never
 

@@ -44,7 +44,7 @@ async function allocated(work: () => unknown): Promise<number> {
 }
 
 const pageOf =
-  (query: List<any>, limit: number, values: object = {}) =>
+  (query: List, limit: number, values: object = {}) =>
   () =>
     ledger.read(query, values, { limit })
 const answerTo = (target: string) => {

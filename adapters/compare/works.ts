@@ -2,7 +2,7 @@
 import { catalogue, type Ledger, type List, type PageOptions } from '../../src/index.ts'
 
 export interface Draw {
-  readonly query: List<any>
+  readonly query: List
   readonly values: Readonly<Record<string, unknown>>
   readonly options: PageOptions
 }
@@ -17,7 +17,7 @@ interface Sample {
 
 export interface Work {
   readonly name: string
-  readonly query: List<any>
+  readonly query: List
   readonly ofAccount?: boolean
 }
 

@@ -5,7 +5,7 @@ import { type Match, match } from './router.ts'
 import { decode, parseQuery, parseTarget, type QueryText } from './target.ts'
 
 /** @throws ProblemError, BAD_REQUEST */
-export function pageOf(query: List<any>, text: QueryText, lastEventId: string | undefined): Asked {
+export function pageOf(query: List, text: QueryText, lastEventId: string | undefined): Asked {
   const cursor = lastEventId || text('cursor')
   if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed)
   const limit = parseLimit(text('limit'))
@@ -13,20 +13,20 @@ export function pageOf(query: List<any>, text: QueryText, lastEventId: string | 
 }
 
 /** The values of filters and path. @throws ProblemError, BAD_REQUEST */
-export const listValues = (query: List<any>, raw: Match['params'], text: QueryText): Record<string, unknown> => ({
+export const listValues = (query: List, raw: Match['params'], text: QueryText): Record<string, unknown> => ({
   ...query.filters?.parse(text),
   ...pathValues(query, raw),
 })
 
 /** @throws ProblemError, BAD_REQUEST */
-export function pathValues(query: One<any> | List<any>, raw: Match['params']): Record<string, unknown> {
+export function pathValues(query: One | List, raw: Match['params']): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const name of pathNames(query.path)) values[name] = parameters[name].parse(decode(raw[name]!, name), name)
   return values
 }
 
 export interface AskedList extends Asked {
-  readonly query: List<any>
+  readonly query: List
   readonly values: Record<string, unknown>
 }
 

@@ -126,7 +126,7 @@ class HttpCore {
     return this.renderers.for(this.baseFor(request, target))
   }
 
-  private answerOne(request: CoreRequest, query: One<any>, { params }: Match, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
+  private answerOne(request: CoreRequest, query: One, { params }: Match, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
     const values = pathValues(query, params)
     return after(this.ledger.readOne(query, values), (place: Place) => {
       const tag = tagOf(form, renderer)
@@ -146,7 +146,7 @@ class HttpCore {
 
   private answerList(
     request: CoreRequest,
-    query: List<any>,
+    query: List,
     { params }: Match,
     target: Target,
     form: Form,
@@ -158,7 +158,7 @@ class HttpCore {
       throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
     const values = listValues(query, params, text)
     if (form === 'stream')
-      return this.answerStream(request, { query: query as List<any, any, true>, values, cursor: asked.cursor, renderer })
+      return this.answerStream(request, { query: query as List<unknown, any, true>, values, cursor: asked.cursor, renderer })
     const listing = new Listing(query, values)
     this.listings.keep(request.target, listing)
     return this.answerPage(request, listing, asked, form, renderer)

@@ -9,7 +9,7 @@ import { type Asked, linkOf } from './page.ts'
 
 /** What a path and its filters ask for, fully checked. */
 export class Listing {
-  readonly query: List<any>
+  readonly query: List
   readonly values: Readonly<Record<string, unknown>>
   /** Path, question mark and filters as in links, however the request spelled them. */
   private readonly link: string
@@ -18,7 +18,7 @@ export class Listing {
   /** Whether its cursors name ledgers: those of offers are offer ids. */
   readonly byLedger: boolean
 
-  constructor(query: List<any>, values: Readonly<Record<string, unknown>>) {
+  constructor(query: List, values: Readonly<Record<string, unknown>>) {
     this.query = query
     this.values = values
     this.link = linkOf(query, values)

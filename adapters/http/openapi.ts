@@ -37,7 +37,7 @@ const answers = (schema: string, streamed: boolean): object => {
 
 const words = (name: string): string => title(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`))
 
-function get(name: string, query: One<any> | List<any>): object {
+function get(name: string, query: One | List): object {
   const path = pathNames(query.path).map((param) => {
     const { description, ...schema } = params[param].schema
     return { name: param, in: 'path', required: true, description, schema }

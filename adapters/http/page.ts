@@ -17,7 +17,7 @@ export interface Asked {
 type Values = Readonly<Record<string, unknown>>
 
 /** The path of a list with its parameters filled in, a question mark, and its filters, each followed by an ampersand. */
-export function linkOf({ path, filters }: List<any>, values: Values): string {
+export function linkOf({ path, filters }: List, values: Values): string {
   let text = path
   for (const name of pathNames(path)) text = text.replace(`{${name}}`, () => encodeURIComponent(String(values[name])))
   text += '?'

@@ -2,10 +2,9 @@
 import { catalogue, type HistoryHead, type List, type One } from '../../src/index.ts'
 
 /** The query parameters of a listing in declared order: its filters, then those of every page. */
-const listParameters = (query: List<any>): string[] => [...Object.keys(query.filters?.names ?? {}), 'cursor', 'limit', 'order']
+const listParameters = (query: List): string[] => [...Object.keys(query.filters?.names ?? {}), 'cursor', 'limit', 'order']
 
-const pathOf = (query: One<any> | List<any>): string =>
-  query.kind === 'list' ? `${query.path}{?${listParameters(query).join()}}` : query.path
+const pathOf = (query: One | List): string => (query.kind === 'list' ? `${query.path}{?${listParameters(query).join()}}` : query.path)
 
 /** @param base base URL, without a trailing slash */
 export function root(base: string, head: HistoryHead | undefined): object {

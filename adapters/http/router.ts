@@ -7,7 +7,7 @@ export const ownPaths = ['/', '/problems/{name}', '/openapi.json', '/health', '/
 export type OwnPath = (typeof ownPaths)[number]
 
 export type Route =
-  | { readonly kind: 'query'; readonly name: string; readonly query: One<any> | List<any> }
+  | { readonly kind: 'query'; readonly name: string; readonly query: One | List }
   | { readonly kind: 'own'; readonly path: OwnPath }
 
 export interface Match {

@@ -37,7 +37,7 @@ export interface FrameReader {
 
 /** A stream as requested: everything checked, nothing read. */
 export interface StreamRequest {
-  readonly query: List<any, any, true>
+  readonly query: List<unknown, any, true>
   /** Path parameters and filters. */
   readonly values: Readonly<Record<string, unknown>>
   /** `Last-Event-ID`, or else `cursor`; empty for the earliest record. */
@@ -66,7 +66,7 @@ const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) =
 const endOf = (ledger: number): string => String((BigInt(ledger + 1) << 32n) - 1n)
 
 /** The newest ledger of which a stream that starts after a cursor is to give nothing, as far as the cursor tells. */
-function before({ of }: List<any>, cursor: string, head: HistoryHead | undefined): number {
+function before({ of }: List, cursor: string, head: HistoryHead | undefined): number {
   if (head === undefined) return 0
   if (cursor === '') return head.oldest - 1
   return of.kept === 'log' ? Math.min(head.last, parseCursor(cursor, of.indexed).hi) : head.last
@@ -173,7 +173,7 @@ export class Streams {
    * The frame of an error. A client connects again by itself and goes on after the newest id it has: if history was rolled back below that, it would
    * wait for ledgers that are already there in another form, so it is told to go on after the newest ledger that is left.
    */
-  failed(error: unknown, query: List<any>): Frame {
+  failed(error: unknown, query: List): Frame {
     const last = error instanceof FolioError && error.code === 'ROLLED_BACK' ? Number(error.fields['last']) : undefined
     // What offers were left by a rollback, an id does not tell.
     const cursor = last === undefined || query.of.kept !== 'log' ? undefined : endOf(last)
@@ -220,11 +220,11 @@ class FramesOf implements Frames, Taker {
   private arrived: { readonly page: RawPage; readonly last: number } | undefined
   private failure: { readonly error: unknown } | undefined
   private readonly streams: Streams
-  private readonly query: List<any>
+  private readonly query: List
   private readonly tail: Tail
   private readonly renderer: Renderer
 
-  constructor(streams: Streams, query: List<any>, tail: Tail, cursor: string, renderer: Renderer) {
+  constructor(streams: Streams, query: List, tail: Tail, cursor: string, renderer: Renderer) {
     this.streams = streams
     this.query = query
     this.through = before(query, cursor, streams.ledger.head)

@@ -13,7 +13,7 @@ import type { Context } from './context.ts'
 import { STRAY } from './report.ts'
 
 export interface List {
-  readonly index: Index<any>
+  readonly index: Index
   readonly elements: readonly Element[]
   readonly key: Uint8Array
 }

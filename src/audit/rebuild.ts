@@ -64,7 +64,7 @@ const tried = <T>(read: () => T): T | undefined => {
   }
 }
 
-async function readBlock(store: Store, resource: Resource<any>, key: Uint8Array): Promise<Block | undefined> {
+async function readBlock(store: Store, resource: Resource, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
   return tried(() => value && Block.of(resource, unseal(key, value), key))
 }
@@ -183,7 +183,7 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
 }
 
 /** The numbers of the blocks of a log, ascending. */
-async function* blockNumbers(store: Store, { tag }: Resource<any>): AsyncGenerator<number, void, undefined> {
+async function* blockNumbers(store: Store, { tag }: Resource): AsyncGenerator<number, void, undefined> {
   for await (const entries of entriesOf(store, { gte: blockKey(tag, 0), lt: blockKey(tag + 1, 0) }))
     for (const [key] of entries) {
       const found = readBlockKey(key)

@@ -145,7 +145,7 @@ function safely(line: string): unknown {
   }
 }
 
-function compareRows({ findings }: Context, stored: Stored, resource: Resource<any>, again: readonly Row[]): void {
+function compareRows({ findings }: Context, stored: Stored, resource: Resource, again: readonly Row[]): void {
   const rows = stored.of(resource)
   const first = stored.from[resource.tag]!
   for (let at = 0; at < Math.max(rows.length, again.length); at++) {

@@ -163,7 +163,7 @@ function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value
   if (!unread.has(tag, ordinal)) heldHashes.add(key, 2 * ordinal + (failed ? 1 : 0))
 }
 
-function blockOfOne(resource: Resource<any>, key: Uint8Array, value: Uint8Array): Block {
+function blockOfOne(resource: Resource, key: Uint8Array, value: Uint8Array): Block {
   const block = Block.of(resource, unseal(key, value), key)
   if (block.count !== 1) throw corrupt(key, 'it holds another number of records')
   checkSimple(block, key)

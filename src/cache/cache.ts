@@ -136,7 +136,7 @@ export class Cache implements Finishing {
   }
 
   /** Gathers a run if that is worthwhile. It takes the place of its blocks, which have to earn theirs anew. */
-  gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
+  gatherRun(resource: Resource, number: number, reverse: boolean): void {
     const blocks = blocksOf(this.where, resource, number, this.finisher, 2 * this.gatheredAt)
     if (blocks.length === 0) return
     const run = runOf(blocks, reverse, this.finisher)
@@ -156,7 +156,7 @@ export class Cache implements Finishing {
   }
 
   /** Prefetches what is needed to find records of a log. */
-  readAhead({ tag, shift }: Resource<any>, ordinals: readonly number[]): void {
+  readAhead({ tag, shift }: Resource, ordinals: readonly number[]): void {
     const found = this.where.entries(tag, shift, ordinals)
     this.slabs.readAhead(found, ordinals, (1 << shift) - 1)
     this.where.readAhead(found, ordinals, (1 << shift) - 1)
@@ -231,7 +231,7 @@ export class Cache implements Finishing {
   }
 
   /** Keeps a block that came from the store. */
-  keep(resource: Resource<any>, number: number, block: Block): void {
+  keep(resource: Resource, number: number, block: Block): void {
     const { length, sum } = block
     const { slabs } = this
     if (length > MAX_PAYLOAD || slabs.maxBytes === 0) {
@@ -243,7 +243,7 @@ export class Cache implements Finishing {
   }
 
   /** Keeps a block as an object, to which more may be attached. */
-  putBlock(resource: Resource<any>, number: number, block: Block): void {
+  putBlock(resource: Resource, number: number, block: Block): void {
     this.hashes.learn(resource, number, block)
     this.putKept(blockId(resource.tag, number), block)
   }

@@ -64,7 +64,7 @@ export class Hashes {
   }
 
   /** Remembers all records of a block, if they have hashes. */
-  learn({ hashColumn, shift, tag }: Resource<any>, number: number, block: Shape<any>): void {
+  learn({ hashColumn, shift, tag }: Resource, number: number, block: Shape<any>): void {
     if (hashColumn === undefined) return
     const { bytes } = block.region
     for (let at = 0; at < block.count; at++) {

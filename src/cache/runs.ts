@@ -49,5 +49,5 @@ export function blocksOf<R>(
 }
 
 /** The ids of those blocks of a run that also lie in slabs, so that they need not be objects. */
-export const inSlabs = (where: Whereabouts, { tag }: Resource<any>, number: number): number[] =>
+export const inSlabs = (where: Whereabouts, { tag }: Resource, number: number): number[] =>
   Array.from({ length: RUN }, (_, nth) => member(tag, number, nth)).filter((id) => where.find(id) !== NOWHERE)

@@ -12,7 +12,7 @@ import { offerChanges, offers } from '../resources/offer.ts'
 import type { Write } from '../store.ts'
 
 /** A change of an offer as a block of one, under a position other than that of the change. */
-const write = (key: Uint8Array, resource: Resource<any>, row: Row, position: bigint): Write => [
+const write = (key: Uint8Array, resource: Resource, row: Row, position: bigint): Write => [
   key,
   seal(key, encodeBlock(resource, [{ ...row, ...splitId(position), index: 0 }])),
 ]

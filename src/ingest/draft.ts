@@ -26,14 +26,14 @@ import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filin
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
 export interface Tail {
-  readonly resource: Resource<any>
+  readonly resource: Resource
   readonly rows: readonly Row[]
 }
 export type Tails = ReadonlyMap<number, Tail>
 
 /** A block as written: for the cache, and as the start of the next value if it is not full. */
 export interface WrittenBlock {
-  readonly resource: Resource<any>
+  readonly resource: Resource
   readonly number: number
   readonly block: Block
 }
@@ -77,7 +77,7 @@ export class Draft {
   /** The posting lists that were filed, by id. */
   readonly edges = new Map<string, FiledList>()
   /** The tails after what was added. */
-  readonly tails: Map<number, { resource: Resource<any>; rows: Row[]; touched: boolean }>
+  readonly tails: Map<number, { resource: Resource; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
   /** What waits, apart from what is `added`, and what is being filed of it. */
   private waiting: Unfiled
@@ -225,7 +225,7 @@ export class Draft {
     this.ledgerHashes.set(last, hash)
   }
 
-  private push(resource: Resource<any>, row: Row): void {
+  private push(resource: Resource, row: Row): void {
     const { tag, shift } = resource
     const tail = this.tails.get(tag) ?? { resource, rows: [], touched: true }
     tail.rows.push(row)
@@ -237,7 +237,7 @@ export class Draft {
     this.tails.set(tag, { resource, rows: [], touched: false })
   }
 
-  private writeBlock(resource: Resource<any>, number: number, rows: readonly Row[]): void {
+  private writeBlock(resource: Resource, number: number, rows: readonly Row[]): void {
     const key = blockKey(resource.tag, number)
     const value = encodeBlock(resource, rows)
     this.writes.push([key, seal(key, value)])

@@ -28,9 +28,9 @@ export class EncodedRow implements Row {
   readonly texts: readonly Apart[]
   readonly sides: readonly string[]
   readonly exact: boolean
-  readonly resource: Resource<any>
+  readonly resource: Resource
 
-  constructor(resource: Resource<any>, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded) {
+  constructor(resource: Resource, { ledger, lo, index }: Place, { texts, sides, exact }: Encoded) {
     this.hi = ledger
     this.lo = lo
     this.index = index
@@ -43,12 +43,12 @@ export class EncodedRow implements Row {
 
 /** An entry of a posting list. */
 export class Entry {
-  readonly index: Index<any>
+  readonly index: Index
   readonly key: readonly Element[]
   /** The number of the record among those that its log gets from the ledger. */
   readonly nth: number
 
-  constructor(index: Index<any>, key: readonly Element[], nth: number) {
+  constructor(index: Index, key: readonly Element[], nth: number) {
     this.index = index
     this.key = key
     this.nth = nth
@@ -157,7 +157,7 @@ class CloseEncoder {
 
   /** The records that an operation caused: each takes the index it gives, or the next one. */
   private caused<I extends { readonly index?: number }>(
-    resource: Resource<any>,
+    resource: Resource,
     inputs: readonly I[],
     first: number,
     parent: Place,
@@ -196,7 +196,7 @@ class CloseEncoder {
     return new Place(this.ledger.sequence, this.closedAt, lo, 0, list, at)
   }
 
-  private add(resource: Resource<any>, input: object, encoded: Encoded, place: Place): Row {
+  private add(resource: Resource, input: object, encoded: Encoded, place: Place): Row {
     const nth = this.added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
       if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')

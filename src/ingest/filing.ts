@@ -140,7 +140,7 @@ export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
 /** A list with ordinals appended. Pages that fill go into `pages`; the edge does not, since more may be appended to it. */
 export const appendTo = (
   edge: PostingEdge,
-  index: Index<any>,
+  index: Index,
   key: readonly Element[],
   ordinals: readonly number[],
   pages: Write[],

@@ -24,7 +24,7 @@ import type { EncodedClose } from './encode.ts'
 /** The rows of one ledger: its own, and those of each log, in order of position. */
 export interface LedgerRows {
   readonly ledger: Row
-  of(resource: Resource<any>): readonly Row[]
+  of(resource: Resource): readonly Row[]
 }
 
 /** The text of a record, as its listing shows it. */
@@ -110,7 +110,7 @@ export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeBytes(rows
 
 /** The rows of a ledger that is about to be stored. */
 export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {
-  const byLog = new Map<Resource<any>, Row[]>()
+  const byLog = new Map<Resource, Row[]>()
   for (const row of rows) {
     const held = byLog.get(row.resource)
     if (held) held.push(row)
@@ -122,7 +122,7 @@ export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {
 /** The rows of a ledger that is held. @throws CORRUPT */
 export function storedRows(reader: Reader, sequence: number): LedgerRows {
   const { block, at } = ledgerAt(reader, sequence)
-  const read = (resource: Resource<any>): Row[] => {
+  const read = (resource: Resource): Row[] => {
     const { from, to } = spanOfLedger(reader, resource, sequence)
     const rows: Row[] = []
     eachOf(reader.neighbours(resource, from, to, false), (block, at) => rows.push(block.row(at)))

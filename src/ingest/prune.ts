@@ -67,7 +67,7 @@ function giveUp(reader: Reader, target: number): Step {
 }
 
 /** The records of a log that a step gives up. */
-function* given(reader: Reader, resource: Resource<any>, head: Head): Generator<{ block: Block; at: number; ordinal: number }> {
+function* given(reader: Reader, resource: Resource, head: Head): Generator<{ block: Block; at: number; ordinal: number }> {
   for (let ordinal = reader.head.since[resource.tag]!; ordinal < head.since[resource.tag]!; ordinal++)
     yield { ...reader.at(resource, ordinal), ordinal }
 }

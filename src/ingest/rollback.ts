@@ -87,7 +87,7 @@ export function headAt(reader: Reader, sequence: number): Head {
   }
 }
 
-function* cutLog(reader: Reader, resource: Resource<any>, count: number): Generator<Write> {
+function* cutLog(reader: Reader, resource: Resource, count: number): Generator<Write> {
   const size = 1 << resource.shift
   const before = reader.head.counts[resource.tag]!
   if (before === count) return
@@ -101,7 +101,7 @@ function* cutLog(reader: Reader, resource: Resource<any>, count: number): Genera
   for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
 }
 
-function* cutList(reader: Reader, index: Index<any>, key: readonly Element[], bound: number): Generator<Write> {
+function* cutList(reader: Reader, index: Index, key: readonly Element[], bound: number): Generator<Write> {
   const edge = reader.edge(index, key)
   const page = reader.pages(index, key)
   const cut = truncate(edge, rank(edge, bound, page), page)

@@ -69,7 +69,7 @@ function clear(): void {
 }
 
 /** The value of a block, with room for its seal at the end. */
-export function encodeBlock(resource: Resource<any>, rows: readonly Row[]): Uint8Array {
+export function encodeBlock(resource: Resource, rows: readonly Row[]): Uint8Array {
   try {
     const size = gather(resource, rows)
     return writeBlock(resource, rows, size)
@@ -103,7 +103,7 @@ function addString(number: number): number {
 }
 
 /** Gathers what the records have in common; returns about how many bytes there are to write. */
-function gather(resource: Resource<any>, rows: readonly Row[]): number {
+function gather(resource: Resource, rows: readonly Row[]): number {
   const columns = resource.sides.length
   let size = 64
   for (let at = 0; at < rows.length; at++) {
@@ -155,7 +155,7 @@ function gather(resource: Resource<any>, rows: readonly Row[]): number {
   return size
 }
 
-function writeBlock(resource: Resource<any>, rows: readonly Row[], size: number): Uint8Array {
+function writeBlock(resource: Resource, rows: readonly Row[], size: number): Uint8Array {
   const faces = rows[0]?.texts.length ?? 1
   let flags = (resource.indexed ? INDEXED : 0) | (faces === 2 ? TWO_FACED : 0)
   if (size * 3 > 65535) flags |= WIDE

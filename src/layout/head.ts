@@ -127,8 +127,8 @@ interface Format {
 
 /** What a store must have been written with, spelled out: logs with their block sizes and columns, indexes with their tags. */
 export function fingerprint(
-  logs: readonly Resource<any>[],
-  indexes: readonly { readonly name: string; readonly tag: number; readonly of: Resource<any> }[],
+  logs: readonly Resource[],
+  indexes: readonly { readonly name: string; readonly tag: number; readonly of: Resource }[],
 ): string {
   const log = logs.map(({ name, tag, shift, sides }) => `${tag}=${name}/${shift}(${sides.join(' ')})`)
   const index = indexes.map(({ name, tag, of }) => `${tag}=${name} of ${of.name}`)

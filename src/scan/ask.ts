@@ -74,7 +74,7 @@ export class Reads {
   }
 
   /** As {@link ask}. @param of what is read, if that may be state */
-  ask<T>(read: (reader: Reader) => T, of?: Resource<any>): MaybePromise<T> {
+  ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
     const answer = ask(this.history, of?.kept === 'state' ? this.book : this.logs, read)
     if (isPromise(answer)) this.await(answer)
     return answer

@@ -21,7 +21,7 @@ export interface Explanation {
 }
 
 /** Reads a page and reports what that took. The reader must be fresh. */
-export function explainPage(reader: Reader, query: List<any>, values: Values, options: PageOptions): Explanation {
+export function explainPage(reader: Reader, query: List, values: Values, options: PageOptions): Explanation {
   const { count } = readPage(reader, query, values, options)
   const reads: string[] = []
   const own = query.by?.column

@@ -42,10 +42,10 @@ export const wholeLog: OrdinalList = {
 export class Posting implements OrdinalList {
   readonly id: string
   private readonly reader: Reader
-  private readonly index: Index<any>
+  private readonly index: Index
   private readonly key: readonly Element[]
 
-  constructor(reader: Reader, index: Index<any>, key: readonly Element[]) {
+  constructor(reader: Reader, index: Index, key: readonly Element[]) {
     this.reader = reader
     this.index = index
     this.key = key
@@ -119,7 +119,7 @@ function joined(first: Taken, second: Taken): Taken {
 }
 
 /** How many filed entries of a list are below `bound`, which is not below the oldest ordinal held. */
-export const filedBelow = (reader: Reader, index: Index<any>, key: readonly Element[], bound: number): number =>
+export const filedBelow = (reader: Reader, index: Index, key: readonly Element[], bound: number): number =>
   rank(reader.edge(index, key), bound, reader.pages(index, key))
 
 /** The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */

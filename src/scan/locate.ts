@@ -14,7 +14,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Span } from './list.ts'
 import type { Reader } from './reader.ts'
 
-export const everything = (reader: Reader, resource: Resource<any>): Span => ({
+export const everything = (reader: Reader, resource: Resource): Span => ({
   from: reader.head.since[resource.tag]!,
   to: reader.head.counts[resource.tag]!,
 })
@@ -63,7 +63,7 @@ export function countsAfter(reader: Reader, sequence: number): readonly number[]
 }
 
 /** The records of a log that belong to a ledger; empty for a ledger outside history. */
-export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: number): Span {
+export function spanOfLedger(reader: Reader, resource: Resource, sequence: number): Span {
   const { from, to } = everything(reader, resource)
   if (!held(reader, sequence)) return sequence < reader.head.oldest ? { from, to: from } : { from: to, to }
   if (resource === ledgers) return { from: sequence - reader.head.first, to: sequence - reader.head.first + 1 }
@@ -74,13 +74,13 @@ export function spanOfLedger(reader: Reader, resource: Resource<any>, sequence: 
 const countsAround = (reader: Reader, sequence: number): Around => [countsAfter(reader, sequence - 1), countsAfter(reader, sequence)]
 type Around = readonly [before: readonly number[], after: readonly number[]]
 
-const spanOf = ([before, after]: Around, { tag }: Resource<any>): Span => ({ from: before[tag]!, to: after[tag]! })
+const spanOf = ([before, after]: Around, { tag }: Resource): Span => ({ from: before[tag]!, to: after[tag]! })
 
 /**
  * The first ordinal whose record lies after `position`, or at it if `inclusive`. It starts where the record would be if the ledger's records were
  * spread evenly over its transactions, which is nearly always the right block; a block that was read is searched whole.
  */
-export function seek(reader: Reader, resource: Resource<any>, position: Position, inclusive: boolean): number {
+export function seek(reader: Reader, resource: Resource, position: Position, inclusive: boolean): number {
   const around = resource !== ledgers && held(reader, position.hi) ? countsAround(reader, position.hi) : undefined
   let { from, to } = around ? spanOf(around, resource) : spanOfLedger(reader, resource, position.hi)
   if (from >= to) return from
@@ -120,7 +120,7 @@ function share([before, after]: Around, lo: number): number {
 }
 
 /** The records whose ids lie in [hi, lo from, lo to): those of a transaction or an operation. */
-export function spanOfIds(reader: Reader, resource: Resource<any>, hi: number, from: number, to: number): Span {
+export function spanOfIds(reader: Reader, resource: Resource, hi: number, from: number, to: number): Span {
   return { from: seek(reader, resource, { hi, lo: from, index: 0 }, true), to: seek(reader, resource, { hi, lo: to, index: 0 }, true) }
 }
 

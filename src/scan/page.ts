@@ -104,7 +104,7 @@ interface Asked {
 const NAMES = ['cursor', 'order', 'limit'] as const
 
 /** @throws BAD_REQUEST */
-export function checkOptions(options: PageOptions, resource: Resource<any>): Asked {
+export function checkOptions(options: PageOptions, resource: Resource): Asked {
   const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = checkNames(options, 'a page', NAMES)
   if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
   const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
@@ -115,7 +115,7 @@ export function checkOptions(options: PageOptions, resource: Resource<any>): Ask
  * The token of the newest record of a resource: what `now` means. If there is none, that of the newest ledger: nothing lies after that either.
  * @param asked the head under which it was asked: a read that is run again may be under a later one
  */
-export function headToken(reader: Reader, resource: Resource<any>, asked = reader.head): string {
+export function headToken(reader: Reader, resource: Resource, asked = reader.head): string {
   const { last, topOffer, counts } = asked.last < reader.head.last ? asked : reader.head
   if (resource.kept !== 'log') return topOffer
   const { from, to } = everything(reader, resource)
@@ -137,7 +137,7 @@ interface Wanted {
  * @param typed for typed records, which are kept with the block that holds them, so they are looked for only there
  * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
  */
-export function readPage(reader: Reader, query: List<any>, values: Values, options: PageOptions, typed = false): RawPage {
+export function readPage(reader: Reader, query: List, values: Values, options: PageOptions, typed = false): RawPage {
   const asked = checkOptions(options, query.of)
   const { limit } = asked
   let { cursor, at } = asked
@@ -170,7 +170,7 @@ export function newestLedger(page: RawPage): number {
   return newest
 }
 
-function logPage(reader: Reader, query: List<any>, values: Values, { at, limit, reverse, typed }: Wanted): Slice[] {
+function logPage(reader: Reader, query: List, values: Values, { at, limit, reverse, typed }: Wanted): Slice[] {
   const resolved = resolve(reader, query, values)
   const { list, span, facing } = resolved
   const cut = at === undefined ? span : cutAt(reader, query.of, resolved, at, reverse)
@@ -179,7 +179,7 @@ function logPage(reader: Reader, query: List<any>, values: Values, { at, limit, 
   return slices
 }
 
-function cutAt(reader: Reader, resource: Resource<any>, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
+function cutAt(reader: Reader, resource: Resource, { span, check }: Resolved, cursor: Cursor, reverse: boolean): Span {
   const { head } = reader
   if (!reverse) {
     const after = seek(reader, resource, cursor.whole ? { ...cursor, index: MAX_INDEX } : cursor, false)

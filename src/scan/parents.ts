@@ -29,7 +29,7 @@ interface Within<V> {
   /** The record it names. @throws GONE_BEFORE_HISTORY */
   find(reader: Reader, value: V): Place | undefined
   /** The records of a log that belong to the record found. */
-  span(reader: Reader, resource: Resource<any>, place: Place): Span
+  span(reader: Reader, resource: Resource, place: Place): Span
 }
 
 const parents: { readonly [N in keyof ParamTypes]: N extends PlaceName ? Within<ParamTypes[N]> : Key<ParamTypes[N]> } = {
@@ -60,7 +60,7 @@ const parents: { readonly [N in keyof ParamTypes]: N extends PlaceName ? Within<
 
 export const parentOf = (name: keyof ParamTypes): Key<any> | Within<any> => parents[name]
 
-const spanOfStep = (reader: Reader, resource: Resource<any>, { block, at }: Place, step: number): Span =>
+const spanOfStep = (reader: Reader, resource: Resource, { block, at }: Place, step: number): Span =>
   spanOfIds(reader, resource, block.hi(at), block.lo(at), block.lo(at) + step)
 
 /**

@@ -28,7 +28,7 @@ export interface Selection {
 }
 
 /** Up to `limit` records of the span: its first ones ascending, or with `reverse` its last ones descending. */
-export function slicesOf(reader: Reader, resource: Resource<any>, list: OrdinalList, span: Span, selection: Selection): Slice[] {
+export function slicesOf(reader: Reader, resource: Resource, list: OrdinalList, span: Span, selection: Selection): Slice[] {
   const { limit, reverse, runs } = selection
   if (list !== wholeLog) return listed(reader, resource, list.take(span, limit, reverse), selection)
   const from = reverse ? Math.max(span.from, span.to - limit) : span.from
@@ -38,7 +38,7 @@ export function slicesOf(reader: Reader, resource: Resource<any>, list: OrdinalL
 }
 
 /** Neighbours in their log, from runs of blocks where there are any. */
-function inRuns(reader: Reader, resource: Resource<any>, from: number, to: number, reverse: boolean): Slice[] {
+function inRuns(reader: Reader, resource: Resource, from: number, to: number, reverse: boolean): Slice[] {
   const size = RUN << resource.shift
   const lowest = Math.floor(from / size)
   const highest = Math.floor((to - 1) / size)
@@ -62,7 +62,7 @@ function inRuns(reader: Reader, resource: Resource<any>, from: number, to: numbe
 }
 
 /** Adds neighbours that are in no run; gathers those that are worth it. */
-function inBlocks(reader: Reader, resource: Resource<any>, from: number, to: number, reverse: boolean, slices: Slice[]): void {
+function inBlocks(reader: Reader, resource: Resource, from: number, to: number, reverse: boolean, slices: Slice[]): void {
   const known = slices.length
   reader.neighbours(resource, from, to, reverse, slices)
   const { shift } = resource
@@ -84,7 +84,7 @@ function inBlocks(reader: Reader, resource: Resource<any>, from: number, to: num
 /** The records of a list in their order, from clusters where there are any. */
 export function listed(
   reader: Reader,
-  resource: Resource<any>,
+  resource: Resource,
   taken: Taken,
   { reverse, facing }: Pick<Selection, 'reverse' | 'facing'>,
 ): Slice[] {
@@ -156,7 +156,7 @@ function woven(slices: readonly Slice[], others: readonly Place[], missing: read
 }
 
 /** Gathers the records of a cluster, if all of them are cached. */
-function gather(reader: Reader, resource: Resource<any>, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
+function gather(reader: Reader, resource: Resource, list: Posting, facing: Facing, home: Held<unknown>, number: number): void {
   const { to } = everything(reader, resource)
   const ordinals = list.between(number * CLUSTER, (number + 1) * CLUSTER).filter((ordinal) => ordinal < to)
   if (ordinals.length === 0 || !reader.isCurrent || !reader.hasAll(resource, ordinals)) return

@@ -92,7 +92,7 @@ export class Reader {
   }
 
   /** A separate method, so that a hit in {@link block} does not pay for this closure. */
-  private keepBlock(resource: Resource<any>, number: number, block: Block): void {
+  private keepBlock(resource: Resource, number: number, block: Block): void {
     this.whenSure(() => this.cache.keep(resource, number, block))
   }
 
@@ -154,7 +154,7 @@ export class Reader {
     return slices
   }
 
-  private prefetch(resource: Resource<any>, numbers: Iterable<number>): void {
+  private prefetch(resource: Resource, numbers: Iterable<number>): void {
     const wanted = new Map<number, Uint8Array>()
     for (const number of numbers) {
       const id = blockId(resource.tag, number)
@@ -164,7 +164,7 @@ export class Reader {
   }
 
   /** Requests the blocks of a range of records in one call, from a store that answers with promises. */
-  askFor(resource: Resource<any>, from: number, to: number): void {
+  askFor(resource: Resource, from: number, to: number): void {
     if (this.store.capabilities.sync || from >= to) return
     const size = 1 << resource.shift
     const first = Math.floor(from / size)
@@ -180,7 +180,7 @@ export class Reader {
   }
 
   /** True if the blocks of all these records are cached. */
-  hasAll(resource: Resource<any>, ordinals: readonly number[]): boolean {
+  hasAll(resource: Resource, ordinals: readonly number[]): boolean {
     return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / 2 ** resource.shift))))
   }
 
@@ -195,7 +195,7 @@ export class Reader {
   }
 
   /** Does not depend on what this read has seen: runs are made from what the cache holds by now. */
-  gatherRun(resource: Resource<any>, number: number, reverse: boolean): void {
+  gatherRun(resource: Resource, number: number, reverse: boolean): void {
     this.cache.gatherRun(resource, number, reverse)
   }
 
@@ -211,7 +211,7 @@ export class Reader {
    * The right edge of a posting list; empty if nothing was ever filed under the key.
    * @param id the list's id, if at hand: a newly built string would have to be hashed again
    */
-  edge(index: Index<any>, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
+  edge(index: Index, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
     if (cached !== undefined && this.isNew(cached)) {
       this.stats.hits++
@@ -242,7 +242,7 @@ export class Reader {
   }
 
   /** The sealed pages of a posting list. @param list its id, as for {@link edge} */
-  pages(index: Index<any>, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
+  pages(index: Index, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
     return (level, page) => {
       const id = pageId(list, level, page)
       const cached = this.cache.get<Held<readonly number[]>>(id)

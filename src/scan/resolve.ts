@@ -33,14 +33,14 @@ function checkValueNames(query: Query, names: readonly string[], values: Values)
  * The path values, checked. @throws BAD_REQUEST if `query` is not a query of this kind, or for values that it does not take or that no text could
  * have produced
  */
-export function checkValues(query: Query, kind: Query['kind'], values: Values = {}): Values {
+export function checkValues(query: Query, kind: Query['kind'], values: unknown = {}): Values {
   checkQuery(query, kind)
-  checkObject(values, 'values')
+  const given: Values = checkObject(values as object, 'values')
   const names = pathNames(query.path)
-  checkValueNames(query, names, values)
-  if (names.length === 0) return values
-  const checked: Record<string, unknown> = { ...values }
-  for (const name of names) checked[name] = params[name].check(values[name] as never, name)
+  checkValueNames(query, names, given)
+  if (names.length === 0) return given
+  const checked: Record<string, unknown> = { ...given }
+  for (const name of names) checked[name] = params[name].check(given[name] as never, name)
   return checked
 }
 
@@ -60,7 +60,7 @@ export interface Resolved {
 const notFound = (what: string, value: unknown): FolioError => new FolioError('NOT_FOUND', { what, value: String(value) })
 
 /** @throws GONE_BEFORE_HISTORY, BAD_REQUEST */
-export function resolve(reader: Reader, query: List<any>, values: Values): Resolved {
+export function resolve(reader: Reader, query: List, values: Values): Resolved {
   // Filters are checked before anything is looked up: a malformed request is one, whatever its path names.
   const picked = query.filters?.pick(values)
   const lists: OrdinalList[] = []
@@ -93,7 +93,7 @@ export function resolve(reader: Reader, query: List<any>, values: Values): Resol
 const nothing: Span = { from: 0, to: 0 }
 
 /** One record. @throws NOT_FOUND, GONE_BEFORE_HISTORY */
-export function resolveOne(reader: Reader, query: One<any>, values: Values): Place {
+export function resolveOne(reader: Reader, query: One, values: Values): Place {
   const name = pathNames(query.path)[0]!
   const value = values[name]
   const place = parentOf(name).find(reader, value)

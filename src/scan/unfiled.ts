@@ -13,7 +13,7 @@ import type { Span } from './list.ts'
 
 /** The ordinals to file under one key, ascending. */
 export interface Waiting {
-  readonly index: Index<any>
+  readonly index: Index
   readonly key: readonly Element[]
   readonly ordinals: number[]
 }
@@ -65,7 +65,7 @@ export class Unfiled {
     return new Unfiled(older, newer.lists)
   }
 
-  add(index: Index<any>, key: readonly Element[], ordinal: number): void {
+  add(index: Index, key: readonly Element[], ordinal: number): void {
     const lists = this.listsOf(index.tag)
     const name = nameOf(key)
     const waiting = lists.get(name)
@@ -100,7 +100,7 @@ export class Unfiled {
   }
 
   /** Up to `limit` ordinals of a list within a span: its first ones ascending, or with `reverse` its last ones descending. */
-  within(index: Index<any>, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
+  within(index: Index, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
     if (span.from >= span.to) return []
     const [older, newer] = this.ordinalsOf(index, key)
     const [first, second] = reverse ? [newer, older] : [older, newer]
@@ -109,19 +109,19 @@ export class Unfiled {
   }
 
   /** How many ordinals of a list are below `bound`. */
-  rank(index: Index<any>, key: readonly Element[], bound: number): number {
+  rank(index: Index, key: readonly Element[], bound: number): number {
     const [older, newer] = this.ordinalsOf(index, key)
     return lowerBound(older, bound) + lowerBound(newer, bound)
   }
 
   /** The ordinals of a list from number `from` up to but excluding number `to`. */
-  between(index: Index<any>, key: readonly Element[], from: number, to: number): number[] {
+  between(index: Index, key: readonly Element[], from: number, to: number): number[] {
     const [older, newer] = this.ordinalsOf(index, key)
     return older.concat(newer).slice(from, to)
   }
 
   /** The ordinals of both generations. */
-  private ordinalsOf(index: Index<any>, key: readonly Element[]): [older: readonly number[], newer: readonly number[]] {
+  private ordinalsOf(index: Index, key: readonly Element[]): [older: readonly number[], newer: readonly number[]] {
     const name = nameOf(key)
     return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
   }

@@ -19,20 +19,20 @@ import { throughOf } from './pruned.ts'
 export interface Source {
   readonly bell: Bell
   readonly head: Head
-  read(query: List<any>, values: Values, options: PageOptions): MaybePromise<RawPage>
+  read(query: List, values: Values, options: PageOptions): MaybePromise<RawPage>
   /** Resolves when what is being appended or rolled back now has rung the bell. */
   settled(): Promise<void>
 }
 
 /** A list with its values. */
 export interface Followed {
-  readonly query: List<any>
+  readonly query: List
   readonly values: Values
   /** Equal for equal lists. */
   readonly key: string
 }
 
-export function followed(query: List<any>, values: Values): Followed {
+export function followed(query: List, values: Values): Followed {
   const said = JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))
   return { query, values, key: `${query.path} ${said} ` }
 }

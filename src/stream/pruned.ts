@@ -10,7 +10,7 @@ import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 
 /** The newest ledger of which nothing lies after a cursor, as far as that tells; pruning takes away only what is in logs. */
-export function throughOf(resource: Resource<any>, cursor: string): number {
+export function throughOf(resource: Resource, cursor: string): number {
   if (resource.kept !== 'log') return Number.POSITIVE_INFINITY
   if (cursor === '') return 0
   const { hi } = parseCursor(cursor, resource.indexed)

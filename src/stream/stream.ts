@@ -12,7 +12,7 @@ export interface TailOptions {
 }
 
 /** @throws BAD_REQUEST if the list never grows, or an option is unknown or wrong */
-export function checkTail(query: List<any>, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
+export function checkTail(query: List, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
   if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
   const { cursor = '', signal } = checkNames(options, 'a stream', ['cursor', 'signal'], { signal: 'signal' })
   checkOptions({ cursor }, query.of)

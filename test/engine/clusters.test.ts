@@ -41,11 +41,11 @@ async function busiest(ledger: Ledger): Promise<string> {
   return [...counts].sort(([, a], [, b]) => b - a)[0]![0]
 }
 
-const read = async (ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> =>
+const read = async (ledger: Ledger, query: List, values: object, options: PageOptions): Promise<string[]> =>
   ((await ledger.page(query, values as never, options)).records as any[]).map((record) => written(record))
 
 /** Reads a page so often that its clusters are gathered, and checks every twentieth time that it is still the same. */
-async function readOften(ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> {
+async function readOften(ledger: Ledger, query: List, values: object, options: PageOptions): Promise<string[]> {
   const first = await read(ledger, query, values, options)
   for (let time = 1; time < OFTEN; time++)
     if (time % 20 > 0) await ledger.read(query, values as never, options)
@@ -65,7 +65,7 @@ describe('if everything is gathered the first time', () => {
       const plain = await openLedger(memory(), { cacheBytes: 0, fileEvery: 1 })
       await plain.ingest(closes.slice(0, ledger.head!.last - FIRST + 1))
       if (ledger.head!.oldest > FIRST) await plain.prune(ledger.head!.oldest)
-      for (const query of [catalogue.operationsOfAccount, catalogue.effectsOfAccount, catalogue.tradesOfAccount] as List<any>[])
+      for (const query of [catalogue.operationsOfAccount, catalogue.effectsOfAccount, catalogue.tradesOfAccount] as List[])
         for (const options of [{ limit: 200 }, { limit: 200, order: 'desc' }, { limit: 7, order: 'desc' }, { limit: 33 }] as const) {
           const wanted = await read(plain, query, { account }, options)
           for (let time = 0; time < 3; time++) expect(await read(ledger, query, { account }, options)).toEqual(wanted)
@@ -95,7 +95,7 @@ describe('a list that is asked for over and over', () => {
     catalogue.effectsOfAccount,
     catalogue.tradesOfAccount,
     catalogue.payments,
-  ] as List<any>[]
+  ] as List[]
 
   test.each([1, 500])('takes one look-up per cluster, and reads the same, filed every %i records', async (fileEvery) => {
     const ledger = await ledgerOf(closes, { fileEvery })

@@ -29,7 +29,7 @@ const spelled = ({ texts: [text, turned], sides, exact }: Encoded) => ({
   exact,
 })
 /** The keys under which a record is filed. @param named its side columns; any others are empty */
-const keysOf = (index: Index<any>, record: OpenRecord, named: Readonly<Record<string, string>> = {}): unknown[] => [
+const keysOf = (index: Index, record: OpenRecord, named: Readonly<Record<string, string>> = {}): unknown[] => [
   ...index.keys(
     record,
     index.of.sides.map((name) => named[name] ?? ''),

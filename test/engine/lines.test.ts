@@ -7,12 +7,12 @@ import { assetOf, ledgerOf } from './support.ts'
 
 const ledger = await ledgerOf([...generate({ ledgers: 60, seed: 5 })] as unknown as LedgerClose[])
 
-const last = async (query: List<any>): Promise<any> => (await ledger.page(query, {}, { order: 'desc', limit: 1 })).records[0]
+const last = async (query: List): Promise<any> => (await ledger.page(query, {}, { order: 'desc', limit: 1 })).records[0]
 const trade = await last(catalogue.trades)
 const account = (await last(catalogue.effects)).account
 const [base, counter] = [assetOf(trade, 'base'), assetOf(trade, 'counter')]
 
-const rows: [name: string, query: List<any>, values: object][] = [
+const rows: [name: string, query: List, values: object][] = [
   ['transactions', catalogue.transactions, {}],
   ['operations', catalogue.operations, {}],
   ['effects', catalogue.effects, {}],
@@ -21,14 +21,14 @@ const rows: [name: string, query: List<any>, values: object][] = [
   ['trades of the reversed pair', catalogue.trades, { base: counter, counter: base }],
 ]
 
-async function linesOf(query: List<any>, values: object, options: PageOptions): Promise<Lines[]> {
+async function linesOf(query: List, values: object, options: PageOptions): Promise<Lines[]> {
   const all: Lines[] = []
   for await (const lines of ledger.ndjson(query, values, options)) all.push(lines)
   return all
 }
 
 /** The same lines, record by record. */
-async function textOf(query: List<any>, values: object, order: 'asc' | 'desc'): Promise<string> {
+async function textOf(query: List, values: object, order: 'asc' | 'desc'): Promise<string> {
   let text = ''
   for (let cursor = '', ended = ''; ended !== 'end'; ) {
     const page = await ledger.read(query, values, { order, limit: 200, cursor })

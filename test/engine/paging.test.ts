@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { network } from '../../adapters/testing/arbitraries.ts'
 import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { catalogue, type Ledger, type List, type Order, type PageOptions } from '../../src/index.ts'
+import { catalogue, type Ledger, type List, type OpenRecord, type Order, type PageOptions } from '../../src/index.ts'
 import { codeOf, holds, ledgerOf } from './support.ts'
 
-const tokensOf = async (ledger: Ledger, query: List<any>, values: object, options: PageOptions): Promise<string[]> =>
+const tokensOf = async (ledger: Ledger, query: List<OpenRecord>, values: object, options: PageOptions): Promise<string[]> =>
   (await ledger.page(query, values, options)).records.map(({ paging_token }) => paging_token)
 
 async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
@@ -17,7 +17,7 @@ async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
 }
 
 /** All tokens of a listing, page after page by `next`. */
-async function walk(ledger: Ledger, query: List<any>, values: object, order: Order, limit: number): Promise<string[]> {
+async function walk(ledger: Ledger, query: List<OpenRecord>, values: object, order: Order, limit: number): Promise<string[]> {
   const tokens: string[] = []
   for (let cursor = ''; ; ) {
     const page = await ledger.page(query, values, { cursor, order, limit })
@@ -36,7 +36,7 @@ const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength
   const lists = draws.flat().flatMap((drawn) => {
     const { query, values } = requestOf(model, drawn)
     const row = catalogue[query]
-    return row.kind === 'list' && !isRefusal(model.list(query, values)) ? [{ query: row as List<any>, values }] : []
+    return row.kind === 'list' && !isRefusal(model.list(query, values)) ? [{ query: row as List<OpenRecord>, values }] : []
   })
   return { closes, lists }
 })
@@ -91,7 +91,7 @@ test('a final ascending page stays what it was while newer ledgers are appended'
     for (const close of closes.slice(1)) {
       for (const drawn of draws) {
         const { query, values, options } = requestOf(model, drawn)
-        const row = catalogue[query] as List<any>
+        const row = catalogue[query] as List<OpenRecord>
         if (row.kind !== 'list' || isRefusal(model.page(query, values, options))) continue
         const page = await ledger.read(row, values, { ...options, order: 'asc' })
         if (options.cursor === 'now' || !page.final) continue

@@ -441,7 +441,7 @@ describe('what is not filed', () => {
       limit: number,
       reverse: boolean,
       key: Element[] = ['G'],
-      index: Index<any> = operationsByAccount,
+      index: Index = operationsByAccount,
     ) => unfiled.within(index, key, { from, to }, limit, reverse)
     expect([within(0, 9, 9, false), within(6, 6, 9, false), within(9, 2, 9, true)]).toEqual([[5, 7], [], []])
     expect([within(0, 9, 1, false), within(0, 9, 1, true), within(6, 8, 9, true)]).toEqual([[5], [7], [7]])

@@ -13,7 +13,7 @@ const open = async (): Promise<Ledger> => {
 }
 const deeplyFrozen = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(deeplyFrozen))
-const logs = [catalogue.ledgers, catalogue.transactions, catalogue.operations, catalogue.effects, catalogue.trades] as List<any>[]
+const logs = [catalogue.ledgers, catalogue.transactions, catalogue.operations, catalogue.effects, catalogue.trades] as List[]
 
 test('records are deeply frozen and equal, however often they are read', async () => {
   const ledger = await open()

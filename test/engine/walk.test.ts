@@ -78,7 +78,7 @@ function filters(model: NaiveLedger): Members[] {
 
 async function walkList(
   ledger: Ledger,
-  row: List<any>,
+  row: List<Members>,
   values: Members,
   whole: readonly Members[],
   limits: readonly number[],
@@ -113,7 +113,7 @@ async function walkAll(closes: LedgerClose[], count: number, fileEvery: number):
         const limits = whole.length > 1500 ? [200] : whole.length > 300 ? [10, 200] : [1, 7, 10, 200]
         await walkList(
           ledger,
-          row as List<any>,
+          row as List<Members>,
           one,
           whole.map(({ record }) => record),
           limits,

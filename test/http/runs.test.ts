@@ -27,13 +27,13 @@ async function walk(ask: Ask, list: string, order: string): Promise<void> {
 }
 
 const costOf = async (ledger: Ledger, list: (typeof lists)[number], options: PageOptions): Promise<number> =>
-  (await ledger.explain(catalogue[list] as List<any>, {}, options)).cost.blocks
+  (await ledger.explain(catalogue[list] as List, {}, options)).cost.blocks
 
 describe('a log that is asked for over and over', () => {
   it.each(lists)('is found with one look-up per run, in either order: %s', async (list) => {
     const ledger = await ledgerOf(closes)
     const ask = asker(ledger)
-    const query = catalogue[list] as List<any>
+    const query = catalogue[list] as List
     const { shift } = query.of
     const all: any[] = []
     for await (const record of ledger.records(query, {})) all.push(record)
@@ -55,7 +55,7 @@ describe('a log that is asked for over and over', () => {
   })
 
   it('is gathered as soon in descending order, all the runs of a page at once', async () => {
-    const query = catalogue.transactions as List<any>
+    const query = catalogue.transactions as List
     const size = RUN << query.of.shift
     const limit = Math.floor(200 / size) * size
     const requests = async (order: 'asc' | 'desc'): Promise<number> => {
@@ -102,7 +102,7 @@ describe('a log that is asked for over and over', () => {
           for (let time = 0; time < OFTEN; time++) expect((await ask(target)).text === text, target).toBe(true)
         }
         for (const list of lists) {
-          const [ours, theirs] = [ledger, plain].map((one) => one.page(catalogue[list] as List<any>, {}, { limit: 200, order: 'desc' }))
+          const [ours, theirs] = [ledger, plain].map((one) => one.page(catalogue[list] as List, {}, { limit: 200, order: 'desc' }))
           const [left, right] = [(await ours!).records as any[], (await theirs!).records as any[]]
           expect(left.map((record) => written(record))).toEqual(right.map((record) => written(record)))
         }
@@ -123,14 +123,14 @@ describe('a log that is asked for over and over', () => {
   it('gives the same records wherever a page begins and ends, and for lists whose records are scattered over it', async () => {
     const [ledger, plain] = [await ledgerOf(closes), await ledgerOf(closes, { cacheBytes: 0 })]
     const ask = asker(ledger)
-    const shown = async (one: Ledger, query: List<any>, values: object, page: PageOptions): Promise<string[]> =>
+    const shown = async (one: Ledger, query: List, values: object, page: PageOptions): Promise<string[]> =>
       (await one.read(query, values as never, page)).records.map(({ block, at }) => `${block.token(at)} ${block.json(at)}`)
-    const same = async (query: List<any>, values: object, page: PageOptions): Promise<void> =>
+    const same = async (query: List, values: object, page: PageOptions): Promise<void> =>
       expect(await shown(ledger, query, values, page), `${query.path} ${JSON.stringify(page)}`).toEqual(
         await shown(plain, query, values, page),
       )
     for (const list of lists) {
-      const query = catalogue[list] as List<any>
+      const query = catalogue[list] as List
       for (const order of ['asc', 'desc']) await walk(ask, list, order)
       const tokens: string[] = []
       for await (const record of plain.records(query, {})) tokens.push((record as any).paging_token)
@@ -150,14 +150,14 @@ describe('a log that is asked for over and over', () => {
         catalogue.tradesOfAccount,
       ])
         for (const limit of [2, 10, 15, 200])
-          for (const order of ['asc', 'desc'] as const) await same(query as List<any>, { account }, { limit, order })
+          for (const order of ['asc', 'desc'] as const) await same(query as List, { account }, { limit, order })
     for (const pair of (await plain.page(catalogue.trades, {}, { limit: 10 })).records as any[])
       for (const [base, counter] of [
         ['base', 'counter'],
         ['counter', 'base'],
       ] as const)
         for (const limit of [2, 10, 200])
-          await same(catalogue.trades as List<any>, { base: assetOf(pair, base), counter: assetOf(pair, counter) }, { limit })
+          await same(catalogue.trades as List, { base: assetOf(pair, base), counter: assetOf(pair, counter) }, { limit })
   })
 
   it('is gathered for the base URL that is asked for most', async () => {

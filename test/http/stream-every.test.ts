@@ -10,7 +10,7 @@ import { BASE, closes, ISSUER, ODD, smallLedger } from './support.ts'
 
 const listsOf = (live: boolean): string[] =>
   (Object.values(catalogue) as { kind: string; path: string; live?: boolean }[])
-    .filter((row) => row.kind === 'list' && (row as unknown as List<any>).live === live)
+    .filter((row) => row.kind === 'list' && (row as unknown as List).live === live)
     .map(({ path }) => path)
 /** What the small network has under each path. */
 const filled: Record<string, string> = { account: 'GALICE', offer: '7' }

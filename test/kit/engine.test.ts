@@ -27,7 +27,7 @@ async function keepsTheLaws(bench: Bench, [closes, draws]: readonly [LedgerClose
     await grow()
     for (const drawn of draws) {
       const { query, values } = requestOf(model, drawn)
-      const row = catalogue[query] as List<any>
+      const row = catalogue[query] as List
       if (row.kind !== 'list' || isRefusal(model.list(query, values))) continue
       const listing: PagedListing<any> = {
         page: (cursor, order, limit) => ledger.page(row, values, { cursor, order, limit }),

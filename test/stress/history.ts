@@ -14,7 +14,7 @@ interface Seen {
   readonly sum: number
 }
 type Values = Readonly<Record<string, string>>
-type Listing = readonly [query: List<any>, values: Values]
+type Listing = readonly [query: List, values: Values]
 
 const whole = ['ledgers', 'transactions', 'operations', 'payments', 'effects', 'trades'] as const
 const ofAccount = ['transactionsOfAccount', 'operationsOfAccount', 'paymentsOfAccount', 'effectsOfAccount', 'tradesOfAccount'] as const
@@ -25,7 +25,7 @@ const sumOf = (text: Uint8Array): number => (crc32 as ((data: Uint8Array) => num
 const slowSum = (text: Uint8Array): number => text.reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), 0x811c9dc5)
 
 /** Reads a listing to its end. A page that is not full before it is a fault. */
-export async function walk(ledger: Ledger, query: List<any>, values: Values, limit = 200): Promise<Seen[]> {
+export async function walk(ledger: Ledger, query: List, values: Values, limit = 200): Promise<Seen[]> {
   const seen: Seen[] = []
   for (let cursor = ''; ; ) {
     const page = await ledger.read(query, values, { cursor, limit })

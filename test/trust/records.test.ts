@@ -90,7 +90,7 @@ const countsAt = (store: Store, sequence: number): readonly number[] =>
 
 /** A record changed, by its number in its log. */
 const changed =
-  (resource: Resource<any>, ordinal: number, change: (row: Row) => Row): Plant =>
+  (resource: Resource, ordinal: number, change: (row: Row) => Row): Plant =>
   (store) => {
     const size = 1 << resource.shift
     const key = blockKey(resource.tag, Math.floor(ordinal / size))

@@ -28,11 +28,11 @@ export const broken = (store: Store, key: Uint8Array): Write => {
   return [key, value]
 }
 
-export const rowsOf = (store: Store, resource: Resource<any>, key: Uint8Array): Row[] => {
+export const rowsOf = (store: Store, resource: Resource, key: Uint8Array): Row[] => {
   const block = Block.of(resource, unseal(key, held(store, key)), key)
   return Array.from({ length: block.count }, (_, at) => block.row(at))
 }
-export const withRows = (resource: Resource<any>, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock(resource, rows))
+export const withRows = (resource: Resource, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock(resource, rows))
 
 export const edgeOf = (store: Store, key: Uint8Array): PostingEdge => decodeEdge(unseal(key, held(store, key)), key)
 

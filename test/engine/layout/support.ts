@@ -12,7 +12,7 @@ import { Apart, Sheet } from '../../../src/text/apart.ts'
 import { takeApart } from '../../../src/text/writer.ts'
 
 /** A log for tests, whose records say what they were made of. */
-export const resource = (indexed: boolean, ...sides: string[]): Resource<any> =>
+export const resource = (indexed: boolean, ...sides: string[]): Resource =>
   resourceOf({
     name: 'coin',
     kept: 'log',
@@ -56,8 +56,8 @@ export function cutAs(frame: string, values: readonly string[]): Apart {
   return new Apart(sheet, 0, at, 0, values.length, frame, false)
 }
 /** The value of a block, without its seal. */
-export const payloadOf = (of: Resource<any>, rows: readonly Row[]): Uint8Array => unsealed(encodeBlock(of, rows))
-export const blockOf = (of: Resource<any>, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
+export const payloadOf = (of: Resource, rows: readonly Row[]): Uint8Array => unsealed(encodeBlock(of, rows))
+export const blockOf = (of: Resource, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
 export const textOf = (block: Block, at: number): string => text(block.text(at))
 /** A finisher that puts a word before each text and a semicolon after it. */
 export const finisher = (id: number, word: string): Finisher => ({
@@ -93,7 +93,7 @@ export const sent = (block: Block, at: number): string => text(block.region.byte
 export const rounded = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
 
 /** Checks that what went in comes out, stored and finished: texts, positions, sides, members, and rows that make the same bytes again. */
-export function comesBack(of: Resource<any>, rows: readonly Row[]): Block {
+export function comesBack(of: Resource, rows: readonly Row[]): Block {
   const value = payloadOf(of, rows)
   const stored = Block.of(of, value, KEY)
   const once = finished(stored)
