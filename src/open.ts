@@ -1,14 +1,12 @@
 /** Opening: what the store holds is checked before anything is read from it. */
 import { badRequest, checkNames, FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
-import { FORMAT, HEAD } from './layout/keys.ts'
+import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
 import { indexes, logs } from './logs.ts'
 import type { LedgerOptions } from './options.ts'
-import type { KeyRange, MaybePromise, Store } from './store.ts'
-
-const everything: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
+import type { MaybePromise, Store } from './store.ts'
 
 /** The methods that every store has. */
 const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
@@ -43,7 +41,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     checkBounds(options)
     const catalogue = fingerprint(logs, indexes)
     const head = await opened.get(HEAD)
-    const isEmpty = !head && (await opened.scan(everything, { limit: 1 })).entries.length === 0
+    const isEmpty = !head && (await opened.scan(ALL_KEYS, { limit: 1 })).entries.length === 0
     // Read last: another process that opens the same store writes the format first.
     const format = await opened.get(FORMAT)
     if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')

@@ -3,7 +3,7 @@ import { badRequest, checkNames, checkObject, FolioError } from '../errors.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
-import { digestKey } from '../layout/keys.ts'
+import { digestKey, digestRange } from '../layout/keys.ts'
 import { params } from '../params.ts'
 import type { Reader } from '../scan/reader.ts'
 
@@ -48,7 +48,7 @@ export function readLine(reader: Reader, sequence: number): string {
 /** The digests of ledgers `from` to `to`, as they were stored. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */
 export function readDigests(reader: Reader, from: number, to: number): Uint8Array[] {
   checkHeld(reader, from, to)
-  const { entries } = reader.scan({ gte: digestKey(from), lt: digestKey(to + 1) }, { limit: to - from + 1 })
+  const { entries } = reader.scan(digestRange(from, to + 1), { limit: to - from + 1 })
   const held = new Map(entries.map(([key, value]) => [key.join(), value]))
   return Array.from({ length: to - from + 1 }, (_, n) => decodeDigest(from + n, held.get(digestKey(from + n).join())))
 }

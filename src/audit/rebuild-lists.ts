@@ -8,7 +8,7 @@
 import { hex, same } from '../bytes.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { Block } from '../layout/block.ts'
-import { baseKey, KIND, postingKey, postingPageKey } from '../layout/keys.ts'
+import { baseKey, KIND, kindOfKey, pageRange, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, unreachable } from '../layout/posting.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
@@ -59,7 +59,7 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
 async function inPlace({ head, store, unread }: Context, { list, keys, ordinals }: Faulty): Promise<Write[] | undefined> {
   const { index, elements } = list
   const { tag } = index.of
-  if (keys.some((key) => key[0] !== KIND.page) || unread.any(tag)) return undefined
+  if (keys.some((key) => kindOfKey(key) !== KIND.page) || unread.any(tag)) return undefined
   const edge = await edgeOf(store, list)
   if (edge === undefined) return undefined
   const held = ordinals.length - lowerBound(ordinals, head.since[tag]!)
@@ -92,11 +92,7 @@ async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefi
 /** The list as if nothing but what is known had ever been filed in it. */
 async function anew(store: Store, { list: { index, elements, key }, ordinals }: Faulty): Promise<Write[]> {
   const writes: Write[] = []
-  for await (const entries of entriesOf(store, {
-    gte: postingPageKey(index.tag, elements, 0, 0),
-    lt: postingPageKey(index.tag, elements, 255, 0),
-  }))
-    for (const [page] of entries) writes.push([page, undefined])
+  for await (const entries of entriesOf(store, pageRange(index.tag, elements))) for (const [page] of entries) writes.push([page, undefined])
   const edge = appendTo(PostingEdge.empty, index, elements, ordinals, writes)
   writes.push(edgeWrite(key, edge))
   return writes

@@ -11,8 +11,9 @@ import { emptyHead, encodeHead, encodePruned, type Head } from '../layout/head.t
 import {
   baseKey,
   blockKey,
+  blockRange,
   bookSellerKey,
-  digestKey,
+  digestRange,
   HEAD,
   hashKey,
   KIND,
@@ -25,6 +26,7 @@ import {
 import { isEmpty, type Row } from '../layout/row.ts'
 import { seal, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
+import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offerChanges, offers } from '../resources/offer.ts'
@@ -184,7 +186,7 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
 
 /** The numbers of the blocks of a log, ascending. */
 async function* blockNumbers(store: Store, { tag }: Resource): AsyncGenerator<number, void, undefined> {
-  for await (const entries of entriesOf(store, { gte: blockKey(tag, 0), lt: blockKey(tag + 1, 0) }))
+  for await (const entries of entriesOf(store, blockRange(tag)))
     for (const [key] of entries) {
       const found = readBlockKey(key)
       if (found) yield found.number
@@ -193,7 +195,7 @@ async function* blockNumbers(store: Store, { tag }: Resource): AsyncGenerator<nu
 
 /** Pruning removes digests first to last, but blocks only whole: the digests tell which ledger is the oldest. */
 async function oldestDigest(store: Store, first: number): Promise<number> {
-  for await (const entries of entriesOf(store, { gte: digestKey(0), lt: digestKey(2 ** 31) }))
+  for await (const entries of entriesOf(store, digestRange(0, MAX_LEDGER + 1)))
     for (const [key] of entries) {
       const found = readDigestKey(key)
       if (found !== undefined) return found

@@ -9,7 +9,7 @@ import { equal, hex, same, unhex } from '../bytes.ts'
 import { checkNames } from '../errors.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
-import { digestKey, FORMAT, HEAD, INTENT, KIND, MARK, PRUNED } from '../layout/keys.ts'
+import { digestKey, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import type { Context } from './context.ts'
@@ -98,14 +98,14 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   for (const fault of faults) if (fault.key === hex(INTENT)) gone.set(fault.key, { ...fault, reason: UNTOLD })
   const strays = faults.filter((fault) => isStray(fault)).map(({ key }) => unhex(key))
   const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
-  const of = (...first: number[]): Uint8Array[] => keys.filter((key) => first.includes(key[0]!))
+  const of = (...kinds: number[]): Uint8Array[] => keys.filter((key) => kinds.includes(kindOfKey(key)))
   if (keys.some((key) => equal(key, HEAD))) {
     // Without the head nothing else can be judged. If it agrees with the ledgers and is still wrong, ledgers that it counts are lost.
     const [write] = await rebuildHead(context)
     return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
   }
   const parts: (readonly Write[])[] = []
-  if (of(FORMAT[0]!).length > 0) {
+  if (of(kindOfKey(FORMAT)).length > 0) {
     const { network, known } = namedStill(await context.store.get(FORMAT))
     if (!known) gone.set(hex(FORMAT), { key: hex(FORMAT), reason: UNNAMED })
     parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes), network)]])
@@ -113,7 +113,7 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists))
-  const uncounted = of(PRUNED[0]!).length > 0
+  const uncounted = of(kindOfKey(PRUNED)).length > 0
   if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
   if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
   if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash)))
@@ -126,14 +126,15 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   return commit(context, parts.flat())
 }
 
-/** First bytes of keys: those of keys that are only that byte, and all of them. */
-const whole = new Set([HEAD, FORMAT, INTENT, PRUNED].map(([byte]) => byte!))
+/** Kinds of keys: those of keys that are only that byte, and all of them. */
+const whole = new Set([HEAD, FORMAT, INTENT, PRUNED].map(kindOfKey))
 const known = new Set([...whole, ...Object.values(KIND)])
 
 /** A value whose seal is broken may be a stray too, if no key of its kind looks like its key. */
 function isStray({ key, reason }: Fault): boolean {
-  const [first = -1, ...more] = unhex(key)
-  return reason === STRAY || !known.has(first) || (whole.has(first) && more.length > 0) || first === INTENT[0]
+  const bytes = unhex(key)
+  const kind = kindOfKey(bytes)
+  return reason === STRAY || !known.has(kind) || (whole.has(kind) && bytes.length > 1) || kind === kindOfKey(INTENT)
 }
 
 /** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */

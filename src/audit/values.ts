@@ -3,6 +3,7 @@ import { equal, text } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import {
+  ALL_KEYS,
   baseKey,
   blockKey,
   bookKey,
@@ -13,7 +14,9 @@ import {
   INTENT,
   indexKey,
   indexPagesKey,
+  isHashKey,
   KIND,
+  kindOfKey,
   PRUNED,
   readBlockKey,
   readDigestKey,
@@ -33,20 +36,18 @@ import { FORGOTTEN, STRAY } from './report.ts'
 
 type Check = (key: Uint8Array, value: Uint8Array) => void | Promise<void>
 
-const everything = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
-
 /** @returns how many values there are, and their bytes */
 export async function checkValues(context: Context): Promise<{ values: number; bytes: number }> {
   // Without a head, nothing can be said except whether a value is the one that was written.
   const checks = context.findings.isNamed(HEAD) ? undefined : checksOf(context)
   let [values, bytes] = [0, 0]
-  for await (const entries of entriesOf(context.store, everything)) {
+  for await (const entries of entriesOf(context.store, ALL_KEYS)) {
     await context.findings.progress('values', values)
     for (const [key, value] of entries) {
       values++
       bytes += key.length + value.length
       try {
-        await (checks ? (checks[key[0] ?? -1] ?? unknown) : onlySeal)(key, value)
+        await (checks ? (checks[kindOfKey(key)] ?? unknown) : onlySeal)(key, value)
       } catch (error) {
         context.findings.take(error)
       }
@@ -69,11 +70,11 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
   const own: Check = (key, value) => void (key.length === 1 ? unseal(key, value) : unknown(key, value))
   const placeOfPage = pagesOf(context)
   return {
-    [HEAD[0]!]: own,
-    [FORMAT[0]!]: own,
-    [INTENT[0]!]: own,
-    [ERA[0]!]: own,
-    [PRUNED[0]!]: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
+    [kindOfKey(HEAD)]: own,
+    [kindOfKey(FORMAT)]: own,
+    [kindOfKey(INTENT)]: own,
+    [kindOfKey(ERA)]: own,
+    [kindOfKey(PRUNED)]: (key, value) => (context.head.oldest > context.head.first ? own(key, value) : unknown(key, value)),
     [KIND.block]: checkBlocks(context),
     [KIND.edge]: (key, value) => checkList(context, key, value),
     [KIND.page]: async (key, value) => {
@@ -158,7 +159,7 @@ async function checkList(context: Context, key: Uint8Array, value: Uint8Array): 
 function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value: Uint8Array): void {
   const { ordinal, failed } = decodeHash(unseal(key, value), key)
   const { tag } = failed ? failedTransactions : transactions
-  if (key.length !== 33 || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!)
+  if (!isHashKey(key) || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!)
     throw corrupt(key, 'no transaction that is held has this hash')
   if (!unread.has(tag, ordinal)) heldHashes.add(key, 2 * ordinal + (failed ? 1 : 0))
 }

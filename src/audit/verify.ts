@@ -20,7 +20,7 @@ import {
   type Intent,
   kindOf,
 } from '../layout/head.ts'
-import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, PRUNED, postingKey, readOffer } from '../layout/keys.ts'
+import { CONTENT_KEYS, ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, postingKey, readOffer } from '../layout/keys.ts'
 import { corrupt, unseal } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -101,7 +101,7 @@ export async function eraOf(store: Store): Promise<Era> {
 
 /** Whether a store holds more than one that was emptied keeps: its mark and its era. */
 async function holdsRecords(store: Store): Promise<boolean> {
-  const { entries } = await store.scan({ gte: PRUNED, lt: Uint8Array.of(0xff) }, { limit: 3 })
+  const { entries } = await store.scan(CONTENT_KEYS, { limit: 3 })
   return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
 }
 

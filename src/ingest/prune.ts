@@ -6,7 +6,7 @@
  */
 import type { Block } from '../layout/block.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
-import { blockKey, digestKey, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { blockKey, blockRange, digestKey, digestRange, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
@@ -74,8 +74,8 @@ function* given(reader: Reader, resource: Resource, head: Head): Generator<{ blo
 
 /** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */
 export const prunedRanges = ({ since, oldest }: Head): KeyRange[] => [
-  ...logs.map(({ tag, shift }) => ({ gte: blockKey(tag, 0), lt: blockKey(tag, Math.floor(since[tag]! / (1 << shift))) })),
+  ...logs.map(({ tag, shift }) => blockRange(tag, Math.floor(since[tag]! / (1 << shift)))),
   keysOf(KIND.page),
   keysOf(KIND.hash),
-  { gte: digestKey(0), lt: digestKey(oldest) },
+  digestRange(0, oldest),
 ]

@@ -32,6 +32,14 @@ export const ERA = Uint8Array.of(0x05)
 /** The first bytes of the keys that have more than one byte. */
 export const KIND = { block: 0x10, edge: 0x20, page: 0x21, hash: 0x30, book: 0x40, seller: 0x41, base: 0x42, digest: 0x50 } as const
 
+/** The first byte of a key, which says its kind; -1 if it has none. */
+export const kindOfKey = (key: Uint8Array): number => key[0] ?? -1
+
+/** No key begins with as many FF as the upper bound. */
+export const ALL_KEYS: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
+/** All but the head, the format and the intent: what an empty store lacks. */
+export const CONTENT_KEYS: KeyRange = { gte: PRUNED, lt: Uint8Array.of(0xff) }
+
 /** All keys of a kind, or of several adjacent kinds. */
 export const keysOf = (first: number, last = first): KeyRange => ({ gte: Uint8Array.of(first), lt: Uint8Array.of(last + 1) })
 
@@ -43,6 +51,12 @@ export const indexPagesKey = (index: number): Uint8Array => Uint8Array.of(KIND.p
 /** Every key is written here and copied out: keys are short, and made by the hundred per ledger. */
 const out = new Writer(256)
 
+/** Begins a key. What a key that failed left behind is forgotten. */
+function begin(kind: number): void {
+  out.length = 0
+  out.u8(kind)
+}
+
 function writeU48(value: number): void {
   const high = Math.floor(value / 4294967296)
   out.u8(high >>> 8)
@@ -51,21 +65,21 @@ function writeU48(value: number): void {
 }
 
 export function blockKey(log: number, block: number): Uint8Array {
-  out.u8(KIND.block)
+  begin(KIND.block)
   out.u8(log)
   writeU48(block)
   return out.take()
 }
 
 export function postingKey(index: number, key: readonly Element[]): Uint8Array {
-  out.u8(KIND.edge)
+  begin(KIND.edge)
   out.u8(index)
   writeTuple(out, key)
   return out.take()
 }
 
 export function postingPageKey(index: number, key: readonly Element[], level: number, page: number): Uint8Array {
-  out.u8(KIND.page)
+  begin(KIND.page)
   out.u8(index)
   writeTuple(out, key)
   out.u8(level)
@@ -73,37 +87,54 @@ export function postingPageKey(index: number, key: readonly Element[], level: nu
   return out.take()
 }
 
+const HASH_KEY_BYTES = 33
+
 /** @param hash 64 hexadecimal digits */
 export function hashKey(hash: string): Uint8Array {
-  const key = new Uint8Array(33)
+  const key = new Uint8Array(HASH_KEY_BYTES)
   key[0] = KIND.hash
   key.set(unhex(hash), 1)
   return key
 }
 
 export function bookKey(seller: string, offer: bigint): Uint8Array {
-  out.u8(KIND.book)
+  begin(KIND.book)
   writeTuple(out, [seller, offer])
   return out.take()
 }
 
 export function bookSellerKey(offer: bigint): Uint8Array {
-  out.u8(KIND.seller)
+  begin(KIND.seller)
   writeTuple(out, [offer])
   return out.take()
 }
 
 export function baseKey(offer: bigint): Uint8Array {
-  out.u8(KIND.base)
+  begin(KIND.base)
   writeTuple(out, [offer])
   return out.take()
 }
 
 export function digestKey(ledger: number): Uint8Array {
-  out.u8(KIND.digest)
+  begin(KIND.digest)
   writeU32BE(out, ledger)
   return out.take()
 }
+
+/** The blocks of a log: all of them, or those before block `to`. */
+export const blockRange = (log: number, to?: number): KeyRange => ({
+  gte: blockKey(log, 0),
+  lt: to === undefined ? blockKey(log + 1, 0) : blockKey(log, to),
+})
+
+/** The sealed pages of a list. */
+export const pageRange = (index: number, key: readonly Element[]): KeyRange => ({
+  gte: postingPageKey(index, key, 0, 0),
+  lt: postingPageKey(index, key, 255, 0),
+})
+
+/** The digests of ledgers from `from` up to but excluding `to`. */
+export const digestRange = (from: number, to: number): KeyRange => ({ gte: digestKey(from), lt: digestKey(to) })
 
 /** The book entries of a seller with offer ids from `from` up to but excluding `to`. */
 export const bookRange = (seller: string, from: bigint, to: bigint): KeyRange => ({
@@ -118,6 +149,9 @@ const readU48 = (view: DataView, at: number): number => view.getUint16(at) * 429
 export const readBlockKey = (key: Uint8Array): { readonly log: number; readonly number: number } | undefined =>
   key.length === 8 ? { log: key[1]!, number: readU48(viewOf(key), 2) } : undefined
 
+/** False for a key that begins like that of a hash and has another length. */
+export const isHashKey = (key: Uint8Array): boolean => key.length === HASH_KEY_BYTES
+
 export const readDigestKey = (key: Uint8Array): number | undefined => (key.length === 5 ? viewOf(key).getUint32(1) : undefined)
 
 /** How many bytes the key of a sealed page has after that of its list. */
@@ -125,7 +159,7 @@ const PAGE_BYTES = 7
 
 /** The index and the key of the list to which a posting key belongs. */
 export function readPostingKey(key: Uint8Array): { readonly index: number; readonly elements: readonly Element[] } | undefined {
-  const end = key[0] === KIND.page ? key.length - PAGE_BYTES : key.length
+  const end = kindOfKey(key) === KIND.page ? key.length - PAGE_BYTES : key.length
   const elements = end < 2 ? undefined : readTuple(key.subarray(2, end))
   return elements && { index: key[1]!, elements }
 }

@@ -56,7 +56,7 @@ export class PostingEdge {
   }
 }
 
-/** Edges and pages are small and many, so they are written here and copied out. */
+/** Edges and pages are small and many, so they are written here, each from the beginning, and copied out. */
 const out = new Writer(1024)
 
 const writeDeltas = (entries: readonly number[]): void => {
@@ -83,6 +83,7 @@ function readDeltas(input: VarintReader, count: number, key: Uint8Array): number
 
 /** The value of an edge, with room for its seal. */
 export function encodeEdge(edge: PostingEdge): Uint8Array {
+  out.length = 0
   out.varint(edge.count)
   for (const level of edge.levels) {
     out.varint(level.length)
@@ -107,6 +108,7 @@ export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
 
 /** The value of a sealed page, with room for its seal. */
 export function encodePage(entries: readonly number[]): Uint8Array {
+  out.length = 0
   writeDeltas(entries)
   leaveRoom(out)
   return out.take()

@@ -23,16 +23,25 @@ import {
   kindOf,
 } from '../../../src/layout/head.ts'
 import {
+  ALL_KEYS,
   baseKey,
   blockKey,
+  blockRange,
   bookKey,
   bookRange,
   bookSellerKey,
+  CONTENT_KEYS,
   digestKey,
+  digestRange,
   FORMAT,
   HEAD,
   hashKey,
   indexKey,
+  isHashKey,
+  KIND,
+  keysOf,
+  kindOfKey,
+  pageRange,
   postingKey,
   postingPageKey,
 } from '../../../src/layout/keys.ts'
@@ -61,6 +70,42 @@ test.each([
   expect(hex(make())).toBe(wanted)
   // Made again after other keys, it is the same: nothing of one key is left over in the next.
   expect(hex(make())).toBe(wanted)
+})
+
+test('what a key left behind that could not be made is not in the next one', () => {
+  const none = undefined as unknown as bigint
+  const makes = [
+    () => blockKey(3, 5),
+    () => postingKey(4, []),
+    () => postingPageKey(9, ['A'], 2, 3),
+    () => bookKey('A', 7n),
+    () => bookSellerKey(7n),
+    () => baseKey(7n),
+    () => digestKey(9),
+  ]
+  for (const make of makes) {
+    const wanted = hex(make())
+    expect(() => bookKey('A', none)).toThrow(TypeError)
+    expect(hex(make())).toBe(wanted)
+  }
+})
+
+test.each([
+  ['all keys', ALL_KEYS, '', 'ff'.repeat(64)],
+  ['all but what an empty store has', CONTENT_KEYS, '03', 'ff'],
+  ['a kind', keysOf(KIND.hash), '30', '31'],
+  ['adjacent kinds', keysOf(KIND.book, KIND.seller), '40', '42'],
+  ['the blocks of a log', blockRange(3), '1003000000000000', '1004000000000000'],
+  ['the first blocks of a log', blockRange(3, 258), '1003000000000000', '1003000000000102'],
+  ['the pages of a list', pageRange(9, ['A']), `2109${A}00000000000000`, `2109${A}ff000000000000`],
+  ['digests', digestRange(0, 2 ** 31), '5000000000', '5080000000'],
+])('the range of %s', (_, range, gte, lt) => {
+  expect([hex(range.gte), hex(range.lt)]).toEqual([gte, lt])
+})
+
+test('the kind of a key is its first byte, and a key of a hash has one length', () => {
+  expect([HEAD, FORMAT, hashKey('ab'.repeat(32)), new Uint8Array(0)].map(kindOfKey)).toEqual([0, 1, KIND.hash, -1])
+  expect([32, 33, 34].map((length) => isHashKey(new Uint8Array(length)))).toEqual([false, true, false])
 })
 
 test('a range of offers of a seller lies between their keys', () => {

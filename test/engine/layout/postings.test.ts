@@ -49,6 +49,17 @@ describe('an edge', () => {
     expect(decodeEdge(varints(0), KEY)).toEqual(PostingEdge.empty)
   })
 
+  test('is the same after another that could not be written', () => {
+    const edge = new PostingEdge(3, [[5, 6, 300]])
+    const broken = new PostingEdge(3, [[5, 6, 300], undefined as unknown as number[]])
+    const entries = Array.from({ length: FANOUT }, (_, n) => n)
+    const wanted = [encodeEdge(edge), encodePage(entries)].map((value) => hex(payloadOf(value)))
+    for (const [at, encode] of [() => encodeEdge(edge), () => encodePage(entries)].entries()) {
+      expect(() => encodeEdge(broken)).toThrow(TypeError)
+      expect(hex(payloadOf(encode()))).toBe(wanted[at])
+    }
+  })
+
   test('weighs its levels and entries', () => {
     expect(PostingEdge.empty.weight).toBe(200)
     expect(new PostingEdge(FANOUT + 2, [[1, 2], [1]]).weight).toBe(200 + (16 + 16) + (16 + 8))
