@@ -81,6 +81,12 @@ describe('imports go upwards', () => {
     expect(wrong.map(({ path }) => path)).toEqual([])
   })
 
+  test('the layout alone seals values and sees what is in them', () => {
+    const inside = /^import [^'\n]*\b(?:seal|unseal|payloadOf|leaveRoom|SEAL_BYTES)\b[^'\n]* from '[^'\n]*layout\/seal\.ts'/m
+    const wrong = src.filter(({ path, text }) => !path.startsWith('src/layout/') && inside.test(text))
+    expect(wrong.map(({ path }) => path)).toEqual([])
+  })
+
   test('no two files of src import each other, however indirectly', () => {
     const importsOf = new Map(src.map(({ path, imports }) => [path, imports]))
     const loops: string[] = []

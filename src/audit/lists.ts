@@ -4,7 +4,7 @@
  */
 import { baseKey, postingKey, readPage, readPostingKey } from '../layout/keys.ts'
 import { decodeEdge, FANOUT, type PostingEdge, rank, unreachable } from '../layout/posting.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
+import { corrupt } from '../layout/seal.ts'
 import { indexes } from '../logs.ts'
 import type { Index } from '../query.ts'
 import { changesByOffer } from '../resources/offer.ts'
@@ -37,7 +37,7 @@ interface Walked {
 }
 
 async function open({ reader, head }: Context, { index, elements, key }: List, value: Uint8Array): Promise<Walked> {
-  const edge = decodeEdge(unseal(key, value), key)
+  const edge = decodeEdge(key, value)
   if (edge.count === 0) throw corrupt(key, 'a posting list is empty')
   const since = head.since[index.of.tag]!
   const passed = since === 0 ? 0 : await reader.run((read) => rank(edge, since, read.pages(index, elements)))

@@ -7,10 +7,9 @@
  */
 import { hex, same } from '../bytes.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
-import { Block } from '../layout/block.ts'
+import { decodeBlock } from '../layout/block.ts'
 import { baseKey, KIND, kindOfKey, pageRange, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, unreachable } from '../layout/posting.ts'
-import { seal, unseal } from '../layout/seal.ts'
 import { eachFiling } from '../logs.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
@@ -74,7 +73,7 @@ async function inPlace({ head, store, unread }: Context, { list, keys, ordinals 
         if (isNamed) return undefined
         continue
       }
-      const value = seal(key, encodePage(entries as number[]))
+      const value = encodePage(key, entries as number[])
       if (isNamed || !same(value, await store.get(key))) writes.set(hex(key), [key, value])
     }
   return [...writes.values()]
@@ -83,7 +82,7 @@ async function inPlace({ head, store, unread }: Context, { list, keys, ordinals 
 async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
   const value = await store.get(key)
   try {
-    return value && decodeEdge(unseal(key, value), key)
+    return value && decodeEdge(key, value)
   } catch {
     return undefined
   }
@@ -113,7 +112,7 @@ async function prunedOf(context: Context, list: List): Promise<number[]> {
     const key = baseKey(list.elements[0] as bigint)
     const value = await store.get(key)
     try {
-      if (value) found.push(Number(Block.of(offerChanges, unseal(key, value), key).id(0)))
+      if (value) found.push(Number(decodeBlock(key, offerChanges, value).id(0)))
     } catch {
       // It is reported by itself.
     }

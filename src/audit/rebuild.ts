@@ -3,7 +3,7 @@ import { equal, hex, same } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { inEra } from '../ingest/follow.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
-import { Block } from '../layout/block.ts'
+import { type Block, decodeBlock } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
@@ -24,7 +24,6 @@ import {
   readOffer,
 } from '../layout/keys.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
-import { seal, unseal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -54,7 +53,7 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   if (block === undefined || block.count < wanted) return []
   const rows = tried(() => block.rows(wanted))
   if (rows === undefined) return []
-  const value = seal(key, encodeBlock(resource, rows))
+  const value = encodeBlock(key, resource, rows)
   return same(value, await store.get(key)) ? [] : [[key, value]]
 }
 
@@ -68,7 +67,7 @@ const tried = <T>(read: () => T): T | undefined => {
 
 async function readBlock(store: Store, resource: Resource, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
-  return tried(() => value && Block.of(resource, unseal(key, value), key))
+  return tried(() => value && decodeBlock(key, resource, value))
 }
 
 export function rebuildPruned({ pruned }: Context): Write[] {
@@ -80,7 +79,7 @@ export async function rebuildHashes(context: Context, keys: readonly Uint8Array[
   for await (const { resource, record, ordinal } of eachRecord(context)) {
     if (resource !== transactions && resource !== failedTransactions) continue
     const key = hashKey(record['hash'])
-    if (writes.has(hex(key))) writes.set(hex(key), [key, seal(key, encodeHash({ ordinal, failed: resource === failedTransactions }))])
+    if (writes.has(hex(key))) writes.set(hex(key), [key, encodeHash(key, { ordinal, failed: resource === failedTransactions })])
   }
   return [...writes.values()]
 }
@@ -99,8 +98,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
     else live.set(id, row)
   }
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
-    for (const [key, value] of entries)
-      if (!unsure.has(String(readOffer(key)))) change(Block.of(offerChanges, unseal(key, value), key).row(0))
+    for (const [key, value] of entries) if (!unsure.has(String(readOffer(key)))) change(decodeBlock(key, offerChanges, value).row(0))
   for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++)
     change(
       await reader.run((read) => {
@@ -139,7 +137,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
   for await (const entries of entriesOf(store, keysOf(KIND.book)))
     for (const [key, value] of entries) {
       if (readOffer(key) !== id) continue
-      return tried(() => Block.of(offers, unseal(key, value), key).row(0))
+      return tried(() => decodeBlock(key, offers, value).row(0))
     }
   return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
 }

@@ -1,7 +1,8 @@
 /** Every value of the store, in order of keys: its seal, its form, and whether anything asks for it. */
-import { equal, text } from '../bytes.ts'
-import { Block } from '../layout/block.ts'
+import { equal } from '../bytes.ts'
+import { type Block, decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
+import { decodeText } from '../layout/head.ts'
 import {
   ALL_KEYS,
   baseKey,
@@ -23,7 +24,7 @@ import {
   readOffer,
 } from '../layout/keys.ts'
 import { decodePage } from '../layout/posting.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
+import { checkSeal, corrupt } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -47,7 +48,7 @@ export async function checkValues(context: Context): Promise<{ values: number; b
       values++
       bytes += key.length + value.length
       try {
-        await (checks ? (checks[kindOfKey(key)] ?? unknown) : onlySeal)(key, value)
+        await (checks ? (checks[kindOfKey(key)] ?? unknown) : checkSeal)(key, value)
       } catch (error) {
         context.findings.take(error)
       }
@@ -57,17 +58,15 @@ export async function checkValues(context: Context): Promise<{ values: number; b
   return { values, bytes }
 }
 
-const onlySeal: Check = (key, value) => void unseal(key, value)
-
 const unknown: Check = (key, value) => {
-  unseal(key, value)
+  checkSeal(key, value)
   throw corrupt(key, STRAY)
 }
 
 function checksOf(context: Context): Readonly<Record<number, Check>> {
   // Values with a key of one byte: the seal, and whether the key is a known one. Their contents were checked before everything else, where that
   // matters.
-  const own: Check = (key, value) => void (key.length === 1 ? unseal(key, value) : unknown(key, value))
+  const own: Check = (key, value) => void (key.length === 1 ? checkSeal : unknown)(key, value)
   const placeOfPage = pagesOf(context)
   return {
     [kindOfKey(HEAD)]: own,
@@ -78,7 +77,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
     [KIND.block]: checkBlocks(context),
     [KIND.edge]: (key, value) => checkList(context, key, value),
     [KIND.page]: async (key, value) => {
-      decodePage(unseal(key, value), key)
+      decodePage(key, value)
       const problem = await placeOfPage(key)
       if (problem) throw corrupt(key, problem)
     },
@@ -87,7 +86,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
     [KIND.seller]: (key, value) => checkSeller(context, key, value),
     [KIND.base]: (key, value) => checkBase(context, key, value),
     [KIND.digest]: (key, value) => {
-      unseal(key, value)
+      checkSeal(key, value)
       const ledger = readDigestKey(key) ?? -1
       if (ledger > context.head.last) context.findings.add(HEAD, 'the head is older than the ledgers that are there')
       if (ledger < context.head.oldest || ledger > context.head.last) throw corrupt(key, STRAY)
@@ -99,14 +98,16 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
 function checkBlocks({ head, findings }: Context): Check {
   const byTag = new Map(logs.map((resource) => [resource.tag, resource]))
   return (key, value) => {
-    const payload = unseal(key, value)
     const { log = -1, number = 0 } = readBlockKey(key) ?? {}
     const resource = byTag.get(log)
-    if (resource === undefined) throw corrupt(key, STRAY)
+    if (resource === undefined) return unknown(key, value)
     const size = 1 << resource.shift
     const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
-    if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) throw corrupt(key, 'no ledger that is held has this block')
-    const block = Block.of(resource, payload, key)
+    if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) {
+      checkSeal(key, value)
+      throw corrupt(key, 'no ledger that is held has this block')
+    }
+    const block = decodeBlock(key, resource, value)
     if (block.count !== wanted) findings.add(key, `it holds ${block.count} records, not ${wanted}`)
     else checkSimple(block, key)
   }
@@ -142,8 +143,7 @@ export async function checkPruned({ head, findings, reader, store, pruned }: Con
 
 async function checkList(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const list = listOf(key)
-  unseal(key, value)
-  if (list === undefined) throw corrupt(key, STRAY)
+  if (list === undefined) return unknown(key, value)
   const { head, unread, filed, pruned } = context
   const { tag } = list.index.of
   const opened = (passed: number): void => {
@@ -157,7 +157,7 @@ async function checkList(context: Context, key: Uint8Array, value: Uint8Array): 
 }
 
 function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value: Uint8Array): void {
-  const { ordinal, failed } = decodeHash(unseal(key, value), key)
+  const { ordinal, failed } = decodeHash(key, value)
   const { tag } = failed ? failedTransactions : transactions
   if (!isHashKey(key) || ordinal < head.since[tag]! || ordinal >= head.counts[tag]!)
     throw corrupt(key, 'no transaction that is held has this hash')
@@ -165,7 +165,7 @@ function checkHash({ head, unread, heldHashes }: Context, key: Uint8Array, value
 }
 
 function blockOfOne(resource: Resource, key: Uint8Array, value: Uint8Array): Block {
-  const block = Block.of(resource, unseal(key, value), key)
+  const block = decodeBlock(key, resource, value)
   if (block.count !== 1) throw corrupt(key, 'it holds another number of records')
   checkSimple(block, key)
   return block
@@ -187,7 +187,7 @@ function checkBook({ book, unread, unsure }: Context, key: Uint8Array, value: Ui
 }
 
 function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: Uint8Array): void {
-  const seller = text(unseal(key, value))
+  const seller = decodeText(key, value)
   const id = readOffer(key)
   if (id === undefined || !equal(bookSellerKey(id), key)) throw corrupt(key, STRAY)
   if (unread.any(offerChanges.tag)) return

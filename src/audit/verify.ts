@@ -6,7 +6,7 @@
 import { equal } from '../bytes.ts'
 import { checkNames, FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
-import { Block } from '../layout/block.ts'
+import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import {
   checkFormat,
@@ -21,7 +21,7 @@ import {
   kindOf,
 } from '../layout/head.ts'
 import { CONTENT_KEYS, ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, postingKey, readOffer } from '../layout/keys.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
+import { corrupt, formatOf } from '../layout/seal.ts'
 import { eachFiling, indexes, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
@@ -111,7 +111,8 @@ function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void 
     checkFormat(format, fingerprint(logs, indexes))
   } catch (error) {
     const isOther = error instanceof FolioError && error.code === 'STORE_FORMAT'
-    if (isOther && head !== undefined && head.at(-5) !== format.at(-5)) throw corrupt(FORMAT, 'its format version is not that of the head')
+    if (isOther && head !== undefined && formatOf(head) !== formatOf(format))
+      throw corrupt(FORMAT, 'its format version is not that of the head')
     throw error
   }
 }
@@ -121,7 +122,7 @@ async function readBases({ store, book, unsure }: Context): Promise<void> {
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) {
       try {
-        changeBook(book, Block.of(offerChanges, unseal(key, value), key).row(0))
+        changeBook(book, decodeBlock(key, offerChanges, value).row(0))
       } catch {
         // Reported when every value is looked at.
         unsure.add(String(readOffer(key)))
@@ -179,7 +180,7 @@ async function nameHashes(context: Context): Promise<void> {
     const value = await store.get(key)
     if (value === undefined) findings.add(key, 'the entry of a transaction is missing')
     if (value === undefined || findings.isNamed(key)) continue
-    const found = decodeHash(unseal(key, value), key)
+    const found = decodeHash(key, value)
     if (found.ordinal !== ordinal || found.failed !== (resource === failedTransactions))
       findings.add(key, 'the entry of a transaction names another one')
   }

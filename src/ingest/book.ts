@@ -5,7 +5,6 @@ import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeText } from '../layout/head.ts'
 import { baseKey, bookKey, bookSellerKey } from '../layout/keys.ts'
 import type { Row } from '../layout/row.ts'
-import { seal } from '../layout/seal.ts'
 import { splitId } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { offerChanges, offers } from '../resources/offer.ts'
@@ -14,7 +13,7 @@ import type { Write } from '../store.ts'
 /** A change of an offer as a block of one, under a position other than that of the change. */
 const write = (key: Uint8Array, resource: Resource, row: Row, position: bigint): Write => [
   key,
-  seal(key, encodeBlock(resource, [{ ...row, ...splitId(position), index: 0 }])),
+  encodeBlock(key, resource, [{ ...row, ...splitId(position), index: 0 }]),
 ]
 
 /**
@@ -28,7 +27,7 @@ export function offerWrites(id: bigint, row: Row | undefined, held?: string): Wr
   if (row) writes.push(write(bookKey(seller!, id), offers, row, id))
   if (held === seller) return writes
   if (held !== undefined) writes.push([bookKey(held, id), undefined])
-  writes.push([key, seller === undefined ? undefined : seal(key, encodeText(seller))])
+  writes.push([key, seller === undefined ? undefined : encodeText(key, seller)])
   return writes
 }
 

@@ -4,16 +4,14 @@
  * **Invariants:** until it is committed, a draft changes nothing from which it was made, except that it may prepare more of a filing; a ledger that
  * it refuses has changed nothing in it.
  */
-import { text } from '../bytes.ts'
 import { FolioError, invalidInput } from '../errors.ts'
-import { Block } from '../layout/block.ts'
-import { encodeBlock } from '../layout/encode-block.ts'
+import type { Block } from '../layout/block.ts'
+import { encodeAndKeep } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
-import type { Head } from '../layout/head.ts'
+import { decodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
-import { payloadOf, seal, sumOf, unseal } from '../layout/seal.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -138,7 +136,7 @@ export class Draft {
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
-    const sellers = values.slice(hashes.length).map((value, i) => value && text(unseal(keys[hashes.length + i]!, value)))
+    const sellers = values.slice(hashes.length).map((value, i) => value && decodeText(keys[hashes.length + i]!, value))
     this.refuseKnownHashes(close)
     const own = { entries: close.entries, from: this.counts.slice() }
     const counts = own.from.map((count, tag) => count + close.added[tag]!)
@@ -152,7 +150,7 @@ export class Draft {
   /** True if a hash entry names a transaction below the head: what lies above it does not exist. */
   private isHeld(key: Uint8Array, value: Uint8Array | undefined): boolean {
     if (value === undefined) return false
-    const { ordinal, failed } = decodeHash(unseal(key, value), key)
+    const { ordinal, failed } = decodeHash(key, value)
     return ordinal < this.counts[failed ? failedTransactions.tag : transactions.tag]!
   }
 
@@ -209,7 +207,7 @@ export class Draft {
     for (const { hash, failed } of close.hashes) {
       this.seenHashes.set(hash, true)
       const key = hashKey(hash)
-      this.writes.push([key, seal(key, encodeHash({ ordinal: failed ? failedOrdinal++ : ordinal++, failed }))])
+      this.writes.push([key, encodeHash(key, { ordinal: failed ? failedOrdinal++ : ordinal++, failed })])
     }
     for (const row of close.rows) this.push(row.resource, row)
     let top = BigInt(this.head.topOffer)
@@ -239,9 +237,9 @@ export class Draft {
 
   private writeBlock(resource: Resource, number: number, rows: readonly Row[]): void {
     const key = blockKey(resource.tag, number)
-    const value = encodeBlock(resource, rows)
-    this.writes.push([key, seal(key, value)])
-    this.blocks.push({ resource, number, block: Block.of(resource, payloadOf(value), key, sumOf(value)) })
+    const { value, block } = encodeAndKeep(key, resource, rows)
+    this.writes.push([key, value])
+    this.blocks.push({ resource, number, block })
   }
 
   /** What waits to be filed now that this draft is in the store; call once. It adds to what waited before, which must not be used any more. */

@@ -9,7 +9,6 @@
 
 import { postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
-import { seal, unseal } from '../layout/seal.ts'
 import { eachFiling, isFiledBySides, logs } from '../logs.ts'
 import type { Index } from '../query.ts'
 import { countsAfter } from '../scan/locate.ts'
@@ -101,7 +100,7 @@ export class Filing {
     const values = unknown.length > 0 ? await store.getMany(unknown.map(({ key }) => key)) : []
     for (const [i, list] of unknown.entries()) {
       const value = values[i]
-      list.edge = value ? decodeEdge(unseal(list.key, value), list.key) : PostingEdge.empty
+      list.edge = value ? decodeEdge(list.key, value) : PostingEdge.empty
     }
     for (const [i, { index, key, ordinals }] of part.entries()) {
       const { id, key: at, edge } = found[i]!
@@ -147,8 +146,8 @@ export const appendTo = (
 ): PostingEdge =>
   edge.append(ordinals, (level, page, entries) => {
     const at = postingPageKey(index.tag, key, level, page)
-    pages.push([at, seal(at, encodePage(entries))])
+    pages.push([at, encodePage(at, entries)])
   })
 
 /** The edge of the list under a key; an empty list has none. */
-export const edgeWrite = (key: Uint8Array, edge: PostingEdge): Write => [key, edge.count === 0 ? undefined : seal(key, encodeEdge(edge))]
+export const edgeWrite = (key: Uint8Array, edge: PostingEdge): Write => [key, edge.count === 0 ? undefined : encodeEdge(key, edge)]

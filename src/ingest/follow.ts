@@ -5,10 +5,10 @@
 import { same } from '../bytes.ts'
 import { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
-import { Block } from '../layout/block.ts'
+import { decodeBlock } from '../layout/block.ts'
 import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { blockKey, ERA, HEAD } from '../layout/keys.ts'
-import { corrupt, unseal } from '../layout/seal.ts'
+import { corrupt } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
@@ -134,7 +134,7 @@ export async function tailsOf(store: Store, head: Head): Promise<Tails> {
     const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
     const value = await store.get(key)
     if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
-    const block = Block.of(resource, unseal(key, value), key)
+    const block = decodeBlock(key, resource, value)
     if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
     tails.set(resource.tag, { resource, rows: block.rows(rest) })
   }

@@ -7,7 +7,6 @@ import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, type Head } from '../layout/head.ts'
 import { blockKey, digestKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { rank, truncate } from '../layout/posting.ts'
-import { seal } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -96,7 +95,7 @@ function* cutLog(reader: Reader, resource: Resource, count: number): Generator<W
   if (rest > 0) {
     const key = blockKey(resource.tag, kept)
     const block = reader.block(resource, kept)
-    yield [key, seal(key, encodeBlock(resource, block.rows(rest)))]
+    yield [key, encodeBlock(key, resource, block.rows(rest))]
   }
   for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
 }

@@ -3,6 +3,7 @@ import { crc32, Region, SLACK } from '../bytes.ts'
 import type { Resource } from '../query.ts'
 import type { Finisher, Finishing } from './finisher.ts'
 import { MARKED } from './row.ts'
+import { sumOf, unseal } from './seal.ts'
 import { Texts } from './texts.ts'
 import { typedRecord } from './typed.ts'
 
@@ -62,7 +63,7 @@ export class Block<R = any> extends Texts<R> {
   reads = 0
 
   /**
-   * A block of its own.
+   * A block of its own, of a payload without its seal. What is stored is read by {@link decodeBlock}.
    * @param sum the checksum of its seal, if it has one
    * @throws CORRUPT if the parts do not fit together
    */
@@ -138,3 +139,7 @@ export class Block<R = any> extends Texts<R> {
     return turned
   }
 }
+
+/** @throws CORRUPT */
+export const decodeBlock = <R>(key: Uint8Array, resource: Resource<R>, value: Uint8Array): Block<R> =>
+  Block.of(resource, unseal(key, value), key, sumOf(value))

@@ -2,6 +2,7 @@
 import { carve, copy, Region, writeText } from '../bytes.ts'
 import { writeId, writeNumber } from '../position.ts'
 import type { Resource } from '../query.ts'
+import { Block } from './block.ts'
 import { Distinct, NONE } from './distinct.ts'
 import { encodeFrame } from './frame.ts'
 import { Ints } from './ints.ts'
@@ -22,7 +23,7 @@ import {
   TWO_FACED,
   WIDE,
 } from './row.ts'
-import { SEAL_BYTES } from './seal.ts'
+import { payloadOf, SEAL_BYTES, seal, sumOf } from './seal.ts'
 
 /** Enough for most blocks. More is given back. */
 const OUT_BYTES = 1 << 17
@@ -68,8 +69,25 @@ function clear(): void {
   if (beside.bytes.length > BESIDE_BYTES) beside = Region.room(BESIDE_BYTES)
 }
 
+export const encodeBlock = (key: Uint8Array, resource: Resource, rows: readonly Row[]): Uint8Array =>
+  seal(key, unsealedBlock(resource, rows))
+
+/** The value of a block, and the block itself, which need not be checked. */
+export function encodeAndKeep(
+  key: Uint8Array,
+  resource: Resource,
+  rows: readonly Row[],
+): { readonly value: Uint8Array; readonly block: Block } {
+  const value = encodeBlock(key, resource, rows)
+  return { value, block: Block.of(resource, payloadOf(value), key, sumOf(value)) }
+}
+
+/** A block of records that are not stored. */
+export const looseBlock = <R>(resource: Resource<R>, rows: readonly Row[]): Block<R> =>
+  Block.of(resource, payloadOf(unsealedBlock(resource, rows)))
+
 /** The value of a block, with room for its seal at the end. */
-export function encodeBlock(resource: Resource, rows: readonly Row[]): Uint8Array {
+function unsealedBlock(resource: Resource, rows: readonly Row[]): Uint8Array {
   try {
     const size = gather(resource, rows)
     return writeBlock(resource, rows, size)

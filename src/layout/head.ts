@@ -9,7 +9,7 @@ import { text, Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
 import { ERA, FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
-import { FORMAT_VERSION, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
+import { FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
   /** The first ledger ever appended: ordinal 0 of the ledger log. */
@@ -50,21 +50,24 @@ export const emptyHead: Head = {
   filedCounts: Array(LOGS).fill(0),
 }
 
-/** A value of plain text, with room for its seal. */
-export function encodeText(value: string): Uint8Array {
-  const out = new Writer(3 * value.length + SEAL_BYTES)
-  out.text(value)
+/** A value of plain text. */
+export function encodeText(key: Uint8Array, said: string): Uint8Array {
+  const out = new Writer(3 * said.length + SEAL_BYTES)
+  out.text(said)
   leaveRoom(out)
-  return out.finish()
+  return seal(key, out.finish())
 }
 
-const sealJson = (key: Uint8Array, value: object): Uint8Array => seal(key, encodeText(JSON.stringify(value)))
+/** @throws CORRUPT */
+export const decodeText = (key: Uint8Array, value: Uint8Array): string => text(unseal(key, value))
 
-const openJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(text(unseal(key, value))) as T
+const encodeJson = (key: Uint8Array, said: object): Uint8Array => encodeText(key, JSON.stringify(said))
+
+const decodeJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(decodeText(key, value)) as T
 
 /** The stored head; undefined for a store that holds no ledger. */
-export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : sealJson(HEAD, head))
-export const decodeHead = (value: Uint8Array): Head => openJson<Head>(HEAD, value)
+export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : encodeJson(HEAD, head))
+export const decodeHead = (value: Uint8Array): Head => decodeJson<Head>(HEAD, value)
 
 /** History is being cut at one of its ends. */
 export type Cut =
@@ -82,8 +85,8 @@ export type Intent =
 export const kindOf = (intent: Intent): 'rollback' | 'prune' | 'repair' =>
   'prune' in intent ? 'prune' : 'repair' in intent ? 'repair' : 'rollback'
 
-export const encodeIntent = (intent: Intent): Uint8Array => sealJson(INTENT, intent)
-export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTENT, value)
+export const encodeIntent = (intent: Intent): Uint8Array => encodeJson(INTENT, intent)
+export const decodeIntent = (value: Uint8Array): Intent => decodeJson<Intent>(INTENT, value)
 
 /**
  * How many lists of each index, by its tag, name pruned records: such a list stays, since what it is about still exists, and if it names nothing
@@ -91,8 +94,8 @@ export const decodeIntent = (value: Uint8Array): Intent => openJson<Intent>(INTE
  */
 export type Pruned = Readonly<Record<string, number>>
 
-export const encodePruned = (pruned: Pruned): Uint8Array => sealJson(PRUNED, pruned)
-export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUNED, value)
+export const encodePruned = (pruned: Pruned): Uint8Array => encodeJson(PRUNED, pruned)
+export const decodePruned = (value: Uint8Array): Pruned => decodeJson<Pruned>(PRUNED, value)
 
 /**
  * How often history was rolled back, counting each step. Kept if several processes may have the store open, since ledgers that are rolled back and
@@ -101,8 +104,8 @@ export const decodePruned = (value: Uint8Array): Pruned => openJson<Pruned>(PRUN
  */
 export type Era = number
 
-export const encodeEra = (era: Era): Uint8Array => sealJson(ERA, { era })
-export const decodeEra = (value: Uint8Array | undefined): Era => (value ? openJson<{ era: Era }>(ERA, value).era : 0)
+export const encodeEra = (era: Era): Uint8Array => encodeJson(ERA, { era })
+export const decodeEra = (value: Uint8Array | undefined): Era => (value ? decodeJson<{ era: Era }>(ERA, value).era : 0)
 
 /** How far history reached; the hash is not known if history was rolled back to there. */
 export interface HighWater {
@@ -115,8 +118,8 @@ export interface HighWater {
   readonly era?: Era | undefined
 }
 
-export const encodeMark = (mark: HighWater): Uint8Array => sealJson(MARK, mark)
-export const decodeMark = (value: Uint8Array): HighWater => openJson<HighWater>(MARK, value)
+export const encodeMark = (mark: HighWater): Uint8Array => encodeJson(MARK, mark)
+export const decodeMark = (value: Uint8Array): HighWater => decodeJson<HighWater>(MARK, value)
 
 interface Format {
   readonly format: number
@@ -136,7 +139,7 @@ export function fingerprint(
 }
 
 export const encodeFormat = (catalogue: string, network?: string): Uint8Array =>
-  sealJson(FORMAT, { format: FORMAT_VERSION, catalogue, network } satisfies Format)
+  encodeJson(FORMAT, { format: FORMAT_VERSION, catalogue, network } satisfies Format)
 
 /**
  * @returns the network for which the store was made, if it was named
@@ -144,9 +147,9 @@ export const encodeFormat = (catalogue: string, network?: string): Uint8Array =>
  */
 export function checkFormat(value: Uint8Array, catalogue: string): string | undefined {
   // The seal's own format byte is read first: a newer store may seal its values differently.
-  const version = value[value.length - 5]
+  const version = formatOf(value)
   if (version !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: version, expected: FORMAT_VERSION })
-  const format = openJson<Format>(FORMAT, value)
+  const format = decodeJson<Format>(FORMAT, value)
   if (format.format !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: format.format, expected: FORMAT_VERSION })
   if (format.catalogue !== catalogue) throw new FolioError('STORE_CATALOGUE', { found: format.catalogue, expected: catalogue })
   return format.network

@@ -12,7 +12,7 @@
  * floor(n / FANOUT^l) in all; a list only ever grows at its end, so that cut below an older bound it equals its older self.
  */
 import { VarintReader, Writer } from '../bytes.ts'
-import { corrupt, leaveRoom } from './seal.ts'
+import { corrupt, leaveRoom, seal, unseal } from './seal.ts'
 
 export const FANOUT = 128
 
@@ -32,8 +32,8 @@ export class PostingEdge {
     return 200 + this.levels.reduce((sum, level) => sum + 16 + 8 * level.length, 0)
   }
 
-  /** The list with entries appended; each page that fills up is passed to `seal`. */
-  append(ordinals: readonly number[], seal: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
+  /** The list with entries appended; each page that fills up is passed to `onPage`. */
+  append(ordinals: readonly number[], onPage: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
     const tail = this.levels[0] ?? []
     if (ordinals.length > 0 && tail.length + ordinals.length < FANOUT)
       return new PostingEdge(this.count + ordinals.length, [tail.concat(ordinals), ...this.levels.slice(1)])
@@ -47,7 +47,7 @@ export class PostingEdge {
       const entries = levels[level]!
       entries.push(ordinal)
       if (entries.length < FANOUT) return
-      seal(level, full[level]!++, entries)
+      onPage(level, full[level]!++, entries)
       levels[level] = []
       push(level + 1, entries[0]!)
     }
@@ -81,8 +81,7 @@ function readDeltas(input: VarintReader, count: number, key: Uint8Array): number
   return entries
 }
 
-/** The value of an edge, with room for its seal. */
-export function encodeEdge(edge: PostingEdge): Uint8Array {
+export function encodeEdge(key: Uint8Array, edge: PostingEdge): Uint8Array {
   out.length = 0
   out.varint(edge.count)
   for (const level of edge.levels) {
@@ -90,11 +89,12 @@ export function encodeEdge(edge: PostingEdge): Uint8Array {
     writeDeltas(level)
   }
   leaveRoom(out)
-  return out.take()
+  return seal(key, out.take())
 }
 
-/** @throws CORRUPT if the levels do not match the count */
-export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
+/** @throws CORRUPT, also if the levels do not match the count */
+export function decodeEdge(key: Uint8Array, value: Uint8Array): PostingEdge {
+  const payload = unseal(key, value)
   const input = new VarintReader(payload)
   const count = input.next()
   const levels: number[][] = []
@@ -106,15 +106,16 @@ export function decodeEdge(payload: Uint8Array, key: Uint8Array): PostingEdge {
   return new PostingEdge(count, levels)
 }
 
-/** The value of a sealed page, with room for its seal. */
-export function encodePage(entries: readonly number[]): Uint8Array {
+export function encodePage(key: Uint8Array, entries: readonly number[]): Uint8Array {
   out.length = 0
   writeDeltas(entries)
   leaveRoom(out)
-  return out.take()
+  return seal(key, out.take())
 }
 
-export function decodePage(payload: Uint8Array, key: Uint8Array): readonly number[] {
+/** @throws CORRUPT */
+export function decodePage(key: Uint8Array, value: Uint8Array): readonly number[] {
+  const payload = unseal(key, value)
   const input = new VarintReader(payload)
   const entries = readDeltas(input, FANOUT, key)
   if (input.at !== payload.length) throw corrupt(key, 'the page has another length')

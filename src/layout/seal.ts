@@ -4,6 +4,8 @@
  *     payload … | format:1 | crc32(key, payload, format):4
  *
  * So a value that was damaged, cut, or is read under a key other than its own is never mistaken for data.
+ * **Invariant:** what the codecs of this folder give and take is sealed: `encodeX(key, …)` gives the value to store, and `decodeX(key, value)` checks
+ * the seal of what was stored. Where one key, or the ledger, is all there is to name, they know the key. Payloads are seen in this folder alone.
  */
 import { crc32, hex, i32, portableCrc32, type Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
@@ -17,6 +19,9 @@ export function leaveRoom(out: Writer): void {
   out.reserve(SEAL_BYTES)
   out.length += SEAL_BYTES
 }
+
+/** The format version that a sealed value carries. */
+export const formatOf = (value: Uint8Array): number | undefined => value.at(-SEAL_BYTES)
 
 /** Writes the seal into the last {@link SEAL_BYTES} bytes of `value`, which holds the payload before them, and returns it. */
 export function seal(key: Uint8Array, value: Uint8Array): Uint8Array {
@@ -50,4 +55,9 @@ export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
     throw corrupt(key, 'the checksum does not match')
   if (value[end - 1] !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: value[end - 1], expected: FORMAT_VERSION })
   return payload
+}
+
+/** @throws CORRUPT, naming the key */
+export function checkSeal(key: Uint8Array, value: Uint8Array): void {
+  unseal(key, value)
 }

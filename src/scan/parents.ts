@@ -3,9 +3,8 @@
  * **Invariant:** every path parameter has a row, and those that name a place of history say where its records lie; a list within any other parameter
  * needs an index by it, which the types of the catalogue require.
  */
-import { Block, type Place } from '../layout/block.ts'
-import { encodeBlock } from '../layout/encode-block.ts'
-import { payloadOf } from '../layout/seal.ts'
+import type { Block, Place } from '../layout/block.ts'
+import { looseBlock } from '../layout/encode-block.ts'
 import { indexes } from '../logs.ts'
 import type { KeyName, ParamTypes, PlaceName } from '../params.ts'
 import { TRANSACTION_STEP } from '../position.ts'
@@ -79,8 +78,5 @@ const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean
 
 /** An account has no stored record: its id is all there is. */
 function accountBlock(id: string): Block {
-  const value = encodeBlock(accounts, [
-    { hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false },
-  ])
-  return Block.of(accounts, payloadOf(value))
+  return looseBlock(accounts, [{ hi: 0, lo: 0, index: 0, texts: [takeApart(`"id":${JSON.stringify(id)}`)], sides: [id], exact: false }])
 }

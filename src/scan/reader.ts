@@ -2,18 +2,17 @@
  * One read of the store, written as if everything were at hand: from the cache, or by {@link Requests}.
  * **Invariant:** nothing above the head with which the reader was made is ever returned.
  */
-import { text } from '../bytes.ts'
 import { blockId } from '../cache/addresses.ts'
 import type { Cache } from '../cache/cache.ts'
 import { Held } from '../cache/cluster.ts'
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
-import { Block, type Place, type Slice } from '../layout/block.ts'
+import { type Block, decodeBlock, type Place, type Slice } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { decodePruned, type Head, type Pruned } from '../layout/head.ts'
+import { decodePruned, decodeText, type Head, type Pruned } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
-import { corrupt, sumOf, unseal } from '../layout/seal.ts'
+import { corrupt } from '../layout/seal.ts'
 import type { Index, Resource } from '../query.ts'
 import { type Offer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
@@ -85,7 +84,7 @@ export class Reader {
     const key = blockKey(resource.tag, number)
     const value = this.requests.get(blockId(resource.tag, number), key)
     if (value === undefined) throw corrupt(key, `a block of the ${resource.name} log is missing`)
-    const block = Block.of(resource, unseal(key, value), key, sumOf(value))
+    const block = decodeBlock(key, resource, value)
     if (block.count < needed) throw corrupt(key, `a block of the ${resource.name} log lacks records`)
     this.keepBlock(resource, number, block)
     return block
@@ -220,7 +219,7 @@ export class Reader {
     const key = postingKey(index.tag, elements)
     const value = this.requests.get(id, key)
     if (value === undefined) return PostingEdge.empty
-    const edge = decodeEdge(unseal(key, value), key)
+    const edge = decodeEdge(key, value)
     this.keep(id, toHeld(this.cache, edge, this.head.last))
     return edge
   }
@@ -253,7 +252,7 @@ export class Reader {
       const key = postingPageKey(index.tag, elements, level, page)
       const value = this.requests.get(id, key)
       if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
-      const entries = decodePage(unseal(key, value), key)
+      const entries = decodePage(key, value)
       this.keep(id, new Held(this.cache, entries, 100 + 8 * entries.length, this.head.last))
       return entries
     }
@@ -271,7 +270,7 @@ export class Reader {
     const key = hashKey(hash)
     const value = this.requests.get(`hash ${hash}`, key)
     if (value === undefined) return undefined
-    const { ordinal, failed } = decodeHash(unseal(key, value), key)
+    const { ordinal, failed } = decodeHash(key, value)
     const found = { log: (failed ? failedTransactions : transactions).tag, ordinal }
     this.whenSure(() => this.cache.hashes.add(hash, found))
     return found
@@ -282,9 +281,9 @@ export class Reader {
     const sellerKey = bookSellerKey(id)
     const seller = this.requests.get(`seller ${id} ${attempt}`, sellerKey)
     if (seller === undefined) return undefined
-    const key = bookKey(text(unseal(sellerKey, seller)), id)
+    const key = bookKey(decodeText(sellerKey, seller), id)
     const value = this.requests.get(`offer ${id} ${attempt}`, key)
-    if (value !== undefined) return Block.of(offers, unseal(key, value), key, sumOf(value))
+    if (value !== undefined) return decodeBlock(key, offers, value)
     // A commit between the two reads may have removed the offer, or given it another seller.
     if (attempt === 4) throw corrupt(key, 'an offer of the book is missing')
     return this.offer(id, attempt + 1)
@@ -294,7 +293,7 @@ export class Reader {
   base(id: bigint): Place<Offer> | undefined {
     const key = baseKey(id)
     const value = this.requests.get(`base ${id}`, key)
-    return value && { block: Block.of(offerChanges, unseal(key, value), key, sumOf(value)), at: 0 }
+    return value && { block: decodeBlock(key, offerChanges, value), at: 0 }
   }
 
   /** How many lists of each index name pruned records. */
@@ -312,6 +311,6 @@ export class Reader {
     if (from >= to) return []
     const chunk = this.scan(bookRange(seller, from, to), { limit, reverse })
     if (chunk.more && chunk.entries.length < limit) throw new FolioError('STORE_FAILED', { reason: 'a scan ended before its limit' })
-    return chunk.entries.map(([key, value]) => Block.of(offers, unseal(key, value), key, sumOf(value)))
+    return chunk.entries.map(([key, value]) => decodeBlock(key, offers, value))
   }
 }

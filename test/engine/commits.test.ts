@@ -8,7 +8,6 @@ import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
 import { bookSellerKey, digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
-import { seal } from '../../src/layout/seal.ts'
 import { dump, hex } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
@@ -161,7 +160,7 @@ describe('a batch', () => {
     const { counts } = decodeHead((await store.get(HEAD))!)
     const stale = (sequence: number, n: number, failed: boolean, tag: number): Write => {
       const key = hashKey(hashOf(sequence, n))
-      return [key, seal(key, encodeHash({ ordinal: counts[tag]!, failed }))]
+      return [key, encodeHash(key, { ordinal: counts[tag]!, failed })]
     }
     await store.write([stale(7, 1, false, 2), stale(7, 2, true, 6)], { durable: true })
     const ledger = await openLedger(store)

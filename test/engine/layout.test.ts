@@ -33,14 +33,14 @@ const key = Uint8Array.of(1, 2, 3)
 class Shelf {
   edge = PostingEdge.empty
   readonly pages = new Map<string, Uint8Array>()
-  page: PageSource = (level, page) => decodePage(payloadOf(this.pages.get(`${level}/${page}`)!), key)
+  page: PageSource = (level, page) => decodePage(key, this.pages.get(`${level}/${page}`)!)
 
   append(ordinals: readonly number[]): void {
     const next = this.edge.append(ordinals, (level, page, entries) => {
       expect(this.pages.has(`${level}/${page}`)).toBe(false)
-      this.pages.set(`${level}/${page}`, encodePage(entries))
+      this.pages.set(`${level}/${page}`, encodePage(key, entries))
     })
-    this.edge = decodeEdge(payloadOf(encodeEdge(next)), key)
+    this.edge = decodeEdge(key, encodeEdge(key, next))
     expect(this.edge.levels).toEqual(next.levels)
   }
 }
@@ -109,17 +109,19 @@ describe('posting lists', () => {
       long.append(all)
       short.append(all.slice(0, kept))
       const cut = truncate(long.edge, kept, long.page)
-      expect(decodeEdge(payloadOf(encodeEdge(cut.edge)), key)).toEqual(short.edge)
+      expect(decodeEdge(key, encodeEdge(key, cut.edge))).toEqual(short.edge)
       for (const { level, page } of cut.dropped) expect(long.pages.delete(`${level}/${page}`)).toBe(true)
       expect([...long.pages.keys()].sort()).toEqual([...short.pages.keys()].sort())
     }))
 
   test('with damaged bytes are refused, or are another list with the same count', () =>
     holds(fc.tuple(fc.nat(300), fc.nat(), fc.integer({ min: 1, max: 255 })), 300, async ([count, at, flip]) => {
-      const value = payloadOf(encodeEdge(new Shelf().edge.append(rising(count, 5), () => {})))
-      value[at % value.length]! ^= flip
+      const list = new Shelf().edge.append(rising(count, 5), () => {})
+      const value = encodeEdge(key, list)
+      value[at % payloadOf(value).length]! ^= flip
+      seal(key, value)
       const code = await codeOf(() => {
-        const edge = decodeEdge(value, key)
+        const edge = decodeEdge(key, value)
         const entries = edge.levels.flat()
         expect(edge.levels.every((level) => level.every((one, place) => place === 0 || one > level[place - 1]!))).toBe(true)
         expect(entries.length).toBeLessThanOrEqual(edge.count)
@@ -165,7 +167,7 @@ describe('texts', () => {
 describe('blocks', () => {
   test('give back what went in, and their rows make the same block again', () =>
     holds(fc.array(row, { minLength: 1, maxLength: 64 }), 150, (rows) => {
-      const value = payloadOf(encodeBlock(effects, rows))
+      const value = payloadOf(encodeBlock(key, effects, rows))
       const block = Block.of(effects, value)
       expect(block.count).toBe(rows.length)
       for (const [at, { hi, lo, index, texts, sides }] of rows.entries()) {
@@ -181,12 +183,12 @@ describe('blocks', () => {
         expect(block.textBytes(at)).toBe(block.text(at).length)
       }
       const again: Row[] = rows.map((_, at) => block.row(at))
-      expect(payloadOf(encodeBlock(effects, again))).toEqual(value)
+      expect(payloadOf(encodeBlock(key, effects, again))).toEqual(value)
     }))
 
   test('are refused if they are cut, have extra bytes, or are read as another log', () =>
     holds(fc.tuple(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat()), 300, async ([rows, at]) => {
-      const value = payloadOf(encodeBlock(effects, rows))
+      const value = payloadOf(encodeBlock(key, effects, rows))
       expect(await codeOf(() => Block.of(effects, value.subarray(0, at % value.length), key))).toBe('CORRUPT')
       expect(await codeOf(() => Block.of(effects, Buffer.concat([value, Uint8Array.of(0)]), key))).toBe('CORRUPT')
       expect(await codeOf(() => Block.of(ledgers, value, key))).toBe('CORRUPT')

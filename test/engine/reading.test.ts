@@ -313,7 +313,7 @@ describe('a hash entry', () => {
       [head.counts[transactions.tag]! + 5, false],
       [head.counts[transactions.tag]! - 1, true],
     ] as const) {
-      await store.write([[hashKey(hash), seal(hashKey(hash), encodeHash({ ordinal, failed: false }))]], { durable: false })
+      await store.write([[hashKey(hash), encodeHash(hashKey(hash), { ordinal, failed: false })]], { durable: false })
       const ledger = await openLedger(Object.assign(Object.create(store) as Store, { close() {} }))
       expect((await ledger.get(catalogue.transaction, { hash })) !== undefined).toBe(found)
     }

@@ -3,14 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { UNNAMED, UNTOLD } from '../../src/audit/report.ts'
 import { type Entry, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
-import { Block } from '../../src/layout/block.ts'
+import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { decodeHead, encodeFormat, encodeHead, encodeIntent, encodeMark, encodeText, type Head } from '../../src/layout/head.ts'
 import { blockKey, digestKey, FORMAT, HEAD, INTENT, MARK, PRUNED, postingKey, postingPageKey } from '../../src/layout/keys.ts'
 import { decodePage, encodePage } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
-import { seal, unseal } from '../../src/layout/seal.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { takeApart } from '../../src/text/writer.ts'
@@ -42,14 +41,17 @@ const headOf = async (store: Store): Promise<Head> => decodeHead(await held(stor
 const faultsOf = async (store: Store): Promise<Record<string, string>> =>
   Object.fromEntries((await verifyStore(store)).faults.map(({ key, reason }) => [key, reason]))
 const put = (store: Store, ...writes: Write[]) => store.write(writes, { durable: true })
-const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
+const sealed = <Args extends unknown[]>(key: Uint8Array, encode: (key: Uint8Array, ...args: Args) => Uint8Array, ...args: Args): Write => [
+  key,
+  encode(key, ...args),
+]
 
 /** The block of ledgers with a row changed. */
 async function withLedger(store: Store, at: number, change: (row: Row) => Row): Promise<void> {
   const key = blockKey(ledgers.tag, 0)
-  const block = Block.of(ledgers, unseal(key, await held(store, key)), key)
+  const block = decodeBlock(key, ledgers, await held(store, key))
   const rows = Array.from({ length: block.count }, (_, n) => (n === at ? change(block.row(n)) : block.row(n)))
-  await put(store, sealed(key, encodeBlock(ledgers, rows)))
+  await put(store, sealed(key, encodeBlock, ledgers, rows))
 }
 const withSide =
   (column: number, change: (side: string) => string) =>
@@ -190,14 +192,14 @@ describe('the chain of ledgers', () => {
   test('with a record in the wrong place is named', async () => {
     const store = await stored()
     const at = blockKey(operations.tag, 2)
-    const block = Block.of(operations, unseal(at, await held(store, at)), at)
+    const block = decodeBlock(at, operations, await held(store, at))
     const rows = Array.from({ length: block.count }, (_, n) => block.row(n))
-    await put(store, sealed(at, encodeBlock(operations, [rows[0]!, { ...rows[1]!, lo: rows[1]!.lo + 1 }, ...rows.slice(2)])))
+    await put(store, sealed(at, encodeBlock, operations, [rows[0]!, { ...rows[1]!, lo: rows[1]!.lo + 1 }, ...rows.slice(2)]))
     expect((await faultsOf(store))[hex(at)]).toBe('a operation is not as its text says, or not in its place')
     const store2 = await stored()
     await put(
       store2,
-      sealed(at, encodeBlock(operations, [rows[0]!, { ...rows[1]!, sides: ['x', ...rows[1]!.sides.slice(1)] }, ...rows.slice(2)])),
+      sealed(at, encodeBlock, operations, [rows[0]!, { ...rows[1]!, sides: ['x', ...rows[1]!.sides.slice(1)] }, ...rows.slice(2)]),
     )
     expect((await faultsOf(store2))[hex(at)]).toBe('a operation is not as its text says, or not in its place')
   })
@@ -226,11 +228,34 @@ describe('a list with pages', () => {
     for (const spoil of [
       async (store: Store) => put(store, [page(0), undefined]),
       async (store: Store) =>
-        put(store, sealed(page(0), encodePage(decodePage(unseal(page(0), await held(store, page(0))), page(0)).map((n) => n + 300)))),
-      async (store: Store) => put(store, sealed(page(1), encodePage(decodePage(unseal(page(0), await held(store, page(0))), page(0))))),
+        put(
+          store,
+          sealed(
+            page(0),
+            encodePage,
+            decodePage(page(0), await held(store, page(0))).map((n) => n + 300),
+          ),
+        ),
+      async (store: Store) => put(store, sealed(page(1), encodePage, decodePage(page(0), await held(store, page(0))))),
       async (store: Store) => put(store, [list, undefined]),
-      async (store: Store) => put(store, sealed(page(7), encodePage(Array.from({ length: 128 }, (_, n) => n)))),
-      async (store: Store) => put(store, sealed(page(0, 1), encodePage(Array.from({ length: 128 }, (_, n) => n)))),
+      async (store: Store) =>
+        put(
+          store,
+          sealed(
+            page(7),
+            encodePage,
+            Array.from({ length: 128 }, (_, n) => n),
+          ),
+        ),
+      async (store: Store) =>
+        put(
+          store,
+          sealed(
+            page(0, 1),
+            encodePage,
+            Array.from({ length: 128 }, (_, n) => n),
+          ),
+        ),
     ]) {
       const store = await stored()
       await spoil(store)
@@ -269,7 +294,7 @@ describe('a repair', () => {
     }
     const store = await stored(FIRST + 2)
     expect(await store.get(PRUNED)).toBeDefined()
-    await put(store, sealed(digestKey(FIRST), encodeText('x')), [digestKey(FIRST + 1), encodeDigest(FIRST + 1, new Uint8Array(32))])
+    await put(store, sealed(digestKey(FIRST), encodeText, 'x'), [digestKey(FIRST + 1), encodeDigest(FIRST + 1, new Uint8Array(32))])
     expect(Object.keys(await faultsOf(store))).toEqual([hex(digestKey(FIRST)), hex(digestKey(FIRST + 1))])
     expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [] })
   })

@@ -23,7 +23,6 @@ import {
 } from '../../src/layout/keys.ts'
 import { decodePage, encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
-import { unseal } from '../../src/layout/seal.ts'
 import { logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
@@ -41,6 +40,7 @@ import {
   held,
   keysOf,
   type Plant,
+  resealed,
   rowsOf,
   STRAY,
   type Store,
@@ -82,41 +82,49 @@ const page = (number: number, level = 0) => postingPageKey(operationsByAccount.t
 
 describe('values that nothing refers to', () => {
   const longer = (key: Uint8Array, ...more: number[]) => Uint8Array.of(...key, ...more)
-  test.each<[string, Kind, Uint8Array, Uint8Array, string]>([
-    ['a count of lists though nothing was pruned', 'whole', PRUNED, encodePruned({}), STRAY],
-    ['a longer key of the counts of pruned lists', 'pruned', longer(PRUNED, 1), encodePruned({}), STRAY],
-    ['a longer key of a format', 'whole', Uint8Array.of(1, 1), encodeText('x'), STRAY],
-    ['a longer key of an intent', 'whole', Uint8Array.of(2, 1), encodeText('x'), STRAY],
-    ['a value without a key', 'whole', new Uint8Array(0), encodeText('x'), STRAY],
-    ['a mark', 'whole', Uint8Array.of(4), encodeText('x'), STRAY],
-    ['a block of an unknown log', 'whole', blockKey(99, 0), encodeText('x'), STRAY],
-    ['a block without a log', 'whole', Uint8Array.of(0x10), encodeText('x'), STRAY],
-    ['a longer key of a block', 'whole', longer(blockKey(operations.tag, 0), 0), encodeText('x'), STRAY],
-    ['a block beyond the last', 'whole', blockKey(operations.tag, 20), encodeText('x'), NO_BLOCK],
-    ['a block far beyond the last', 'whole', blockKey(operations.tag, 2 ** 32), encodeText('x'), NO_BLOCK],
-    ['a block that was pruned', 'pruned', blockKey(operations.tag, 0), encodeText('x'), NO_BLOCK],
-    ['a list of an unknown index', 'whole', Uint8Array.of(0x20), encodeText('x'), STRAY],
-    ['a list of an unknown index, with a key', 'whole', postingKey(250, ['x']), encodeText('x'), STRAY],
-    ['a page of an unknown index', 'whole', postingPageKey(250, ['x'], 0, 0), encodePage(Array.from({ length: 128 }, (_, n) => n)), STRAY],
-    ['a longer key of a hash', 'whole', longer(hashKey(hashOf(FIRST, 1)), 0), encodeHash({ ordinal: 0, failed: false }), NO_HASH],
-    ['a hash', 'whole', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 4, failed: true }), NO_HASH],
-    ['a hash that was pruned', 'pruned', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 3, failed: false }), NO_HASH],
-    ['a failed hash that was pruned', 'pruned', hashKey('ab'.repeat(32)), encodeHash({ ordinal: 1, failed: true }), NO_HASH],
-    ['the seller of an unknown offer', 'whole', bookSellerKey(6n), encodeText('G'), 'no offer of the book has this seller'],
-    ['a seller under a name', 'whole', longer(Uint8Array.of(0x41), ...bookKey('G', 1n).subarray(1)), encodeText('G'), STRAY],
+  test.each<[string, Kind, Write, string]>([
+    ['a count of lists though nothing was pruned', 'whole', resealed(PRUNED, encodePruned({})), STRAY],
+    ['a longer key of the counts of pruned lists', 'pruned', resealed(longer(PRUNED, 1), encodePruned({})), STRAY],
+    ['a longer key of a format', 'whole', sealed(Uint8Array.of(1, 1), encodeText, 'x'), STRAY],
+    ['a longer key of an intent', 'whole', sealed(Uint8Array.of(2, 1), encodeText, 'x'), STRAY],
+    ['a value without a key', 'whole', sealed(new Uint8Array(0), encodeText, 'x'), STRAY],
+    ['a mark', 'whole', sealed(Uint8Array.of(4), encodeText, 'x'), STRAY],
+    ['a block of an unknown log', 'whole', sealed(blockKey(99, 0), encodeText, 'x'), STRAY],
+    ['a block without a log', 'whole', sealed(Uint8Array.of(0x10), encodeText, 'x'), STRAY],
+    ['a longer key of a block', 'whole', sealed(longer(blockKey(operations.tag, 0), 0), encodeText, 'x'), STRAY],
+    ['a block beyond the last', 'whole', sealed(blockKey(operations.tag, 20), encodeText, 'x'), NO_BLOCK],
+    ['a block far beyond the last', 'whole', sealed(blockKey(operations.tag, 2 ** 32), encodeText, 'x'), NO_BLOCK],
+    ['a block that was pruned', 'pruned', sealed(blockKey(operations.tag, 0), encodeText, 'x'), NO_BLOCK],
+    ['a list of an unknown index', 'whole', sealed(Uint8Array.of(0x20), encodeText, 'x'), STRAY],
+    ['a list of an unknown index, with a key', 'whole', sealed(postingKey(250, ['x']), encodeText, 'x'), STRAY],
+    [
+      'a page of an unknown index',
+      'whole',
+      sealed(
+        postingPageKey(250, ['x'], 0, 0),
+        encodePage,
+        Array.from({ length: 128 }, (_, n) => n),
+      ),
+      STRAY,
+    ],
+    ['a longer key of a hash', 'whole', sealed(longer(hashKey(hashOf(FIRST, 1)), 0), encodeHash, { ordinal: 0, failed: false }), NO_HASH],
+    ['a hash', 'whole', sealed(hashKey('ab'.repeat(32)), encodeHash, { ordinal: 4, failed: true }), NO_HASH],
+    ['a hash that was pruned', 'pruned', sealed(hashKey('ab'.repeat(32)), encodeHash, { ordinal: 3, failed: false }), NO_HASH],
+    ['a failed hash that was pruned', 'pruned', sealed(hashKey('ab'.repeat(32)), encodeHash, { ordinal: 1, failed: true }), NO_HASH],
+    ['the seller of an unknown offer', 'whole', sealed(bookSellerKey(6n), encodeText, 'G'), 'no offer of the book has this seller'],
+    ['a seller under a name', 'whole', sealed(longer(Uint8Array.of(0x41), ...bookKey('G', 1n).subarray(1)), encodeText, 'G'), STRAY],
     [
       'a seller under a key longer than an offer',
       'whole',
-      longer(bookSellerKey(7n), ...bookSellerKey(7n).subarray(1)),
-      encodeText('GALICE'),
+      sealed(longer(bookSellerKey(7n), ...bookSellerKey(7n).subarray(1)), encodeText, 'GALICE'),
       STRAY,
     ],
-    ['a digest before the first', 'whole', digestKey(FIRST - 1), encodeText('x'), STRAY],
-    ['a digest that was pruned', 'pruned', digestKey(FIRST + 1), encodeText('x'), STRAY],
-    ['a longer key of a digest', 'whole', longer(digestKey(FIRST), 0), encodeText('x'), STRAY],
-  ])('are named and removed: %s', async (_, kind, key, value, reason) => {
-    const { store, before, faults } = await spoiled(kind, () => [sealed(key, value)])
-    expect(faults).toEqual([fault(key, reason)])
+    ['a digest before the first', 'whole', sealed(digestKey(FIRST - 1), encodeText, 'x'), STRAY],
+    ['a digest that was pruned', 'pruned', sealed(digestKey(FIRST + 1), encodeText, 'x'), STRAY],
+    ['a longer key of a digest', 'whole', sealed(longer(digestKey(FIRST), 0), encodeText, 'x'), STRAY],
+  ])('are named and removed: %s', async (_, kind, write, reason) => {
+    const { store, before, faults } = await spoiled(kind, () => [write])
+    expect(faults).toEqual([fault(write[0], reason)])
     const { lost, repaired } = await repairStore(store)
     expect([lost, repaired]).toEqual([[], 1])
     expect(await dump(store)).toEqual(before)
@@ -221,12 +229,12 @@ describe('a head', () => {
 
   test('that is damaged hides nothing except what it takes to judge a value', async () => {
     const [hash] = await keysOf(await stored('whole'), 0x30)
-    const { faults } = await spoiled('whole', (store) => [broken(store, HEAD), broken(store, hash!), sealed(baseKey(3n), encodeText('x'))])
+    const { faults } = await spoiled('whole', (store) => [broken(store, HEAD), broken(store, hash!), sealed(baseKey(3n), encodeText, 'x')])
     expect(faults).toEqual([fault(HEAD, CHECKSUM), fault(hash!, CHECKSUM)])
   })
 
   test('of older ledgers is named because of the digests after it, and rebuilt', async () => {
-    const { store, before, faults } = await spoiled('whole', () => [sealed(digestKey(LAST + 1), encodeText('x'))])
+    const { store, before, faults } = await spoiled('whole', () => [sealed(digestKey(LAST + 1), encodeText, 'x')])
     expect(faults).toEqual([fault(HEAD, 'the head is older than the ledgers that are there'), fault(digestKey(LAST + 1), STRAY)])
     await repairStore(store)
     expect([(await dump(store)).length, before.length]).toEqual([before.length + 1, before.length])
@@ -240,7 +248,7 @@ describe('a hash', () => {
     ['another transaction', { ordinal: 3, failed: true }],
     ['one that did not fail', { ordinal: 2, failed: false }],
   ])('that names %s is named and rebuilt', async (_, entry) => {
-    await mends('whole', () => [sealed(key, encodeHash(entry))], fault(key, other))
+    await mends('whole', () => [sealed(key, encodeHash, entry)], fault(key, other))
   })
   test('that is gone or damaged is named and rebuilt', async () => {
     await mends('pruned', () => [gone(key)], fault(key, 'the entry of a transaction is missing'))
@@ -277,7 +285,7 @@ describe('a list', () => {
     const edge = edgeOf(store, alice)
     const levels = edge.levels.map((level) => level.slice())
     change(levels)
-    return sealed(alice, encodeEdge(new PostingEdge(edge.count, levels)))
+    return sealed(alice, encodeEdge, new PostingEdge(edge.count, levels))
   }
 
   test('has one page and two levels here', async () => {
@@ -292,7 +300,7 @@ describe('a list', () => {
       'whose edge begins before its page ends',
       (store) => [
         withEdge(store, (levels) => {
-          levels[0]![0] = decodePage(unseal(page(0), held(store, page(0))), page(0)).at(-1)!
+          levels[0]![0] = decodePage(page(0), held(store, page(0))).at(-1)!
         }),
       ],
       [fault(alice, unfit)],
@@ -310,9 +318,9 @@ describe('a list', () => {
 
   test('has no pages but its own', async () => {
     const none = 'no posting list has this page'
-    const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
+    const full = Array.from({ length: 128 }, (_, n) => n)
     for (const key of [page(1), page(2 ** 32), page(0, 1), page(0, 2), page(0, 3)])
-      await mends('whole', () => [sealed(key, full)], fault(key, none))
+      await mends('whole', () => [sealed(key, encodePage, full)], fault(key, none))
   })
 
   test('that is gone while its page is left is named once, and rebuilt', async () => {
@@ -337,7 +345,7 @@ describe('the book', () => {
   test.each<[string, Plant, Fault[]]>([
     ['an offer that is gone', () => [gone(key)], [fault(key, 'an offer of the book is missing')]],
     ['a seller that is gone', () => [gone(back)], [fault(back, 'the seller of an offer of the book is missing')]],
-    ['another seller', () => [sealed(back, encodeText('GBOB'))], [fault(back, 'the offer has another seller')]],
+    ['another seller', () => [sealed(back, encodeText, 'GBOB')], [fault(back, 'the offer has another seller')]],
     ['an offer with another position', change({ lo: 8 }), [fault(key, last)]],
     ['two offers in one', (store) => [withRows(offers, key, Array(2).fill(rowsOf(store, offers, key)[0]!))], []],
   ])('%s is named and rebuilt', async (_, plant, expected) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type Chunk, type Entry, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
-import { Block } from '../../src/layout/block.ts'
+import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
@@ -21,7 +21,6 @@ import {
   postingPageKey,
 } from '../../src/layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, FANOUT, PostingEdge } from '../../src/layout/posting.ts'
-import { seal, unseal } from '../../src/layout/seal.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { payments } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
@@ -70,7 +69,10 @@ const flipped = (value: Uint8Array): Uint8Array => {
   copy[0]! ^= 1
   return copy
 }
-const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
+const sealed = <Args extends unknown[]>(key: Uint8Array, encode: (key: Uint8Array, ...args: Args) => Uint8Array, ...args: Args): Write => [
+  key,
+  encode(key, ...args),
+]
 const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
 const headWith = (store: Store, change: Partial<Head>): Write => [HEAD, encodeHead({ ...headOf(store), ...change })]
 
@@ -129,7 +131,7 @@ describe('a value that follows from others', () => {
     ['an era', 0x05],
   ])('that nothing refers to is named and removed: %s', async (_, prefix) => {
     const key = Uint8Array.of(prefix, 0xee, 1, 2)
-    const found = await audited(() => [sealed(key, encodeText('what is this?'))], 0, true)
+    const found = await audited(() => [sealed(key, encodeText, 'what is this?')], 0, true)
     expect(Object.keys(found)).toEqual([hex(key)])
   })
 })
@@ -138,14 +140,14 @@ describe('an entry of a hash', () => {
   const last = hashKey('f'.repeat(64))
   test('that names no transaction, or one with another hash, is named', async () => {
     expect(
-      await audited((store) => [sealed(last, encodeHash({ ordinal: headOf(store).counts[transactions.tag]!, failed: false }))]),
+      await audited((store) => [sealed(last, encodeHash, { ordinal: headOf(store).counts[transactions.tag]!, failed: false })]),
     ).toEqual({
       [hex(last)]: 'no transaction that is held has this hash',
     })
     let keys: Uint8Array[] = []
     const found = await audited((store) => {
       keys = keysOf(store, 0x30).slice(0, 1)
-      return [sealed(keys[0]!, encodeHash({ ordinal: 1e6, failed: false }))]
+      return [sealed(keys[0]!, encodeHash, { ordinal: 1e6, failed: false })]
     })
     expect(found).toEqual({ [hex(keys[0]!)]: 'no transaction that is held has this hash' })
     const swapped = await audited((store) => {
@@ -153,7 +155,7 @@ describe('an entry of a hash', () => {
         closes.flatMap(({ transactions: all = [] }) => all.filter(({ successful }) => successful !== false))[sequence]!.hash
       keys = [hashKey(of(0)), hashKey(of(1))]
       void store
-      return [sealed(keys[0]!, encodeHash({ ordinal: 1, failed: false })), sealed(keys[1]!, encodeHash({ ordinal: 0, failed: false }))]
+      return [sealed(keys[0]!, encodeHash, { ordinal: 1, failed: false }), sealed(keys[1]!, encodeHash, { ordinal: 0, failed: false })]
     })
     expect(swapped).toEqual({
       [hex(keys[0]!)]: 'the entry of a transaction names another one',
@@ -164,7 +166,7 @@ describe('an entry of a hash', () => {
 
 describe('a posting list', () => {
   const key = postingKey(payments.tag, [])
-  const edgeOf = (store: Store): PostingEdge => decodeEdge(unseal(key, held(store, key)), key)
+  const edgeOf = (store: Store): PostingEdge => decodeEdge(key, held(store, key))
   const withLevel = (edge: PostingEdge, change: (entries: number[]) => void): PostingEdge => {
     const entries = edge.levels[0]!.slice()
     change(entries)
@@ -172,46 +174,61 @@ describe('a posting list', () => {
   }
 
   test('that lacks a record, or names one too many or one that does not exist, is named', async () => {
-    const less = await audited((store) => [sealed(key, encodeEdge(withLevel(edgeOf(store), (entries) => entries.pop())))])
+    const less = await audited((store) => [
+      sealed(
+        key,
+        encodeEdge,
+        withLevel(edgeOf(store), (entries) => entries.pop()),
+      ),
+    ])
     expect(less).toEqual({ [hex(key)]: 'a posting list lacks 1 records, and names 0 that are not of it' })
     const other = await audited((store) => {
       const operations = headOf(store).counts[3]!
       return [
         sealed(
           key,
-          encodeEdge(
-            withLevel(edgeOf(store), (entries) => {
-              const free = Array.from({ length: operations }, (_, n) => n).findLast((n) => !entries.includes(n) && n > entries[0]!)!
-              entries.push(free)
-              entries.sort((a, b) => a - b)
-            }),
-          ),
+          encodeEdge,
+          withLevel(edgeOf(store), (entries) => {
+            const free = Array.from({ length: operations }, (_, n) => n).findLast((n) => !entries.includes(n) && n > entries[0]!)!
+            entries.push(free)
+            entries.sort((a, b) => a - b)
+          }),
         ),
       ]
     })
     expect(other).toEqual({ [hex(key)]: 'a posting list lacks 0 records, and names 1 that are not of it' })
     const beyond = await audited((store) => [
-      sealed(key, encodeEdge(withLevel(edgeOf(store), (entries) => entries.push(headOf(store).counts[3]!)))),
+      sealed(
+        key,
+        encodeEdge,
+        withLevel(edgeOf(store), (entries) => entries.push(headOf(store).counts[3]!)),
+      ),
     ])
     expect(beyond).toEqual({ [hex(key)]: 'a posting list names a record that is not there, or not filed' })
   })
 
   test('that is empty, or has a malformed key, is named', async () => {
     const none = postingKey(payments.tag, ['x'])
-    expect(await audited(() => [sealed(none, encodeEdge(PostingEdge.empty))])).toEqual({ [hex(none)]: 'a posting list is empty' })
+    expect(await audited(() => [sealed(none, encodeEdge, PostingEdge.empty)])).toEqual({ [hex(none)]: 'a posting list is empty' })
     const more = postingKey(payments.tag, ['x'])
-    expect(await audited(() => [sealed(more, encodeEdge(new PostingEdge(1, [[0]])))])).toEqual({
+    expect(await audited(() => [sealed(more, encodeEdge, new PostingEdge(1, [[0]]))])).toEqual({
       [hex(more)]: 'a posting list lacks 0 records, and names 1 that are not of it',
     })
     const odd = Uint8Array.of(0x20, 77)
-    expect(await audited(() => [sealed(odd, encodeEdge(new PostingEdge(1, [[0]])))])).toEqual({
+    expect(await audited(() => [sealed(odd, encodeEdge, new PostingEdge(1, [[0]]))])).toEqual({
       [hex(odd)]: 'unknown value',
     })
   })
 
   test('whose pages do not fit it is named', async () => {
     const foreign = postingPageKey(payments.tag, ['x'], 0, 0)
-    const lonely = await audited(() => [sealed(foreign, encodePage(Array.from({ length: FANOUT }, (_, n) => n)))])
+    const lonely = await audited(() => [
+      sealed(
+        foreign,
+        encodePage,
+        Array.from({ length: FANOUT }, (_, n) => n),
+      ),
+    ])
     expect(lonely[hex(postingKey(payments.tag, ['x']))]).toBe('the edge of a posting list is missing')
   })
 })
@@ -221,21 +238,21 @@ describe('the book', () => {
     let key = new Uint8Array(0)
     const first = (store: Store) => {
       key = keysOf(store, 0x40)[0]! as typeof key
-      return Block.of(offers, unseal(key, held(store, key)), key)
+      return decodeBlock(key, offers, held(store, key))
     }
     const changed = await audited((store) => {
       const row = first(store).row(0)
-      return [sealed(key, encodeBlock(offers, [{ ...row, texts: [takeApart('"amount":"9"')] }]))]
+      return [sealed(key, encodeBlock, offers, [{ ...row, texts: [takeApart('"amount":"9"')] }])]
     })
     expect(changed).toEqual({ [hex(key)]: 'the offer is not as its last change left it' })
     const moved = await audited((store) => {
       const row = first(store).row(0)
-      return [sealed(key, encodeBlock(offers, [{ ...row, sides: ['X', ...row.sides.slice(1)] }]))]
+      return [sealed(key, encodeBlock, offers, [{ ...row, sides: ['X', ...row.sides.slice(1)] }])]
     })
     expect(moved[hex(key)]).toBe('an offer of the book lies under the key of another')
     const two = await audited((store) => {
       const row = first(store).row(0)
-      return [sealed(key, encodeBlock(offers, [row, row]))]
+      return [sealed(key, encodeBlock, offers, [row, row])]
     })
     expect(two[hex(key)]).toBe('it holds another number of records')
   })
@@ -244,10 +261,10 @@ describe('the book', () => {
     const [key, back] = [bookKey('GA', 3n), bookSellerKey(3n)]
     const found = await audited((store) => {
       const source = keysOf(store, 0x40)[0]!
-      const row = Block.of(offers, unseal(source, held(store, source)), source).row(0)
+      const row = decodeBlock(source, offers, held(store, source)).row(0)
       return [
-        sealed(key, encodeBlock(offers, [{ ...row, hi: 0, lo: 3, sides: ['GA', '3', ...row.sides.slice(2)] }])),
-        sealed(back, encodeText('GA')),
+        sealed(key, encodeBlock, offers, [{ ...row, hi: 0, lo: 3, sides: ['GA', '3', ...row.sides.slice(2)] }]),
+        sealed(back, encodeText, 'GA'),
       ]
     })
     expect(found).toEqual({
@@ -260,7 +277,7 @@ describe('the book', () => {
     let key = new Uint8Array(0)
     const found = await audited((store) => {
       key = keysOf(store, 0x41)[0]! as typeof key
-      return [sealed(key, encodeText('X'))]
+      return [sealed(key, encodeText, 'X')]
     })
     expect(found).toEqual({ [hex(key)]: 'the offer has another seller' })
   })
@@ -293,14 +310,13 @@ describe('records', () => {
     expect((await audited((store) => [[key, flipped(held(store, key))]]))[hex(key)]).toBe(damaged)
     expect((await audited(() => [[key, undefined]]))[hex(key)]).toBe('a block of the transaction log is missing')
     const fewer = await audited((store) => {
-      const block = Block.of(transactions, unseal(key, held(store, key)), key)
+      const block = decodeBlock(key, transactions, held(store, key))
       return [
         sealed(
           key,
-          encodeBlock(
-            transactions,
-            [0, 1].map((at) => block.row(at)),
-          ),
+          encodeBlock,
+          transactions,
+          [0, 1].map((at) => block.row(at)),
         ),
       ]
     })
@@ -309,10 +325,10 @@ describe('records', () => {
 
   test('that differ from those that were digested are named by the digest', async () => {
     const found = await audited((store) => {
-      const block = Block.of(transactions, unseal(key, held(store, key)), key)
+      const block = decodeBlock(key, transactions, held(store, key))
       const rows = Array.from({ length: block.count }, (_, at) => block.row(at))
       rows[0] = { ...rows[0]!, texts: [takeApart(`${rows[0]!.texts[0]!.text},"more":true`)] }
-      return [sealed(key, encodeBlock(transactions, rows))]
+      return [sealed(key, encodeBlock, transactions, rows)]
     })
     expect(Object.entries(found)).toEqual([[expect.stringMatching(/^50/), 'the records of the ledger are not those that were digested']])
     const digest = digestKey(LAST - 2)
@@ -352,8 +368,8 @@ describe('a pruned store', () => {
     const stray = baseKey(5n)
     const found = await audited((store) => {
       const from = pick(store)
-      const row = Block.of(offerChanges, unseal(from, held(store, from)), from).row(0)
-      return [sealed(stray, encodeBlock(offerChanges, [{ ...row, sides: [row.sides[0]!, '5', ...row.sides.slice(2)] }]))]
+      const row = decodeBlock(from, offerChanges, held(store, from)).row(0)
+      return [sealed(stray, encodeBlock, offerChanges, [{ ...row, sides: [row.sides[0]!, '5', ...row.sides.slice(2)] }])]
     }, 4)
     expect(found).toEqual({ [hex(stray)]: 'it is not the last change of the offer that was pruned' })
   })

@@ -41,6 +41,7 @@ import {
   held,
   keysOf,
   type Plant,
+  resealed,
   rowsOf,
   STRAY,
   type Store,
@@ -86,7 +87,7 @@ const differs = (lacks: number, names: number): string => `a posting list lacks 
 /** A list of one level with other entries. */
 const withEntries = (store: Store, key: Uint8Array, change: (entries: readonly number[]) => readonly number[]): Write => {
   const entries = change(edgeOf(store, key).levels[0]!)
-  return sealed(key, encodeEdge(new PostingEdge(entries.length, [entries])))
+  return sealed(key, encodeEdge, new PostingEdge(entries.length, [entries]))
 }
 
 /** What an audit says, and nothing else. */
@@ -153,9 +154,9 @@ describe('a list', () => {
     await mends('long', () => [gone(page)], fault(page, 'a page of a posting list is missing'))
     // Where a list begins to name what is left is known from its pages: of this list neither that nor its other pages can be judged.
     const other = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 7)
-    const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
-    await says('long and pruned', (store) => [broken(store, page), sealed(other, full)], fault(page, CHECKSUM))
-    await says('long, pruned by pages', () => [sealed(page, full.slice())], fault(page, 'no posting list has this page'))
+    const full = Array.from({ length: 128 }, (_, n) => n)
+    await says('long and pruned', (store) => [broken(store, page), sealed(other, encodePage, full)], fault(page, CHECKSUM))
+    await says('long, pruned by pages', () => [sealed(page, encodePage, full)], fault(page, 'no posting list has this page'))
     await mends('long', () => [gone(page), gone(alice)], fault(alice, `a posting list is missing, of ${await countOf('long')} records`))
   })
 
@@ -170,12 +171,12 @@ describe('a list', () => {
 
   test('that is empty is named and removed', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
-    await mends('whole', () => [sealed(key, encodeEdge(PostingEdge.empty))], fault(key, 'a posting list is empty'))
+    await mends('whole', () => [sealed(key, encodeEdge, PostingEdge.empty)], fault(key, 'a posting list is empty'))
   })
 
   test('that no record belongs to names only records that are not its own', async () => {
     const key = postingKey(operationsByAccount.tag, ['GNOBODY'])
-    await mends('whole', () => [sealed(key, encodeEdge(new PostingEdge(2, [[3, 9]])))], fault(key, differs(0, 2)))
+    await mends('whole', () => [sealed(key, encodeEdge, new PostingEdge(2, [[3, 9]]))], fault(key, differs(0, 2)))
   })
 
   test('of payments, which has no key, is checked like the others', async () => {
@@ -193,9 +194,9 @@ describe('entries of hashes', () => {
 
   test.each([
     ['are gone', () => [gone(one), gone(failed)], [fault(one, missing), fault(failed, missing)]],
-    ['name the next transaction', () => [sealed(one, encodeHash({ ordinal: 10, failed: false }))], [fault(one, other)]],
-    ['name a failed transaction', () => [sealed(one, encodeHash({ ordinal: 9, failed: true }))], [fault(one, other)]],
-    ['name a transaction that did not fail', () => [sealed(failed, encodeHash({ ordinal: 9, failed: false }))], [fault(failed, other)]],
+    ['name the next transaction', () => [sealed(one, encodeHash, { ordinal: 10, failed: false })], [fault(one, other)]],
+    ['name a failed transaction', () => [sealed(one, encodeHash, { ordinal: 9, failed: true })], [fault(one, other)]],
+    ['name a transaction that did not fail', () => [sealed(failed, encodeHash, { ordinal: 9, failed: false })], [fault(failed, other)]],
     ['are damaged', (store: Store) => [broken(store, one), gone(failed)], [fault(one, CHECKSUM), fault(failed, missing)]],
   ] as const)('that %s are named', async (_, plant, expected) => {
     for (const kind of ['whole', 'pruned'] as const) await mends(kind, plant, ...expected)
@@ -226,7 +227,7 @@ describe('what was pruned', () => {
       ['pruned by blocks', 5],
     ] as const) {
       const key = blockKey(transactions.tag, number)
-      await mends(kind, () => [sealed(key, encodeText('x'))], fault(key, none))
+      await mends(kind, () => [sealed(key, encodeText, 'x')], fault(key, none))
     }
   })
 
@@ -235,7 +236,7 @@ describe('what was pruned', () => {
     const stray = bookKey('GBOB', 9n)
     await says(
       'pruned',
-      (store) => [broken(store, key), sealed(bookSellerKey(8n), held(store, bookSellerKey(7n)).slice())],
+      (store) => [broken(store, key), resealed(bookSellerKey(8n), held(store, bookSellerKey(7n)).slice())],
       fault(key, CHECKSUM),
     )
     await says(
@@ -246,7 +247,7 @@ describe('what was pruned', () => {
     )
     await says(
       'pruned',
-      (store) => [broken(store, key), sealed(stray, held(store, bookKey('GALICE', 7n)).slice())],
+      (store) => [broken(store, key), resealed(stray, held(store, bookKey('GALICE', 7n)).slice())],
       fault(stray, 'an offer of the book lies under the key of another'),
       fault(key, CHECKSUM),
     )
@@ -412,7 +413,7 @@ describe('the state of a store', () => {
 
   test('has no last change under a malformed key', async () => {
     const odd = Uint8Array.of(0x42, 1)
-    await says('pruned', () => [sealed(odd, encodeText('x'))], { key: '4201', reason: expect.any(String) as unknown as string })
+    await says('pruned', () => [sealed(odd, encodeText, 'x')], { key: '4201', reason: expect.any(String) as unknown as string })
   })
 
   test('without a head is that of an empty store, if there is nothing in it', async () => {

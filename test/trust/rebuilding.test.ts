@@ -36,7 +36,6 @@ import {
   postingPageKey,
 } from '../../src/layout/keys.ts'
 import { decodePage, encodeEdge, encodePage, PostingEdge } from '../../src/layout/posting.ts'
-import { unseal } from '../../src/layout/seal.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, offerChanges } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
@@ -102,8 +101,6 @@ const kept = (store: Store, keys: readonly Uint8Array[]): Record<string, string>
 const longer = (key: Uint8Array, ...more: number[]): Uint8Array => Uint8Array.of(...key, ...more)
 
 describe('a block', () => {
-  const junk = encodeText('x')
-
   test.each<[string, Name, Uint8Array]>([
     ['of an unknown log', 'whole', blockKey(99, 0)],
     ['under a longer key', 'whole', longer(blockKey(operations.tag, 0), 0)],
@@ -114,7 +111,7 @@ describe('a block', () => {
     ['that was pruned', 'pruned', blockKey(transactions.tag, 0)],
     ['that was pruned as the last one', 'pruned by blocks', blockKey(transactions.tag, 1)],
   ])('%s is removed', async (_, kind, key) => {
-    const context = await contextIn(kind, () => [sealed(key, junk)])
+    const context = await contextIn(kind, () => [sealed(key, encodeText, 'x')])
     expect(await rebuildBlock(context, key)).toEqual([[key, undefined]])
   })
 
@@ -149,7 +146,7 @@ describe('a block', () => {
 describe('posting lists', () => {
   const alice = postingKey(operationsByAccount.tag, ['GALICE'])
   const page = (number: number, level = 0): Uint8Array => postingPageKey(operationsByAccount.tag, ['GALICE'], level, number)
-  const full = encodePage(Array.from({ length: 128 }, (_, n) => n))
+  const full = Array.from({ length: 128 }, (_, n) => n)
 
   test.each(['whole', 'unfiled', 'half filed', 'long', 'long and half filed'] as const)(
     'of a store that is %s are as they were, from the records that are filed',
@@ -176,7 +173,7 @@ describe('posting lists', () => {
   test('lose keys that are not lists, lists that are empty, and pages that are not theirs', async () => {
     const [none, odd] = [postingKey(operationsByAccount.tag, ['GNOBODY']), postingKey(250, ['x'])]
     const strays = [page(1), page(0, 1), page(9, 3)]
-    const context = await contextIn('long', () => [sealed(none, encodeText('x')), ...strays.map((key) => sealed(key, full))])
+    const context = await contextIn('long', () => [sealed(none, encodeText, 'x'), ...strays.map((key) => sealed(key, encodePage, full))])
     expect(await rebuildLists(context, [odd, none])).toEqual([
       [odd, undefined],
       [none, undefined],
@@ -193,7 +190,7 @@ describe('posting lists', () => {
       const store = await stored(kind)
       const edge = edgeOf(store, alice)
       const short = new PostingEdge(edge.count - 1, [edge.levels[0]!.slice(0, -1), ...edge.levels.slice(1)])
-      const context = await contextIn(kind, () => [sealed(alice, encodeEdge(short))])
+      const context = await contextIn(kind, () => [sealed(alice, encodeEdge, short)])
       const writes = left(await rebuildLists(context, [alice]))
       expect(writes[hex(alice)]).toBe(hex(held(store, alice)))
     }
@@ -211,7 +208,7 @@ describe('posting lists', () => {
     }
     const passed = edgeOf(store, seven).levels[0]!.filter((ordinal) => ordinal < since[offerChanges.tag]!)
     expect(writes).toStrictEqual(
-      left([sealed(alice, encodeEdge(least(alice, since[operations.tag]!))), sealed(seven, encodeEdge(least(seven, passed.at(-1)!)))]),
+      left([sealed(alice, encodeEdge, least(alice, since[operations.tag]!)), sealed(seven, encodeEdge, least(seven, passed.at(-1)!))]),
     )
   })
 
@@ -223,7 +220,7 @@ describe('posting lists', () => {
     const writes = left(await rebuildLists(context, [seven, seller]))
     const entries = (key: Uint8Array): number[] => edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= since)
     expect(writes).toStrictEqual(
-      left([seven, seller].map((key) => sealed(key, encodeEdge(new PostingEdge(entries(key).length, [entries(key)]))))),
+      left([seven, seller].map((key) => sealed(key, encodeEdge, new PostingEdge(entries(key).length, [entries(key)])))),
     )
   })
 
@@ -233,21 +230,21 @@ describe('posting lists', () => {
     const entries = edgeOf(store, seven).levels[0]!
     expect(entries).not.toContain(1)
     const context = await contextIn('pruned', (spoilt) => [
-      sealed(seven, encodeEdge(new PostingEdge(entries.length - 1, [entries.slice(0, -1)]))),
+      sealed(seven, encodeEdge, new PostingEdge(entries.length - 1, [entries.slice(0, -1)])),
       baseWrite(7n, rowsOf(spoilt, offerChanges, baseKey(7n))[0]!, 1),
     ])
     const all = [...entries, 1].sort((a, b) => a - b)
-    expect(left(await rebuildLists(context, [seven]))).toStrictEqual(left([sealed(seven, encodeEdge(new PostingEdge(all.length, [all])))]))
+    expect(left(await rebuildLists(context, [seven]))).toStrictEqual(left([sealed(seven, encodeEdge, new PostingEdge(all.length, [all]))]))
   })
 
   test('with a damaged page name none of its pruned records; if pages were pruned, they name those of the pages that are left', async () => {
     const rebuilt = async (kind: Name, entries: readonly number[], plant: Plant): Promise<void> => {
       const edge = PostingEdge.empty.append(entries, () => {})
       const writes = left(await rebuildLists(await contextIn(kind, plant), [alice]))
-      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge(edge))])[hex(alice)])
+      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge, edge)])[hex(alice)])
     }
     const whole = await stored('long')
-    const all = [...decodePage(unseal(page(0), held(whole, page(0))), page(0)), ...edgeOf(whole, alice).levels[0]!]
+    const all = [...decodePage(page(0), held(whole, page(0))), ...edgeOf(whole, alice).levels[0]!]
     const since = headOf(await stored('long and pruned')).since[operations.tag]!
     expect([all.length > 128, all[0]! < since, since < all[127]!]).toEqual([true, true, true])
     await rebuilt(
@@ -263,7 +260,7 @@ describe('posting lists', () => {
     const store = await stored(kind)
     const { since, counts } = headOf(store)
     const { count, levels } = edgeOf(store, alice)
-    const [two, three] = [2, 3].map((number) => decodePage(unseal(page(number), held(store, page(number))), page(number)))
+    const [two, three] = [2, 3].map((number) => decodePage(page(number), held(store, page(number))))
     const oldest = since[operations.tag]!
     expect([count >> 7, (await keysOf(store, 0x21)).map(hex).filter((key) => key.startsWith('2103'))]).toEqual([
       4,
@@ -275,7 +272,7 @@ describe('posting lists', () => {
       expect(left(await rebuildLists(await contextIn(kind, plant), [page(3)]))).toStrictEqual(kept(store, [page(3)]))
 
     const strays = [page(0), page(1), page(4), page(0, 1), page(9, 3)]
-    const context = await contextIn(kind, () => strays.map((key) => sealed(key, full)))
+    const context = await contextIn(kind, () => strays.map((key) => sealed(key, encodePage, full)))
     expect(left(await rebuildLists(context, [...strays, page(3)]))).toStrictEqual({
       ...Object.fromEntries(strays.map((key) => [hex(key), undefined])),
       ...kept(store, [page(3)]),
@@ -289,7 +286,7 @@ describe('posting lists', () => {
     ): Promise<void> => {
       const edge = PostingEdge.empty.append(ordinals, () => {})
       const writes = left(await rebuildLists(await contextIn(kind, plant), keys))
-      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge(edge))])[hex(alice)])
+      expect(writes[hex(alice)]).toBe(left([sealed(alice, encodeEdge, edge)])[hex(alice)])
     }
     await anew((of) => [broken(of, page(2))], [page(2)], known)
     await anew((of) => [broken(of, page(2)), broken(of, page(3))], [page(3), page(2)], known)
@@ -327,8 +324,8 @@ describe('entries of hashes', () => {
   test('say whether the transaction failed', async () => {
     const context = await contextIn('whole')
     const [one, failed] = [hashKey(hashOf(FIRST + 3, 1)), hashKey(hashOf(FIRST + 3, 2))]
-    expect(await rebuildHashes(context, [one])).toEqual([sealed(one, encodeHash({ ordinal: 3, failed: false }))])
-    expect(await rebuildHashes(context, [failed])).toEqual([sealed(failed, encodeHash({ ordinal: 3, failed: true }))])
+    expect(await rebuildHashes(context, [one])).toEqual([sealed(one, encodeHash, { ordinal: 3, failed: false })])
+    expect(await rebuildHashes(context, [failed])).toEqual([sealed(failed, encodeHash, { ordinal: 3, failed: true })])
   })
 })
 
@@ -340,12 +337,12 @@ describe('the book', () => {
     const store = await stored(kind)
     const keys = await keysOfBook(store)
     expect(keys.length).toBe(6)
-    const context = await contextIn(kind, () => [...keys.map(gone), sealed(stray, encodeText('x')), sealed(back, encodeText('GBOB'))])
+    const context = await contextIn(kind, () => [...keys.map(gone), sealed(stray, encodeText, 'x'), sealed(back, encodeText, 'GBOB')])
     expect(left(await rebuildBook(context))).toStrictEqual({ ...kept(store, keys), [hex(stray)]: undefined, [hex(back)]: undefined })
   })
 
   test('does not hold what was removed', async () => {
-    const context = await contextIn('whole', () => [sealed(bookSellerKey(8n), encodeText('GALICE'))])
+    const context = await contextIn('whole', () => [sealed(bookSellerKey(8n), encodeText, 'GALICE')])
     expect(left(await rebuildBook(context))).toStrictEqual({
       ...kept(await stored('whole'), await keysOfBook(await stored('whole'))),
       [hex(bookSellerKey(8n))]: undefined,
@@ -405,7 +402,7 @@ describe('the last pruned change of an offer', () => {
     ['no offer', 'pruned', Uint8Array.of(0x42, 1)],
     ['a key longer than an offer', 'pruned', Uint8Array.of(0x42, ...bookKey('GBOB', 40n).subarray(1))],
   ] as const)('of %s is removed', async (_, kind, key) => {
-    const context = await contextIn(kind, () => [sealed(key, encodeText('x'))])
+    const context = await contextIn(kind, () => [sealed(key, encodeText, 'x')])
     expect(await rebuildBase(context, key)).toEqual([[key, undefined]])
   })
 })
@@ -431,7 +428,7 @@ describe('a digest', () => {
       ['pruned', FIRST + 6],
     ] as const) {
       const key = digestKey(sequence)
-      for (const plant of [() => [gone(key)], (store: Store) => [broken(store, key)], () => [sealed(key, encodeText('short'))]])
+      for (const plant of [() => [gone(key)], (store: Store) => [broken(store, key)], () => [sealed(key, encodeText, 'short')]])
         expect(left(await rebuildDigest(await contextIn(kind, plant), key))).toStrictEqual(kept(await stored(kind), [key]))
       const other = encodeDigest(sequence, new Uint8Array(32))
       for (const plant of [() => [], () => [[key, other]] as const])

@@ -10,7 +10,6 @@ import { unhex } from '../../src/bytes.ts'
 import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { indexPagesKey, KIND, keysOf } from '../../src/layout/keys.ts'
 import { decodePage } from '../../src/layout/posting.ts'
-import { unseal } from '../../src/layout/seal.ts'
 import { changesByOffer } from '../../src/resources/offer.ts'
 import { longCloses } from '../closes.ts'
 import { dump, everything, hex } from '../dump.ts'
@@ -37,7 +36,7 @@ const mayBeLost = (key: string): boolean => cannotBeSaved(key) || key.startsWith
 /** True for a page of a list that names pruned records. */
 const namesPruned = (disk: MemoryDisk, key: Uint8Array): boolean => {
   const value = memory(disk).get(key) as Uint8Array | undefined
-  return value !== undefined && decodePage(unseal(key, value), key)[0]! < headOf(memory(disk)).since[listOf(key)!.index.of.tag]!
+  return value !== undefined && decodePage(key, value)[0]! < headOf(memory(disk)).since[listOf(key)!.index.of.tag]!
 }
 
 /**

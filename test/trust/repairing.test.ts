@@ -41,6 +41,7 @@ import {
   held,
   keysOf,
   type Plant,
+  resealed,
   rowsOf,
   STRAY,
   type Store,
@@ -226,7 +227,7 @@ describe('a repair', () => {
   })
 
   test('writes ten thousand values at a time, each time under its intent', async () => {
-    const strays = Array.from({ length: 10_001 }, (_, n): Write => sealed(Uint8Array.of(0x77, n >> 8, n & 255), encodeText('x')))
+    const strays = Array.from({ length: 10_001 }, (_, n): Write => sealed(Uint8Array.of(0x77, n >> 8, n & 255), encodeText, 'x'))
     const { store, batches } = watched(await planted('whole', () => strays))
     expect(await repairStore(store)).toMatchObject({ repaired: 10_001, lost: [] })
     expect(batches.map(({ length }) => length)).toEqual([10_001, 2, 1])
@@ -238,14 +239,14 @@ describe('a repair', () => {
 describe('damage that identifies itself', () => {
   test('leaves what is next to it as it was', async () => {
     const format = encodeFormat(fingerprint(logs, indexes), 'Public Network')
-    const store = await planted('whole', () => [[FORMAT, format], sealed(Uint8Array.of(1, 1), encodeText('x'))])
+    const store = await planted('whole', () => [[FORMAT, format], sealed(Uint8Array.of(1, 1), encodeText, 'x')])
     expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [] })
     expect(hex(held(store, FORMAT))).toBe(hex(format))
-    await mends('whole', () => [sealed(PRUNED, encodePruned({}))], fault(PRUNED, STRAY))
+    await mends('whole', () => [resealed(PRUNED, encodePruned({}))], fault(PRUNED, STRAY))
   })
 
   const flipped = (key: Uint8Array): Write => {
-    const [, value] = sealed(key, encodeText('x')) as [Uint8Array, Uint8Array]
+    const [, value] = sealed(key, encodeText, 'x') as [Uint8Array, Uint8Array]
     value[0]! ^= 1
     return [key, value]
   }
@@ -275,11 +276,11 @@ describe('damage that identifies itself', () => {
   const short = heads.flatMap((first) =>
     [1, 4, 10].flatMap((second) => Array.from({ length: 9 }, (_, more) => Uint8Array.of(first, second, ...new Uint8Array(more).fill(5)))),
   )
-  const page = encodePage(Array.from({ length: 128 }, (_, n) => n))
+  const page = Array.from({ length: 128 }, (_, n) => n)
 
   test.each<[string, (key: Uint8Array) => Write]>([
-    ['sealed text', (key) => sealed(key, encodeText('x'))],
-    ['sealed pages', (key) => sealed(key, page.slice())],
+    ['sealed text', (key) => sealed(key, encodeText, 'x')],
+    ['sealed pages', (key) => sealed(key, encodePage, page)],
     ['damaged', flipped],
     ['empty', (key) => [key, new Uint8Array(0)]],
   ])('is removed from under keys of any length, even if there is no head: %s', async (_, write) => {
@@ -493,7 +494,7 @@ describe('ledgers that are gone', () => {
   })
 
   test('are not confused with a value in the store under the key of the note', async () => {
-    const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText('x')), gone(one)]), encodeMark({ last: LAST + 3 }))
+    const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText, 'x'), gone(one)]), encodeMark({ last: LAST + 3 }))
     const report = await repairStore(store)
     expect(report.lost).toEqual([fault(MARK, text)])
     expect(report.repaired).toBe(1)
@@ -513,7 +514,7 @@ describe('a head that is damaged', () => {
       headWith(spoilt, { hash: 'ab' }),
       gone(one),
       gone(digestKey(FIRST + 3)),
-      sealed(stray, encodeText('x')),
+      sealed(stray, encodeText, 'x'),
     ])
     expect(await repairStore(store)).toMatchObject({ lost: [], after: { ok: true } })
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
@@ -539,8 +540,8 @@ describe('a head that is damaged', () => {
 
   test('and blocks that nothing refers to are repaired together', async () => {
     const key = blockKey(trades.tag, 9)
-    await mends('whole', () => [sealed(key, encodeText('x'))], fault(key, 'no ledger that is held has this block'))
-    const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText('x'))])
+    await mends('whole', () => [sealed(key, encodeText, 'x')], fault(key, 'no ledger that is held has this block'))
+    const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText, 'x')])
     expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [], after: { ok: true } })
     expect((await keysOf(store, 0x10)).map(hex)).not.toContain(hex(key))
     expect(await dump(store)).toEqual(await dump(await stored('whole')))

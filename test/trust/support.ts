@@ -2,13 +2,13 @@
 import { expect } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Entry, type Fault, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
-import { Block } from '../../src/layout/block.ts'
+import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { decodeHead, encodeHead, type Head } from '../../src/layout/head.ts'
 import { HEAD } from '../../src/layout/keys.ts'
 import { decodeEdge, type PostingEdge } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
-import { seal, unseal } from '../../src/layout/seal.ts'
+import { seal } from '../../src/layout/seal.ts'
 import type { Resource } from '../../src/query.ts'
 import { dump, everything, hex } from '../dump.ts'
 
@@ -20,7 +20,13 @@ export const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key
 export const keysOf = async (store: Store, first: number): Promise<Uint8Array[]> =>
   (await store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 })).entries.map(([key]) => key)
 
-export const sealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
+/** A value written by a codec, under its key; and one that was written under another. */
+export const sealed = <Args extends unknown[]>(
+  key: Uint8Array,
+  encode: (key: Uint8Array, ...args: Args) => Uint8Array,
+  ...args: Args
+): Write => [key, encode(key, ...args)]
+export const resealed = (key: Uint8Array, value: Uint8Array): Write => [key, seal(key, value)]
 export const gone = (key: Uint8Array): Write => [key, undefined]
 export const broken = (store: Store, key: Uint8Array): Write => {
   const value = Uint8Array.from(held(store, key))
@@ -29,12 +35,12 @@ export const broken = (store: Store, key: Uint8Array): Write => {
 }
 
 export const rowsOf = (store: Store, resource: Resource, key: Uint8Array): Row[] => {
-  const block = Block.of(resource, unseal(key, held(store, key)), key)
+  const block = decodeBlock(key, resource, held(store, key))
   return Array.from({ length: block.count }, (_, at) => block.row(at))
 }
-export const withRows = (resource: Resource, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock(resource, rows))
+export const withRows = (resource: Resource, key: Uint8Array, rows: readonly Row[]): Write => sealed(key, encodeBlock, resource, rows)
 
-export const edgeOf = (store: Store, key: Uint8Array): PostingEdge => decodeEdge(unseal(key, held(store, key)), key)
+export const edgeOf = (store: Store, key: Uint8Array): PostingEdge => decodeEdge(key, held(store, key))
 
 export const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
 export const headWith = (store: Store, change: Partial<Head>): Write => [HEAD, encodeHead({ ...headOf(store), ...change })]

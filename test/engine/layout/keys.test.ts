@@ -10,6 +10,7 @@ import {
   decodeIntent,
   decodeMark,
   decodePruned,
+  decodeText,
   emptyHead,
   encodeEra,
   encodeFormat,
@@ -176,14 +177,14 @@ describe('a hash entry', () => {
     [64, false, '8001'],
     [2 ** 40 + 3, true, '8780808080' + '40'],
   ])('of ordinal %i (failed: %s) is the bytes %s', (ordinal, failed, bytes) => {
-    const value = encodeHash({ ordinal, failed })
+    const value = encodeHash(HEAD, { ordinal, failed })
     expect(hex(payloadOf(value))).toBe(bytes)
     expect(value.length).toBe(bytes.length / 2 + SEAL_BYTES)
-    expect(decodeHash(payloadOf(value), HEAD)).toEqual({ ordinal, failed })
+    expect(decodeHash(HEAD, value)).toEqual({ ordinal, failed })
   })
 
   test.each([[[]], [[0x80]], [[1, 0]], [[0x80, 0x01, 5]]])('is not %j', (bytes) => {
-    expect(() => decodeHash(Uint8Array.from(bytes), HEAD)).toThrow(
+    expect(() => decodeHash(HEAD, seal(HEAD, Uint8Array.from([...bytes, 0, 0, 0, 0, 0])))).toThrow(
       refusal('CORRUPT', { key: '00', reason: 'the hash entry has another length' }),
     )
   })
@@ -217,10 +218,11 @@ describe('the values that describe a store', () => {
     expect([kindOf({ rollback: 0 }), kindOf({ prune: 0 }), kindOf({ repair: true })]).toEqual(['rollback', 'prune', 'repair'])
   })
 
-  test('an encoded text has room for its seal', () => {
-    // What the room holds is undefined until the seal is written into it.
-    const value = encodeText('é')
+  test('a text is its bytes and a seal', () => {
+    const value = encodeText(HEAD, 'é')
     expect([...value.subarray(0, 2), value.length]).toEqual([0xc3, 0xa9, 7])
+    expect(decodeText(HEAD, value)).toBe('é')
+    expect(() => decodeText(FORMAT, value)).toThrow(refusal('CORRUPT', { key: '01', reason: 'the checksum does not match' }))
   })
 
   test('a fingerprint lists logs and indexes', () => {
@@ -237,7 +239,7 @@ describe('the values that describe a store', () => {
     const newer = encodeFormat('logs')
     newer[newer.length - 5] = 77
     expect(() => checkFormat(newer, 'logs')).toThrow(refusal('STORE_FORMAT', { found: 77, expected: FORMAT_VERSION }))
-    const said = seal(FORMAT, encodeText(JSON.stringify({ format: 78, catalogue: 'logs' })))
+    const said = encodeText(FORMAT, JSON.stringify({ format: 78, catalogue: 'logs' }))
     expect(() => checkFormat(said, 'logs')).toThrow(refusal('STORE_FORMAT', { found: 78, expected: FORMAT_VERSION }))
     const damaged = encodeFormat('logs')
     damaged[0]! ^= 1

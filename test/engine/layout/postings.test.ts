@@ -15,7 +15,7 @@ import {
   truncate,
   unreachable,
 } from '../../../src/layout/posting.ts'
-import { payloadOf } from '../../../src/layout/seal.ts'
+import { payloadOf, seal } from '../../../src/layout/seal.ts'
 
 const KEY = Uint8Array.of(0x20, 1)
 const varints = (...values: number[]): Uint8Array => {
@@ -23,6 +23,8 @@ const varints = (...values: number[]): Uint8Array => {
   for (const value of values) out.varint(value)
   return out.finish()
 }
+/** A value with this payload. */
+const sealed = (payload: Uint8Array): Uint8Array => seal(KEY, Uint8Array.from([...payload, 0, 0, 0, 0, 0]))
 const damage = (reason: string) => expect.objectContaining({ code: 'CORRUPT', fields: { key: '2001', reason } })
 
 /** The list of the first `count` multiples of ten, and its pages. */
@@ -43,19 +45,19 @@ function tens(count: number) {
 describe('an edge', () => {
   test('is a count and, for each level, the number of entries and their differences', () => {
     const edge = new PostingEdge(3, [[5, 6, 300]])
-    expect(hex(payloadOf(encodeEdge(edge)))).toBe('03' + '03' + '0501a602')
-    expect(decodeEdge(payloadOf(encodeEdge(edge)), KEY)).toEqual(edge)
-    expect(hex(payloadOf(encodeEdge(PostingEdge.empty)))).toBe('00')
-    expect(decodeEdge(varints(0), KEY)).toEqual(PostingEdge.empty)
+    expect(hex(payloadOf(encodeEdge(KEY, edge)))).toBe('03' + '03' + '0501a602')
+    expect(decodeEdge(KEY, encodeEdge(KEY, edge))).toEqual(edge)
+    expect(hex(payloadOf(encodeEdge(KEY, PostingEdge.empty)))).toBe('00')
+    expect(decodeEdge(KEY, sealed(varints(0)))).toEqual(PostingEdge.empty)
   })
 
   test('is the same after another that could not be written', () => {
     const edge = new PostingEdge(3, [[5, 6, 300]])
     const broken = new PostingEdge(3, [[5, 6, 300], undefined as unknown as number[]])
     const entries = Array.from({ length: FANOUT }, (_, n) => n)
-    const wanted = [encodeEdge(edge), encodePage(entries)].map((value) => hex(payloadOf(value)))
-    for (const [at, encode] of [() => encodeEdge(edge), () => encodePage(entries)].entries()) {
-      expect(() => encodeEdge(broken)).toThrow(TypeError)
+    const wanted = [encodeEdge(KEY, edge), encodePage(KEY, entries)].map((value) => hex(payloadOf(value)))
+    for (const [at, encode] of [() => encodeEdge(KEY, edge), () => encodePage(KEY, entries)].entries()) {
+      expect(() => encodeEdge(KEY, broken)).toThrow(TypeError)
       expect(hex(payloadOf(encode()))).toBe(wanted[at])
     }
   })
@@ -89,11 +91,11 @@ describe('an edge', () => {
     ['the posting list has another length', varints(2, 2, 5, 1, 9)],
     ['the posting list has another length', varints(0, 0)],
   ])('is refused if %s', (reason, bytes) => {
-    expect(() => decodeEdge(bytes, KEY)).toThrow(damage(reason))
+    expect(() => decodeEdge(KEY, sealed(bytes))).toThrow(damage(reason))
   })
 
   test('without bytes is refused', () => {
-    expect(() => decodeEdge(new Uint8Array(0), KEY)).toThrow(damage('the posting list has another length'))
+    expect(() => decodeEdge(KEY, sealed(new Uint8Array(0)))).toThrow(damage('the posting list has another length'))
   })
 })
 
@@ -101,18 +103,18 @@ describe('a page', () => {
   const entries = Array.from({ length: FANOUT }, (_, n) => 3 * n)
 
   test('is the differences of its entries', () => {
-    const value = payloadOf(encodePage(entries))
+    const value = payloadOf(encodePage(KEY, entries))
     expect(hex(value)).toBe('00' + '03'.repeat(FANOUT - 1))
-    expect(decodePage(value, KEY)).toEqual(entries)
+    expect(decodePage(KEY, sealed(value))).toEqual(entries)
   })
 
   test('that is longer or shorter, or does not rise, is refused', () => {
-    const value = payloadOf(encodePage(entries))
-    expect(() => decodePage(Uint8Array.from([...value, 1]), KEY)).toThrow(damage('the page has another length'))
-    expect(() => decodePage(value.subarray(1, FANOUT), KEY)).toThrow(damage('the posting list does not rise'))
+    const value = payloadOf(encodePage(KEY, entries))
+    expect(() => decodePage(KEY, sealed(Uint8Array.from([...value, 1])))).toThrow(damage('the page has another length'))
+    expect(() => decodePage(KEY, sealed(value.subarray(1, FANOUT)))).toThrow(damage('the posting list does not rise'))
     const flat = Uint8Array.from(value)
     flat[9] = 0
-    expect(() => decodePage(flat, KEY)).toThrow(damage('the posting list does not rise'))
+    expect(() => decodePage(KEY, sealed(flat))).toThrow(damage('the posting list does not rise'))
   })
 })
 

@@ -56,7 +56,7 @@ export function cutAs(frame: string, values: readonly string[]): Apart {
   return new Apart(sheet, 0, at, 0, values.length, frame, false)
 }
 /** The value of a block, without its seal. */
-export const payloadOf = (of: Resource, rows: readonly Row[]): Uint8Array => unsealed(encodeBlock(of, rows))
+export const payloadOf = (of: Resource, rows: readonly Row[]): Uint8Array => unsealed(encodeBlock(KEY, of, rows))
 export const blockOf = (of: Resource, rows: readonly Row[]): Block => Block.of(of, payloadOf(of, rows), KEY)
 export const textOf = (block: Block, at: number): string => text(block.text(at))
 /** A finisher that puts a word before each text and a semicolon after it. */
