@@ -4,6 +4,7 @@ import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { inEra } from '../ingest/follow.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { type Block, decodeBlock } from '../layout/block.ts'
+import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/blocks.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
@@ -46,9 +47,8 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   const { log, number = 0 } = readBlockKey(key) ?? {}
   const resource = logs.find(({ tag }) => tag === log)
   if (resource === undefined) return [[key, undefined]]
-  const size = 1 << resource.shift
-  const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
-  if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) return [[key, undefined]]
+  const wanted = recordsInBlock(resource, number, head.counts[resource.tag]!)
+  if (wanted <= 0 || firstOfBlock(resource, number + 1) <= head.since[resource.tag]!) return [[key, undefined]]
   const block = await readBlock(store, resource, key)
   if (block === undefined || block.count < wanted) return []
   const rows = tried(() => block.rows(wanted))
@@ -168,15 +168,15 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   if (block === undefined) return []
   const at = block.count - 1
   const last = block.hi(at)
-  const first = last - (newest * (1 << ledgers.shift) + at)
+  const first = last - (firstOfBlock(ledgers, newest) + at)
   const oldest = Math.max(first, await oldestDigest(store, first))
   const counts = endsOf(block, at)
   const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
   const { hash, closed_at } = block.members(at)
   const filed = Math.max(Number(block.side(at, ledgers.columns.filed)), oldest === first ? 0 : oldest - 1)
   const row = filed - first
-  const filing = blocks.get(Math.floor(row / (1 << ledgers.shift)))
-  const filedCounts = filing ? endsOf(filing, row % (1 << ledgers.shift)) : since
+  const filing = blocks.get(blockNumber(ledgers, row))
+  const filedCounts = filing ? endsOf(filing, placeInBlock(ledgers, row)) : since
   const topOffer = block.side(at, ledgers.columns.top_offer)
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
   return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
@@ -209,7 +209,7 @@ async function firstOrdinals(store: Store, oldest: number, counts: readonly numb
       const block = await readBlock(store, resource, blockKey(resource.tag, number))
       let at = 0
       while (block && at < block.count && block.hi(at) < oldest) at++
-      since[resource.tag] = Math.min(counts[resource.tag]!, number * (1 << resource.shift) + at)
+      since[resource.tag] = Math.min(counts[resource.tag]!, firstOfBlock(resource, number) + at)
       break
     }
   return since

@@ -6,6 +6,7 @@ import { crc32, equal, utf8 } from '../bytes.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { closeLine, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
+import { blockNumber } from '../layout/blocks.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
@@ -95,7 +96,7 @@ function wholeRows({ ledger, of }: LedgerRows): LedgerRows {
 }
 
 const ledgerBlock = (context: Context, sequence: number): Uint8Array =>
-  blockKey(ledgers.tag, Math.floor((sequence - context.head.first) / (1 << ledgers.shift)))
+  blockKey(ledgers.tag, blockNumber(ledgers, sequence - context.head.first))
 
 function checkCounts(context: Context, sequence: number, from: Counts, to: Counts): void {
   const { head } = context
@@ -152,7 +153,7 @@ function compareRows({ findings }: Context, stored: Stored, resource: Resource, 
     const [row, other] = [rows[at], again[at]]
     const same = row && other && row.hi === other.hi && row.lo === other.lo && row.index === other.index && sameRow(row, other)
     if (same) continue
-    const key = blockKey(resource.tag, Math.floor((first + at) / (1 << resource.shift)))
+    const key = blockKey(resource.tag, blockNumber(resource, first + at))
     findings.add(key, `a ${resource.name} is not as its text says, or not in its place`, stored.sequence)
     return
   }

@@ -1,6 +1,7 @@
 /** Every value of the store, in order of keys: its seal, its form, and whether anything asks for it. */
 import { equal } from '../bytes.ts'
 import { type Block, decodeBlock } from '../layout/block.ts'
+import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/blocks.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeText } from '../layout/head.ts'
 import {
@@ -101,9 +102,8 @@ function checkBlocks({ head, findings }: Context): Check {
     const { log = -1, number = 0 } = readBlockKey(key) ?? {}
     const resource = byTag.get(log)
     if (resource === undefined) return unknown(key, value)
-    const size = 1 << resource.shift
-    const wanted = Math.min(size, head.counts[resource.tag]! - number * size)
-    if (wanted <= 0 || (number + 1) * size <= head.since[resource.tag]!) {
+    const wanted = recordsInBlock(resource, number, head.counts[resource.tag]!)
+    if (wanted <= 0 || firstOfBlock(resource, number + 1) <= head.since[resource.tag]!) {
       checkSeal(key, value)
       throw corrupt(key, 'no ledger that is held has this block')
     }
@@ -122,11 +122,11 @@ function checkSimple(block: Block, key: Uint8Array): void {
 
 /** Blocks that should be there and are not. One with records that are held was already reported when these were read. */
 export async function checkTails({ head, findings, store }: Context): Promise<void> {
-  for (const { tag, shift, name } of logs) {
-    const count = head.counts[tag]!
-    if (count % (1 << shift) === 0) continue
-    const key = blockKey(tag, Math.floor(count / (1 << shift)))
-    if ((await store.get(key)) === undefined) findings.add(key, `the last block of the ${name} log is missing`)
+  for (const resource of logs) {
+    const count = head.counts[resource.tag]!
+    if (placeInBlock(resource, count) === 0) continue
+    const key = blockKey(resource.tag, blockNumber(resource, count))
+    if ((await store.get(key)) === undefined) findings.add(key, `the last block of the ${resource.name} log is missing`)
   }
 }
 

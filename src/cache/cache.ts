@@ -10,6 +10,7 @@
  */
 import type { Region } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
+import { recordsPerBlock } from '../layout/blocks.ts'
 import { finishedBlock, type Kind, type Layout, layOut, writeFinished } from '../layout/finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing, plain } from '../layout/finisher.ts'
 import type { Weighed } from '../layout/holder.ts'
@@ -156,10 +157,11 @@ export class Cache implements Finishing {
   }
 
   /** Prefetches what is needed to find records of a log. */
-  readAhead({ tag, shift }: Resource, ordinals: readonly number[]): void {
-    const found = this.where.entries(tag, shift, ordinals)
-    this.slabs.readAhead(found, ordinals, (1 << shift) - 1)
-    this.where.readAhead(found, ordinals, (1 << shift) - 1)
+  readAhead(resource: Resource, ordinals: readonly number[]): void {
+    const found = this.where.entries(resource.tag, resource.shift, ordinals)
+    const within = recordsPerBlock(resource) - 1
+    this.slabs.readAhead(found, ordinals, within)
+    this.where.readAhead(found, ordinals, within)
   }
 
   private fromSlabs<R>(resource: Resource<R>, number: number, id: number, address: number, wanted: number): Block<R> {

@@ -4,7 +4,9 @@
  * Each set has four entries, one cache line; if a set is full, one of them is evicted. Of a hash the first 64 bits are kept: whoever looks one up
  * compares the hash of the record found.
  */
+
 import { nibble } from '../bytes.ts'
+import { firstOfBlock } from '../layout/blocks.ts'
 import type { Shape } from '../layout/shape.ts'
 import type { Resource } from '../query.ts'
 import { TAGS } from './addresses.ts'
@@ -64,13 +66,15 @@ export class Hashes {
   }
 
   /** Remembers all records of a block, if they have hashes. */
-  learn({ hashColumn, shift, tag }: Resource, number: number, block: Shape<any>): void {
+  learn(resource: Resource, number: number, block: Shape<any>): void {
+    const { hashColumn, tag } = resource
     if (hashColumn === undefined) return
     const { bytes } = block.region
+    const first = firstOfBlock(resource, number)
     for (let at = 0; at < block.count; at++) {
       if (block.sideLength(at, hashColumn) < 16) continue
       const start = block.sideStart(at, hashColumn)
-      this.put(inBytes(bytes, start), inBytes(bytes, start + 8), tag, number * 2 ** shift + at)
+      this.put(inBytes(bytes, start), inBytes(bytes, start + 8), tag, first + at)
     }
   }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Block } from '../layout/block.ts'
+import { recordsPerBlock } from '../layout/blocks.ts'
 import { finishedBlock, layOut } from '../layout/finished.ts'
 import type { Finisher } from '../layout/finisher.ts'
 import type { Resource } from '../query.ts'
@@ -32,17 +33,12 @@ export function runOf<R>(blocks: readonly Block<R>[], reverse: boolean, finisher
 }
 
 /** The blocks of a run, if each of them is full, finished and an object, and each of its records was asked for often enough; otherwise none. */
-export function blocksOf<R>(
-  where: Whereabouts,
-  { tag, shift }: Resource<R>,
-  number: number,
-  finisher: Finisher,
-  often: number,
-): Block<R>[] {
+export function blocksOf<R>(where: Whereabouts, resource: Resource<R>, number: number, finisher: Finisher, often: number): Block<R>[] {
+  const size = recordsPerBlock(resource)
   const blocks: Block<R>[] = []
   for (let nth = 0; nth < RUN; nth++) {
-    const block = where.objectOf(member(tag, number, nth))
-    if (block === undefined || block.count < 1 << shift || block.finisher !== finisher.id || block.asked < often * block.count) return []
+    const block = where.objectOf(member(resource.tag, number, nth))
+    if (block === undefined || block.count < size || block.finisher !== finisher.id || block.asked < often * block.count) return []
     blocks.push(block)
   }
   return blocks

@@ -6,6 +6,7 @@
  */
 import { FolioError, invalidInput } from '../errors.ts'
 import type { Block } from '../layout/block.ts'
+import { blockNumber, recordsPerBlock } from '../layout/blocks.ts'
 import { encodeAndKeep } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { decodeText, type Head } from '../layout/head.ts'
@@ -224,14 +225,14 @@ export class Draft {
   }
 
   private push(resource: Resource, row: Row): void {
-    const { tag, shift } = resource
+    const { tag } = resource
     const tail = this.tails.get(tag) ?? { resource, rows: [], touched: true }
     tail.rows.push(row)
     tail.touched = true
     this.tails.set(tag, tail)
     const count = ++this.counts[tag]!
-    if (tail.rows.length < 1 << shift) return
-    this.writeBlock(resource, count / (1 << shift) - 1, tail.rows)
+    if (tail.rows.length < recordsPerBlock(resource)) return
+    this.writeBlock(resource, blockNumber(resource, count - 1), tail.rows)
     this.tails.set(tag, { resource, rows: [], touched: false })
   }
 
@@ -253,7 +254,7 @@ export class Draft {
   /** Everything to write except the head; call once, when no further ledger will be added. */
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
-      if (touched) this.writeBlock(resource, Math.floor(this.counts[tag]! / (1 << resource.shift)), rows)
+      if (touched) this.writeBlock(resource, blockNumber(resource, this.counts[tag]!), rows)
     for (const { write } of this.edges.values()) this.writes.push(write)
     for (const [id, { held, row }] of this.book) this.writes.push(...offerWrites(id, row, held))
     return this.writes

@@ -6,6 +6,7 @@ import { same } from '../bytes.ts'
 import { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeBlock } from '../layout/block.ts'
+import { blockNumber, placeInBlock } from '../layout/blocks.ts'
 import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { blockKey, ERA, HEAD } from '../layout/keys.ts'
 import { corrupt } from '../layout/seal.ts'
@@ -129,9 +130,9 @@ export async function tailsOf(store: Store, head: Head): Promise<Tails> {
   const tails = new Map<number, Tail>()
   for (const resource of logs) {
     const count = head.counts[resource.tag]!
-    const rest = count % (1 << resource.shift)
+    const rest = placeInBlock(resource, count)
     if (rest === 0) continue
-    const key = blockKey(resource.tag, Math.floor(count / (1 << resource.shift)))
+    const key = blockKey(resource.tag, blockNumber(resource, count))
     const value = await store.get(key)
     if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
     const block = decodeBlock(key, resource, value)

@@ -5,6 +5,7 @@
  * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import type { Block } from '../layout/block.ts'
+import { blockNumber } from '../layout/blocks.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
 import { blockKey, blockRange, digestKey, digestRange, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { rank, unreachable } from '../layout/posting.ts'
@@ -43,7 +44,7 @@ function giveUp(reader: Reader, target: number): Step {
   const head: Head = { ...before, oldest, since: countsAfter(reader, oldest - 1) }
   const writes: Write[] = []
   for (const resource of logs) {
-    const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => Math.floor(count / (1 << resource.shift)))
+    const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => blockNumber(resource, count))
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
   const pruned = { ...reader.pruned() }
@@ -74,7 +75,7 @@ function* given(reader: Reader, resource: Resource, head: Head): Generator<{ blo
 
 /** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */
 export const prunedRanges = ({ since, oldest }: Head): KeyRange[] => [
-  ...logs.map(({ tag, shift }) => blockRange(tag, Math.floor(since[tag]! / (1 << shift)))),
+  ...logs.map((resource) => blockRange(resource.tag, blockNumber(resource, since[resource.tag]!))),
   keysOf(KIND.page),
   keysOf(KIND.hash),
   digestRange(0, oldest),

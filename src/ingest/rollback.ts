@@ -3,6 +3,7 @@
  * A step goes back at most to the ledger up to which lists were filed before; what was filed since then becomes unfiled again.
  */
 
+import { blockNumber, firstOfBlock, placeInBlock } from '../layout/blocks.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, type Head } from '../layout/head.ts'
 import { blockKey, digestKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
@@ -87,17 +88,17 @@ export function headAt(reader: Reader, sequence: number): Head {
 }
 
 function* cutLog(reader: Reader, resource: Resource, count: number): Generator<Write> {
-  const size = 1 << resource.shift
   const before = reader.head.counts[resource.tag]!
   if (before === count) return
-  const kept = Math.floor(count / size)
-  const rest = count % size
+  const kept = blockNumber(resource, count)
+  const rest = placeInBlock(resource, count)
   if (rest > 0) {
     const key = blockKey(resource.tag, kept)
     const block = reader.block(resource, kept)
     yield [key, encodeBlock(key, resource, block.rows(rest))]
   }
-  for (let number = rest > 0 ? kept + 1 : kept; number * size < before; number++) yield [blockKey(resource.tag, number), undefined]
+  for (let number = rest > 0 ? kept + 1 : kept; firstOfBlock(resource, number) < before; number++)
+    yield [blockKey(resource.tag, number), undefined]
 }
 
 function* cutList(reader: Reader, index: Index, key: readonly Element[], bound: number): Generator<Write> {

@@ -6,6 +6,7 @@
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
+import { blockBySize, recordsPerBlock } from '../layout/blocks.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { type Ledger, ledgers } from '../resources/ledger.ts'
@@ -50,7 +51,7 @@ export function endsOf(block: Block, at: number): number[] {
 /** The key under which the parsed counts of a block of ledgers are attached; each is parsed on first use. */
 const COUNTS = Symbol('counts')
 const emptyRows = (): (readonly number[])[] => []
-const rowsWeight = (): number => 200 << ledgers.shift
+const rowsWeight = (): number => 200 * recordsPerBlock(ledgers)
 
 /** The counts of every log after a ledger that is held, or after the one before the oldest. */
 export function countsAfter(reader: Reader, sequence: number): readonly number[] {
@@ -84,11 +85,11 @@ export function seek(reader: Reader, resource: Resource, position: Position, inc
   const around = resource !== ledgers && held(reader, position.hi) ? countsAround(reader, position.hi) : undefined
   let { from, to } = around ? spanOf(around, resource) : spanOfLedger(reader, resource, position.hi)
   if (from >= to) return from
-  const size = 1 << resource.shift
+  const size = recordsPerBlock(resource)
   let guess = around && to - from > size ? from + Math.floor((to - from) * share(around, position.lo)) : from
   while (from < to) {
     guess = Math.min(Math.max(guess, from), to - 1)
-    const number = Math.floor(guess / size)
+    const number = blockBySize(size, guess)
     const block = reader.block(resource, number)
     const base = number * size
     let low = Math.max(from - base, 0)

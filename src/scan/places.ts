@@ -7,6 +7,7 @@
 import { CLUSTER, type Held } from '../cache/cluster.ts'
 import { RUN } from '../cache/runs.ts'
 import { type Block, lengthOf, type Place, placesIn, type Slice } from '../layout/block.ts'
+import { blockBySize, recordsPerBlock } from '../layout/blocks.ts'
 import type { Facing, Resource } from '../query.ts'
 import { type OrdinalList, type Posting, type Span, type Taken, wholeLog } from './list.ts'
 import { everything } from './locate.ts'
@@ -39,9 +40,9 @@ export function slicesOf(reader: Reader, resource: Resource, list: OrdinalList, 
 
 /** Neighbours in their log, from runs of blocks where there are any. */
 function inRuns(reader: Reader, resource: Resource, from: number, to: number, reverse: boolean): Slice[] {
-  const size = RUN << resource.shift
-  const lowest = Math.floor(from / size)
-  const highest = Math.floor((to - 1) / size)
+  const size = RUN * recordsPerBlock(resource)
+  const lowest = blockBySize(size, from)
+  const highest = blockBySize(size, to - 1)
   const slices: Slice[] = []
   for (let nth = 0; nth <= highest - lowest; nth++) {
     const number = reverse ? highest - nth : lowest + nth
@@ -65,12 +66,12 @@ function inRuns(reader: Reader, resource: Resource, from: number, to: number, re
 function inBlocks(reader: Reader, resource: Resource, from: number, to: number, reverse: boolean, slices: Slice[]): void {
   const known = slices.length
   reader.neighbours(resource, from, to, reverse, slices)
-  const { shift } = resource
+  const size = RUN * recordsPerBlock(resource)
   let ordinal = reverse ? to - 1 : from
   let before = -1
   for (let i = known; i < slices.length; i++) {
     const { block, first, last } = slices[i]!
-    const number = Math.floor(ordinal / (RUN << shift))
+    const number = blockBySize(size, ordinal)
     // A failed attempt, which looks at each block of the run, is repeated only after twice as many requests.
     if (number !== before && block.isHot && block.asked >= 2 * block.triedAt) {
       block.triedAt = block.asked

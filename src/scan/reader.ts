@@ -8,6 +8,7 @@ import { Held } from '../cache/cluster.ts'
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import { type Block, decodeBlock, type Place, type Slice } from '../layout/block.ts'
+import { blockBySize, blockNumber, recordsInBlock, recordsPerBlock } from '../layout/blocks.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodePruned, decodeText, type Head, type Pruned } from '../layout/head.ts'
 import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
@@ -75,7 +76,7 @@ export class Reader {
    */
   block<R>(resource: Resource<R>, number: number, asked = 1): Block<R> {
     this.stats.blocks++
-    const needed = Math.min(1 << resource.shift, this.head.counts[resource.tag]! - number * (1 << resource.shift))
+    const needed = recordsInBlock(resource, number, this.head.counts[resource.tag]!)
     const cached = this.cache.block(resource, number, needed, asked)
     if (cached !== undefined) {
       this.stats.hits++
@@ -115,12 +116,12 @@ export class Reader {
    * @param asked how many requests each counts for: 0 when gathering, which must make nothing hot
    */
   slices<R>(resource: Resource<R>, ordinals: readonly number[], asked = 1): Slice<R>[] {
-    const size = 1 << resource.shift
-    if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => Math.floor(ordinal / size))))
+    const size = recordsPerBlock(resource)
+    if (!this.store.capabilities.sync) this.prefetch(resource, new Set(ordinals.map((ordinal) => blockBySize(size, ordinal))))
     if (isScattered(ordinals, size)) this.cache.readAhead(resource, ordinals)
     const slices: Slice<R>[] = []
     for (let i = 0; i < ordinals.length; ) {
-      const number = Math.floor(ordinals[i]! / size)
+      const number = blockBySize(size, ordinals[i]!)
       const from = number * size
       let end = i + 1
       while (end < ordinals.length && ordinals[end]! >= from && ordinals[end]! < from + size) end++
@@ -140,13 +141,14 @@ export class Reader {
   neighbours<R>(resource: Resource<R>, from: number, to: number, reverse: boolean, slices: Slice<R>[] = []): Slice<R>[] {
     if (from >= to) return slices
     this.askFor(resource, from, to)
-    const size = 1 << resource.shift
-    const lowest = Math.floor(from / size)
-    const highest = Math.floor((to - 1) / size)
+    const size = recordsPerBlock(resource)
+    const lowest = blockBySize(size, from)
+    const highest = blockBySize(size, to - 1)
     for (let nth = 0; nth <= highest - lowest; nth++) {
       const number = reverse ? highest - nth : lowest + nth
-      const low = Math.max(0, from - number * size)
-      const high = Math.min(size, to - number * size) - 1
+      const first = number * size
+      const low = Math.max(0, from - first)
+      const high = Math.min(size, to - first) - 1
       const block = this.block(resource, number, high - low + 1)
       slices.push({ block, first: reverse ? high : low, last: reverse ? low : high })
     }
@@ -165,22 +167,22 @@ export class Reader {
   /** Requests the blocks of a range of records in one call, from a store that answers with promises. */
   askFor(resource: Resource, from: number, to: number): void {
     if (this.store.capabilities.sync || from >= to) return
-    const size = 1 << resource.shift
-    const first = Math.floor(from / size)
-    const numbers = Array.from({ length: Math.ceil(to / size) - first }, (_, nth) => first + nth)
+    const first = blockNumber(resource, from)
+    const numbers = Array.from({ length: blockNumber(resource, to - 1) + 1 - first }, (_, nth) => first + nth)
     this.prefetch(resource, numbers)
   }
 
   /** The place of a record. */
   at<R>(resource: Resource<R>, ordinal: number): Place<R> {
-    const size = 1 << resource.shift
-    const number = Math.floor(ordinal / size)
+    const size = recordsPerBlock(resource)
+    const number = blockBySize(size, ordinal)
     return { block: this.block(resource, number), at: ordinal - number * size }
   }
 
   /** True if the blocks of all these records are cached. */
   hasAll(resource: Resource, ordinals: readonly number[]): boolean {
-    return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, Math.floor(ordinal / 2 ** resource.shift))))
+    const size = recordsPerBlock(resource)
+    return ordinals.every((ordinal) => this.cache.has(blockId(resource.tag, blockBySize(size, ordinal))))
   }
 
   /** False if history has moved since the read began: what it holds may belong to another history than the cache. */
