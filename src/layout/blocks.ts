@@ -14,7 +14,7 @@ export const recordsPerBlock = ({ shift }: Log): number => 1 << shift
 /** The number of the block that holds a record; for a count of records, of the block that the next one goes into. */
 export const blockNumber = ({ shift }: Log, ordinal: number): number => blockBySize(1 << shift, ordinal)
 
-/** The same by {@link recordsPerBlock}, for loops: resources have several shapes, so to ask one for its `shift` again costs as much as the rest. */
+/** The same for loops that have {@link recordsPerBlock} at hand: resources have several shapes, which makes asking one for a member slow. */
 export const blockBySize = (size: number, ordinal: number): number => Math.floor(ordinal / size)
 
 /** Which record of its block it is; for a count of records, how many the last block holds if it is not full. */
