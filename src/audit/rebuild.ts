@@ -4,7 +4,6 @@ import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { inEra } from '../ingest/follow.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { type Block, decodeBlock } from '../layout/block.ts'
-import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/blocks.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
@@ -24,6 +23,7 @@ import {
   readDigestKey,
   readOffer,
 } from '../layout/keys.ts'
+import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
 import { MAX_LEDGER } from '../position.ts'

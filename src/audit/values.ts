@@ -1,7 +1,6 @@
 /** Every value of the store, in order of keys: its seal, its form, and whether anything asks for it. */
 import { equal } from '../bytes.ts'
 import { type Block, decodeBlock } from '../layout/block.ts'
-import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/blocks.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeText } from '../layout/head.ts'
 import {
@@ -24,6 +23,7 @@ import {
   readDigestKey,
   readOffer,
 } from '../layout/keys.ts'
+import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/ordinals.ts'
 import { decodePage } from '../layout/posting.ts'
 import { checkSeal, corrupt } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'

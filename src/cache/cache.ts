@@ -10,10 +10,10 @@
  */
 import type { Region } from '../bytes.ts'
 import { Block } from '../layout/block.ts'
-import { recordsPerBlock } from '../layout/blocks.ts'
 import { finishedBlock, type Kind, type Layout, layOut, writeFinished } from '../layout/finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing, plain } from '../layout/finisher.ts'
 import type { Weighed } from '../layout/holder.ts'
+import { recordsPerBlock } from '../layout/ordinals.ts'
 import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
 import { Gathering } from './gathering.ts'

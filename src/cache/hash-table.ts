@@ -6,7 +6,7 @@
  */
 
 import { nibble } from '../bytes.ts'
-import { firstOfBlock } from '../layout/blocks.ts'
+import { firstOfBlock } from '../layout/ordinals.ts'
 import type { Shape } from '../layout/shape.ts'
 import type { Resource } from '../query.ts'
 import { TAGS } from './addresses.ts'

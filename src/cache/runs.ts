@@ -5,9 +5,9 @@
  */
 
 import type { Block } from '../layout/block.ts'
-import { recordsPerBlock } from '../layout/blocks.ts'
 import { finishedBlock, layOut } from '../layout/finished.ts'
 import type { Finisher } from '../layout/finisher.ts'
+import { recordsPerBlock } from '../layout/ordinals.ts'
 import type { Resource } from '../query.ts'
 import { blockId, NOWHERE, TAGS } from './addresses.ts'
 import type { Whereabouts } from './whereabouts.ts'

@@ -6,11 +6,11 @@
  */
 import { FolioError, invalidInput } from '../errors.ts'
 import type { Block } from '../layout/block.ts'
-import { blockNumber, recordsPerBlock } from '../layout/blocks.ts'
 import { encodeAndKeep } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { decodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
+import { blockNumber, recordsPerBlock } from '../layout/ordinals.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import type { Resource } from '../query.ts'

@@ -5,9 +5,9 @@
  * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
 import type { Block } from '../layout/block.ts'
-import { blockNumber } from '../layout/blocks.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
 import { blockKey, blockRange, digestKey, digestRange, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { blockNumber } from '../layout/ordinals.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'

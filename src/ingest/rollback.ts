@@ -3,10 +3,10 @@
  * A step goes back at most to the ledger up to which lists were filed before; what was filed since then becomes unfiled again.
  */
 
-import { blockNumber, firstOfBlock, placeInBlock } from '../layout/blocks.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, type Head } from '../layout/head.ts'
 import { blockKey, digestKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { blockNumber, firstOfBlock, placeInBlock } from '../layout/ordinals.ts'
 import { rank, truncate } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'

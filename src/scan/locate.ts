@@ -6,7 +6,7 @@
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
-import { blockBySize, recordsPerBlock } from '../layout/blocks.ts'
+import { blockBySize, recordsPerBlock } from '../layout/ordinals.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { type Ledger, ledgers } from '../resources/ledger.ts'

@@ -7,7 +7,7 @@
 import { CLUSTER, type Held } from '../cache/cluster.ts'
 import { RUN } from '../cache/runs.ts'
 import { type Block, lengthOf, type Place, placesIn, type Slice } from '../layout/block.ts'
-import { blockBySize, recordsPerBlock } from '../layout/blocks.ts'
+import { blockBySize, recordsPerBlock } from '../layout/ordinals.ts'
 import type { Facing, Resource } from '../query.ts'
 import { type OrdinalList, type Posting, type Span, type Taken, wholeLog } from './list.ts'
 import { everything } from './locate.ts'

@@ -1,6 +1,6 @@
 /** Where records are: block and place follow from the ordinal, also beyond 32 bits. */
 import { expect, test } from 'vitest'
-import { blockBySize, blockNumber, firstOfBlock, placeInBlock, recordsInBlock, recordsPerBlock } from '../../../src/layout/blocks.ts'
+import { blockBySize, blockNumber, firstOfBlock, placeInBlock, recordsInBlock, recordsPerBlock } from '../../../src/layout/ordinals.ts'
 
 test.each([0, 2, 5])('an ordinal is the first of its block and the place there, with 2^%i records a block', (shift) => {
   const log = { shift }
