@@ -15,7 +15,7 @@ export type { Block, Place, Slice } from './layout/block.ts'
 export type { Finished, Finisher } from './layout/finisher.ts'
 export { Ledger } from './ledger.ts'
 export { openLedger } from './open.ts'
-export type { HistoryHead, IngestResult, LedgerOptions, Page } from './options.ts'
+export type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
 export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, params, parseLimit, parseOrder, pathNames } from './params.ts'
 export { parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
 export type { Filters, Index, List, One, OpenRecord, Query, RecordOf, Resource, ValuesOf } from './query.ts'
@@ -38,7 +38,8 @@ export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
 export type { Lines, LinesOptions } from './scan/lines.ts'
-export { type Ended, newestLedger, type PageOptions, type RawPage } from './scan/page.ts'
+export type { Listing } from './scan/listing.ts'
+export { type Ended, newestLedger, type Page, type PageOptions, type RawPage } from './scan/page.ts'
 export {
   after,
   type Capabilities,

@@ -6,30 +6,30 @@ import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
-import { badRequest, checkNames, checkObject, FolioError } from './errors.ts'
+import { badRequest, checkNames, FolioError } from './errors.ts'
 import { type IngestOptions, inBatches } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type Appended, type Behind, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
-import type { HistoryHead, IngestResult, LedgerOptions, Page } from './options.ts'
-import { MAX_LIMIT, params } from './params.ts'
+import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
+import { params } from './params.ts'
 import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
 import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
-import { headToken, type PageOptions, type RawPage, readPage } from './scan/page.ts'
+import { Listing } from './scan/listing.ts'
+import { headToken, type Page, type PageOptions, type RawPage, readPage, recordsOf, typedPage } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
 import { checkQuery, checkValues, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
-import { missedBy, throughOf } from './stream/pruned.ts'
 import { checkTail, type Stream, type TailOptions, TailStream } from './stream/stream.ts'
 import { Tail } from './stream/tail.ts'
-import { Walk } from './stream/walk.ts'
+import { pagesToEnd, Walk } from './stream/walk.ts'
 import { giveWay } from './turn.ts'
 
 export class Ledger {
@@ -61,7 +61,7 @@ export class Ledger {
       get head() {
         return writer.head
       },
-      read: (query, values, options) => this.read(query, values, options),
+      read: (listing, options) => this.readListing(listing, options),
       settled: () => writer.idle(),
     })
   }
@@ -240,8 +240,20 @@ export class Ledger {
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
-    const checked = checkValues(query, 'list', values)
-    return this.ask((reader) => readPage(reader, query, checked, options), query.of)
+    return this.readListing(new Listing(query, checkValues(query, 'list', values)), options)
+  }
+
+  /**
+   * A list with its values, for {@link readListing}: whoever reads it again and again, as a service does, spares what each {@link read} works out anew.
+   * @throws BAD_REQUEST
+   */
+  listing<R, V>(query: List<R, V>, values: V): Listing<R> {
+    return new Listing(query, structuredClone(checkValues(query, 'list', values)))
+  }
+
+  /** As {@link read}. @param listing as {@link listing} gave it */
+  readListing<R>(listing: Listing<R>, options: PageOptions = {}): MaybePromise<RawPage<R>> {
+    return this.ask((reader) => readPage(reader, listing, options), listing.query.of)
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
@@ -256,8 +268,8 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    const checked = checkValues(query, 'list', values)
-    return typedPage(await this.ask((reader) => readPage(reader, query, checked, options, true), query.of))
+    const listing = new Listing(query, checkValues(query, 'list', values))
+    return typedPage(await this.ask((reader) => readPage(reader, listing, options, true), query.of))
   }
 
   /** One typed record, or undefined if nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
@@ -272,29 +284,12 @@ export class Ledger {
 
   /** Reads a page and reports what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
-    const checked = checkValues(query, 'list', values)
-    return this.ask((reader) => explainPage(reader, query, checked, options), query.of)
+    const listing = new Listing(query, checkValues(query, 'list', values))
+    return this.ask((reader) => explainPage(reader, listing, options), query.of)
   }
 
-  /**
-   * The pages of a listing to its end, as {@link read} gives them, without empty ones.
-   * @throws as {@link read}, GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands
-   */
   private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
-    const { limit = MAX_LIMIT } = checkObject(options, 'options')
-    let { cursor } = options
-    const { oldest } = this.writer.head
-    for (let through = Number.POSITIVE_INFINITY; ; ) {
-      await giveWay()
-      const page = await this.read(query, values, { ...options, ...(cursor !== undefined && { cursor }), limit })
-      const missed = missedBy(this.writer.head, oldest, through, page.cursor)
-      if (missed) throw missed
-      if (page.count > 0) yield page
-      if (page.ended === 'end') return
-      cursor = page.next
-      // What a descending walk has not come to yet, it is told when it comes there.
-      if (options.order !== 'desc') through = throughOf(query.of, cursor)
-    }
+    yield* pagesToEnd(this.crowds.source, this.listing(query, values), options)
   }
 
   /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
@@ -344,7 +339,7 @@ export class Ledger {
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
     // A copy: streams that follow the same list are recognised by what the values are now.
-    return new Tail(this.crowds, followed(query, structuredClone(checked)), start, signal)
+    return new Tail(this.crowds, followed(new Listing(query, structuredClone(checked))), start, signal)
   }
 
   /** The paging token that `now` stands for in a listing. */
@@ -379,11 +374,3 @@ export class Ledger {
 const places = <R>({ records }: RawPage<R>): readonly Place<R>[] => records
 const whole = <R>(page: RawPage<R>): readonly RawPage<R>[] => [page]
 const typed = <R>({ block, at }: Place<R>): R => block.record(at)
-
-function recordsOf<R>(page: RawPage<R>): R[] {
-  const records: R[] = []
-  page.each((block, at) => records.push(block.record(at)))
-  return records
-}
-
-const typedPage = <R>(page: RawPage<R>): Page<R> => ({ records: recordsOf(page), next: page.next, prev: page.prev, ended: page.ended })

@@ -1,5 +1,4 @@
 /** The options of a ledger, and what its calls return. */
-import type { Ended } from './scan/page.ts'
 
 export interface LedgerOptions {
   /**
@@ -37,15 +36,4 @@ export interface HistoryHead {
   readonly last: number
   readonly hash: string
   readonly closedAt: string
-}
-
-/** A page of typed records. */
-export interface Page<R> {
-  readonly records: readonly R[]
-  /** The cursor that continues in the same order. */
-  readonly next: string
-  /** The cursor that goes back, in the opposite order. */
-  readonly prev: string
-  /** `limit`: the page is full and there may be more. `end`: there is nothing beyond it now. */
-  readonly ended: Ended
 }

@@ -311,3 +311,14 @@ export class Sink extends Out {
     if (chunk.users === 0 && chunk.bytes.length === CHUNK && this.free.length < MAX_FREE) this.free.push(chunk)
   }
 }
+
+/** The body that `write` wrote; nothing of it stays behind if that throws. */
+export function collect(sink: Sink, write: () => void): Body {
+  try {
+    write()
+    return sink.finish()
+  } catch (error) {
+    sink.drop()
+    throw error
+  }
+}

@@ -1,11 +1,11 @@
 /** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else uses Request and Response. */
 import type { Ledger } from '../../src/index.ts'
 import { concat } from './bytes.ts'
+import type { Frames } from './event-stream.ts'
 import { coreOf } from './handler.ts'
 import type { CoreRequest } from './message.ts'
 import { below, checkMount, elsewhere, type MountOptions } from './mount.ts'
 import { type CoreOptions, checkGiven, coreNames } from './options.ts'
-import type { Frames } from './stream.ts'
 
 export interface HandlerOptions extends CoreOptions, MountOptions {}
 

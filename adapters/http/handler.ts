@@ -6,11 +6,11 @@
 import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, checkBaseUrl } from './base.ts'
-import { type Body, checksum, Sink, Tag, utf8 } from './bytes.ts'
+import { checksum, collect, Sink, Tag, utf8 } from './bytes.ts'
 import { checkProfile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
-import { Listing, Listings } from './listings.ts'
+import { LinkedListing, Listings } from './listings.ts'
 import {
   type Answer,
   type CoreRequest,
@@ -33,7 +33,7 @@ import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
-import { type StreamRequest, Streams } from './stream.ts'
+import { type StreamRequest, Streams } from './streams.ts'
 import { decode, parseQuery, parseTarget, type Target } from './target.ts'
 
 export interface Core {
@@ -99,7 +99,7 @@ class HttpCore {
     if (request.target.length > this.maxTargetBytes) throw new ProblemError({ name: 'uri_too_long' })
     const known = this.listings.find(request.target)
     if (known) {
-      const form = negotiate(request.header('accept'), known.listing.query.live)
+      const form = negotiate(request.header('accept'), known.listing.listing.query.live)
       if (form === 'hal' || form === 'json') return this.answerPage(request, known.listing, known.asked, form, this.rendererFor(request))
     }
     const target = parseTarget(request.target)
@@ -159,13 +159,19 @@ class HttpCore {
     const values = listValues(query, params, text)
     if (form === 'stream')
       return this.answerStream(request, { query: query as List<unknown, any, true>, values, cursor: asked.cursor, renderer })
-    const listing = new Listing(query, values)
+    const listing = new LinkedListing(this.ledger.listing(query, values))
     this.listings.keep(request.target, listing)
     return this.answerPage(request, listing, asked, form, renderer)
   }
 
-  private answerPage(request: CoreRequest, listing: Listing, asked: Asked, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
-    return after(this.ledger.read(listing.query, listing.values, asked), (page: RawPage) => {
+  private answerPage(
+    request: CoreRequest,
+    listing: LinkedListing,
+    asked: Asked,
+    form: Form,
+    renderer: Renderer,
+  ): MaybePromise<CoreResponse> {
+    return after(this.ledger.readListing(listing.listing, asked), (page: RawPage) => {
       const tag = tagOf(form, renderer)
       const { sink } = this
       const body = collect(sink, () => {
@@ -275,15 +281,4 @@ function tagOf(form: Form, renderer: Renderer): Tag {
   const tag = new Tag()
   tag.add(form === 'hal' ? renderer.salt : ~renderer.salt)
   return tag
-}
-
-/** The body that `write` wrote; nothing of it stays behind if that throws. */
-function collect(sink: Sink, write: () => void): Body {
-  try {
-    write()
-    return sink.finish()
-  } catch (error) {
-    sink.drop()
-    throw error
-  }
 }

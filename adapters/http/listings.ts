@@ -4,13 +4,12 @@
  * **Invariant:** what is found here is what parsing the whole request would give: page parameters come last, each at most once, and nothing in them
  * is escaped or wrong. Any other request is not found here and must be parsed.
  */
-import { DEFAULT_LIMIT, type List, MAX_LIMIT, type Order } from '../../src/index.ts'
+import { DEFAULT_LIMIT, type Listing, MAX_LIMIT, type Order } from '../../src/index.ts'
 import { type Asked, linkOf } from './page.ts'
 
-/** What a path and its filters ask for, fully checked. */
-export class Listing {
-  readonly query: List
-  readonly values: Readonly<Record<string, unknown>>
+/** What a path and its filters ask for, and how its links spell it. */
+export class LinkedListing {
+  readonly listing: Listing
   /** Path, question mark and filters as in links, however the request spelled them. */
   private readonly link: string
   /** What the links of its pages begin with, for the base URL used last. */
@@ -18,9 +17,9 @@ export class Listing {
   /** Whether its cursors name ledgers: those of offers are offer ids. */
   readonly byLedger: boolean
 
-  constructor(query: List, values: Readonly<Record<string, unknown>>) {
-    this.query = query
-    this.values = values
+  constructor(listing: Listing) {
+    const { query, values } = listing
+    this.listing = listing
     this.link = linkOf(query, values)
     this.byLedger = query.of.kept === 'log'
   }
@@ -41,18 +40,18 @@ const pageBegins = pageNames.map((name) => `${name}=`)
 
 export class Listings {
   /** The recent listings and those before them: when `young` is full, it replaces `old`. */
-  private young = new Map<string, Listing>()
-  private old = new Map<string, Listing>()
+  private young = new Map<string, LinkedListing>()
+  private old = new Map<string, LinkedListing>()
 
   /** The listing of a request target, and the page of it; undefined if the request must be parsed. */
-  find(target: string): { readonly listing: Listing; readonly asked: Asked } | undefined {
+  find(target: string): { readonly listing: LinkedListing; readonly asked: Asked } | undefined {
     const at = pageStart(target)
     const listing = at < 0 ? undefined : this.held(target.slice(0, at))
     const asked = listing && pageIn(target, at)
     return asked && { listing, asked }
   }
 
-  private held(head: string): Listing | undefined {
+  private held(head: string): LinkedListing | undefined {
     const listing = this.young.get(head)
     if (listing !== undefined) return listing
     const older = this.old.get(head)
@@ -60,7 +59,7 @@ export class Listings {
     return older
   }
 
-  private put(head: string, listing: Listing): void {
+  private put(head: string, listing: LinkedListing): void {
     if (this.young.size >= MAX_LISTINGS) {
       this.old = this.young
       this.young = new Map()
@@ -69,7 +68,7 @@ export class Listings {
   }
 
   /** Remembers what a request was found to ask for. */
-  keep(target: string, listing: Listing): void {
+  keep(target: string, listing: LinkedListing): void {
     const at = pageStart(target)
     if (at < 0 || at > MAX_LENGTH || pageIn(target, at) === undefined) return
     const head = target.slice(0, at)

@@ -3,9 +3,9 @@
  * **Invariant:** every answer, including errors, may be read by any origin.
  */
 import { checksum, Tag, utf8 } from './bytes.ts'
+import type { Frames } from './event-stream.ts'
 import { type Form, mediaTypes } from './negotiate.ts'
 import { type Problem, problemBody, problems } from './problem.ts'
-import type { Frames } from './stream.ts'
 
 export interface CoreRequest {
   readonly method: string

@@ -1,7 +1,7 @@
 /** Metrics in the text format of Prometheus. */
 import type { Ledger } from '../../src/index.ts'
 import type { RenderStats } from './hal.ts'
-import type { Streams } from './stream.ts'
+import type { Streams } from './streams.ts'
 
 export class Counters {
   /** Responses by class of status, from 1xx. */

@@ -1,7 +1,7 @@
 /** What a service is given, checked at the call: without a real ledger, it would answer every request with an internal error. */
 import { badRequest, checkNames, isPromise, type Ledger } from '../../src/index.ts'
 import type { Profile } from './extended.ts'
-import type { StreamOptions } from './stream.ts'
+import type { StreamOptions } from './streams.ts'
 
 export interface CoreOptions extends StreamOptions {
   /** The base of all links. Default: scheme and host of each request. Set it if clients may send any Host. */

@@ -8,6 +8,7 @@ import { corrupt } from '../layout/seal.ts'
 import { indexes } from '../logs.ts'
 import type { Index } from '../query.ts'
 import { changesByOffer } from '../resources/offer.ts'
+import { ListKey } from '../scan/list-key.ts'
 import type { Element } from '../tuple.ts'
 import type { Context } from './context.ts'
 import { STRAY } from './report.ts'
@@ -40,7 +41,7 @@ async function open({ reader, head }: Context, { index, elements, key }: List, v
   const edge = decodeEdge(key, value)
   if (edge.count === 0) throw corrupt(key, 'a posting list is empty')
   const since = head.since[index.of.tag]!
-  const passed = since === 0 ? 0 : await reader.run((read) => rank(edge, since, read.pages(index, elements)))
+  const passed = since === 0 ? 0 : await reader.run((read) => rank(edge, since, read.pages(new ListKey(index, elements))))
   return { edge, passed, gone: unreachable(edge, passed) }
 }
 
@@ -56,6 +57,7 @@ export async function* walk(
   onOpen?: (passed: number) => void,
 ): AsyncGenerator<readonly number[], void, undefined> {
   const { index, elements, key } = list
+  const of = new ListKey(index, elements)
   const { edge, passed, gone } = await open(context, list, value)
   if (index === changesByOffer) await checkBase(context, list, passed > 0)
   onOpen?.(passed)
@@ -67,7 +69,7 @@ export async function* walk(
     const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
     let last = -1
     for (let number = gone[level]!; number <= sealed; number++) {
-      const entries = number === sealed ? tail : await context.reader.run((read) => read.pages(index, elements)(level, number))
+      const entries = number === sealed ? tail : await context.reader.run((read) => read.pages(of)(level, number))
       for (const [at, entry] of entries.entries()) {
         const named = below.get(number * FANOUT + at)
         if (!(entry > last) || (level > 0 && named !== undefined && named !== entry))
@@ -95,8 +97,8 @@ async function checkBase({ findings, store, unsure }: Context, { elements }: Lis
 export async function lastPruned({ reader, head }: Context, id: bigint): Promise<number | undefined> {
   const since = head.since[changesByOffer.of.tag]!
   return reader.run((read) => {
-    const edge = read.edge(changesByOffer, [id])
-    const page = read.pages(changesByOffer, [id])
+    const list = new ListKey(changesByOffer, [id])
+    const [edge, page] = [read.edge(list), read.pages(list)]
     const at = rank(edge, since, page) - 1
     if (at < 0) return undefined
     const sealed = Math.floor(edge.count / FANOUT)

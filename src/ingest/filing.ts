@@ -11,9 +11,10 @@ import { postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
 import { eachFiling, isFiledBySides, logs } from '../logs.ts'
 import type { Index } from '../query.ts'
+import { ListKey } from '../scan/list-key.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
-import { listId, Unfiled, type Waiting } from '../scan/unfiled.ts'
+import { Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 
@@ -93,7 +94,7 @@ export class Filing {
     const parts = isLast ? PARTS : Math.floor((PARTS * since) / this.spread)
     const part = this.lists.slice(this.prepared, Math.ceil((this.lists.length * parts) / PARTS))
     const found = part.map(({ index, key }) => {
-      const id = listId(index.tag, key)
+      const { id } = new ListKey(index, key)
       return { id, key: postingKey(index.tag, key), edge: edgeOf(id) }
     })
     const unknown = found.filter(({ edge }) => edge === undefined)
@@ -131,7 +132,7 @@ export function fileAgain(reader: Reader, from: readonly number[], to: readonly 
 export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
   const writes: Write[] = []
   reader.each(waiting.all(), ({ index, key, ordinals }) => {
-    writes.push(edgeWrite(postingKey(index.tag, key), appendTo(reader.edge(index, key), index, key, ordinals, writes)))
+    writes.push(edgeWrite(postingKey(index.tag, key), appendTo(reader.edge(new ListKey(index, key)), index, key, ordinals, writes)))
   })
   return writes
 }

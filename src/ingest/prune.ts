@@ -14,6 +14,7 @@ import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
+import { ListKey } from '../scan/list-key.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
@@ -49,7 +50,8 @@ function giveUp(reader: Reader, target: number): Step {
   }
   const pruned = { ...reader.pruned() }
   reader.each(fileAgain(reader, before.since, head.since).all(), ({ index, key }) => {
-    const [edge, page] = [reader.edge(index, key), reader.pages(index, key)]
+    const list = new ListKey(index, key)
+    const [edge, page] = [reader.edge(list), reader.pages(list)]
     const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
     if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
     const from = unreachable(edge, passed)

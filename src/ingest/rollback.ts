@@ -14,6 +14,7 @@ import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Posting } from '../scan/list.ts'
+import { ListKey } from '../scan/list-key.ts'
 import { countsAfter, ledgerAt } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
@@ -102,8 +103,8 @@ function* cutLog(reader: Reader, resource: Resource, count: number): Generator<W
 }
 
 function* cutList(reader: Reader, index: Index, key: readonly Element[], bound: number): Generator<Write> {
-  const edge = reader.edge(index, key)
-  const page = reader.pages(index, key)
+  const list = new ListKey(index, key)
+  const [edge, page] = [reader.edge(list), reader.pages(list)]
   const cut = truncate(edge, rank(edge, bound, page), page)
   for (const { level, page: number } of cut.dropped) yield [postingPageKey(index.tag, key, level, number), undefined]
   yield edgeWrite(postingKey(index.tag, key), cut.edge)
@@ -113,7 +114,7 @@ function* cutList(reader: Reader, index: Index, key: readonly Element[], bound: 
 function* restoreOffer(reader: Reader, id: bigint, bound: number): Generator<Write> {
   const held = reader.offer(id)?.side(0, offerChanges.columns.seller)
   const from = reader.head.since[offerChanges.tag]!
-  const ordinal = new Posting(reader, changesByOffer, [id]).take({ from, to: bound }, 1, true).ordinals[0]
+  const ordinal = new Posting(reader, new ListKey(changesByOffer, [id])).take({ from, to: bound }, 1, true).ordinals[0]
   const place = ordinal === undefined ? reader.base(id) : reader.at(offerChanges, ordinal)
   const lives = place !== undefined && place.block.textBytes(place.at) > 0
   yield* offerWrites(id, lives ? place.block.row(place.at) : undefined, held)

@@ -1,11 +1,10 @@
 /** What a page costs and why: for tuning, and for tests that hold every query to a budget. */
 
 import { pathNames } from '../params.ts'
-import type { List } from '../query.ts'
+import type { Listing } from './listing.ts'
 import { type PageOptions, readPage } from './page.ts'
 import type { Reader } from './reader.ts'
 import type { ReadStats } from './requests.ts'
-import type { Values } from './resolve.ts'
 
 export interface Explanation {
   /** The catalogue path. */
@@ -21,14 +20,14 @@ export interface Explanation {
 }
 
 /** Reads a page and reports what that took. The reader must be fresh. */
-export function explainPage(reader: Reader, query: List, values: Values, options: PageOptions): Explanation {
-  const { count } = readPage(reader, query, values, options)
+export function explainPage(reader: Reader, listing: Listing, options: PageOptions): Explanation {
+  const { count } = readPage(reader, listing, options)
+  const { query, picked } = listing
   const reads: string[] = []
   const own = query.by?.column
   const isLog = query.of.kept === 'log'
   if (!isLog) reads.push('scan of the book')
-  if (query.by) reads.push(`list ${query.by.name} of ${query.of.name}`)
-  for (const [index] of query.filters?.pick(values).lists ?? []) reads.push(`list ${index.name} of ${query.of.name}`)
+  for (const { index } of picked.lists) reads.push(`list ${index.name} of ${query.of.name}`)
   if (reads.length === 0) reads.push(`log of ${query.of.name}`)
   for (const name of pathNames(query.path)) if (name !== own && isLog) reads.push(`within ${name}`)
   return { path: query.path, reads, records: count, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }

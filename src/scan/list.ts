@@ -4,10 +4,8 @@
  */
 import type { Held } from '../cache/cluster.ts'
 import { FANOUT, rank, slice } from '../layout/posting.ts'
-import type { Index } from '../query.ts'
-import type { Element } from '../tuple.ts'
+import type { ListKey } from './list-key.ts'
 import type { Reader } from './reader.ts'
-import { listId } from './unfiled.ts'
 
 /** Ordinals from `from` up to but excluding `to`. */
 export interface Span {
@@ -40,20 +38,16 @@ export const wholeLog: OrdinalList = {
 
 /** A posting list: the filed part from the store, the newest part from memory. A read that either part can answer alone does not touch the other. */
 export class Posting implements OrdinalList {
-  readonly id: string
+  readonly list: ListKey
   private readonly reader: Reader
-  private readonly index: Index
-  private readonly key: readonly Element[]
 
-  constructor(reader: Reader, index: Index, key: readonly Element[]) {
+  constructor(reader: Reader, list: ListKey) {
     this.reader = reader
-    this.index = index
-    this.key = key
-    this.id = listId(index.tag, key)
+    this.list = list
   }
 
   take({ from, to }: Span, limit: number, reverse: boolean): Taken {
-    const filed = this.reader.head.filedCounts[this.index.of.tag]!
+    const filed = this.reader.head.filedCounts[this.list.index.of.tag]!
     const [older, newer] = [
       { from, to: Math.min(to, filed) },
       { from: Math.max(from, filed), to },
@@ -68,31 +62,31 @@ export class Posting implements OrdinalList {
 
   /** How many entries precede one that is not filed, if the edge of the filed ones is cached. */
   rank(ordinal: number): number | undefined {
-    const edge = this.reader.heldEdge(this.id)
-    return edge && edge.value.count + this.reader.unfiled.rank(this.index, this.key, ordinal)
+    const edge = this.reader.heldEdge(this.list)
+    return edge && edge.value.count + this.reader.unfiled.rank(this.list, ordinal)
   }
 
   /** The entries from number `from` up to but excluding number `to`. */
   between(from: number, to: number): number[] {
-    const { reader, index, key, id } = this
-    const edge = reader.edge(index, key, id)
-    const stored = from < edge.count ? slice(edge, from, Math.min(to, edge.count), reader.pages(index, key, id)) : []
-    return to <= edge.count ? stored : stored.concat(reader.unfiled.between(index, key, Math.max(0, from - edge.count), to - edge.count))
+    const { reader, list } = this
+    const edge = reader.edge(list)
+    const stored = from < edge.count ? slice(edge, from, Math.min(to, edge.count), reader.pages(list)) : []
+    return to <= edge.count ? stored : stored.concat(reader.unfiled.between(list, Math.max(0, from - edge.count), to - edge.count))
   }
 
   /** The cached value to which the entry of this rank and its neighbours belong, a sealed page or the edge; undefined if it is not cached. */
   home(rank: number): Held<unknown> | undefined {
-    const edge = this.reader.heldEdge(this.id)
+    const edge = this.reader.heldEdge(this.list)
     if (edge === undefined || rank >= edge.value.count - (edge.value.count % FANOUT)) return edge
-    return this.reader.heldPage(this.id, Math.floor(rank / FANOUT))
+    return this.reader.heldPage(this.list, Math.floor(rank / FANOUT))
   }
 
   private stored(span: Span, limit: number, reverse: boolean): Taken {
-    const { reader, index, key, id } = this
+    const { reader, list } = this
     if (limit <= 0 || span.from >= span.to) return none
-    const edge = reader.edge(index, key, id)
+    const edge = reader.edge(list)
     if (edge.count === 0) return none
-    const page = reader.pages(index, key, id)
+    const page = reader.pages(list)
     if (reverse) {
       const end = rank(edge, span.to, page)
       const start = span.from === 0 ? 0 : rank(edge, span.from, page)
@@ -106,7 +100,7 @@ export class Posting implements OrdinalList {
 
   private recent(span: Span, limit: number, reverse: boolean): Taken {
     if (limit <= 0) return none
-    const ordinals = this.reader.unfiled.within(this.index, this.key, span, limit, reverse)
+    const ordinals = this.reader.unfiled.within(this.list, span, limit, reverse)
     return ordinals.length === 0 ? none : { ordinals, run: this }
   }
 }
@@ -119,8 +113,7 @@ function joined(first: Taken, second: Taken): Taken {
 }
 
 /** How many filed entries of a list are below `bound`, which is not below the oldest ordinal held. */
-export const filedBelow = (reader: Reader, index: Index, key: readonly Element[], bound: number): number =>
-  rank(reader.edge(index, key), bound, reader.pages(index, key))
+export const filedBelow = (reader: Reader, list: ListKey, bound: number): number => rank(reader.edge(list), bound, reader.pages(list))
 
 /** The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
 export function common(lists: readonly OrdinalList[]): OrdinalList {

@@ -7,13 +7,14 @@ import { badRequest, checkNames, FolioError } from '../errors.ts'
 import { type Block, countOf, eachOf, type Place, placesIn, type Slice } from '../layout/block.ts'
 import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
-import type { List, Resource } from '../query.ts'
+import type { Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
 import type { Span } from './list.ts'
+import type { Listing } from './listing.ts'
 import { everything, seek } from './locate.ts'
 import { slicesOf } from './places.ts'
 import type { Reader } from './reader.ts'
-import { type Resolved, resolve, type Values } from './resolve.ts'
+import { type Resolved, resolve } from './resolve.ts'
 
 export interface PageOptions {
   /** Records after (descending: before) this paging token; `now` stands for the newest record. Default: from the end at which `order` starts. */
@@ -93,6 +94,30 @@ export class RawPage<R = any> implements Ends {
   }
 }
 
+/** A page of typed records. */
+export interface Page<R> {
+  readonly records: readonly R[]
+  /** The cursor that continues in the same order. */
+  readonly next: string
+  /** The cursor that goes back, in the opposite order. */
+  readonly prev: string
+  /** `limit`: the page is full and there may be more. `end`: there is nothing beyond it now. */
+  readonly ended: Ended
+}
+
+export function recordsOf<R>(page: RawPage<R>): R[] {
+  const records: R[] = []
+  page.each((block, at) => records.push(block.record(at)))
+  return records
+}
+
+export const typedPage = <R>(page: RawPage<R>): Page<R> => ({
+  records: recordsOf(page),
+  next: page.next,
+  prev: page.prev,
+  ended: page.ended,
+})
+
 interface Asked {
   /** As given; empty if none was. */
   readonly cursor: string
@@ -137,7 +162,8 @@ interface Wanted {
  * @param typed for typed records, which are kept with the block that holds them, so they are looked for only there
  * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
  */
-export function readPage(reader: Reader, query: List, values: Values, options: PageOptions, typed = false): RawPage {
+export function readPage(reader: Reader, listing: Listing, options: PageOptions, typed = false): RawPage {
+  const { query } = listing
   const asked = checkOptions(options, query.of)
   const { limit } = asked
   let { cursor, at } = asked
@@ -148,7 +174,7 @@ export function readPage(reader: Reader, query: List, values: Values, options: P
   const reverse = asked.order === 'desc'
   const wanted = { at, limit, reverse, typed }
   const isLog = query.of.kept === 'log'
-  const slices = isLog ? logPage(reader, query, values, wanted) : bookPage(reader, values, wanted)
+  const slices = isLog ? logPage(reader, listing, wanted) : bookPage(reader, listing, wanted)
   const last = slices.at(-1)
   const ended = countOf(slices) === limit ? 'limit' : 'end'
   const isSettled = ended === 'limit' && !reverse && isLog && last!.block.hi(last!.last) < reader.head.last
@@ -170,8 +196,9 @@ export function newestLedger(page: RawPage): number {
   return newest
 }
 
-function logPage(reader: Reader, query: List, values: Values, { at, limit, reverse, typed }: Wanted): Slice[] {
-  const resolved = resolve(reader, query, values)
+function logPage(reader: Reader, listing: Listing, { at, limit, reverse, typed }: Wanted): Slice[] {
+  const { query } = listing
+  const resolved = resolve(reader, listing)
   const { list, span, facing } = resolved
   const cut = at === undefined ? span : cutAt(reader, query.of, resolved, at, reverse)
   const slices = slicesOf(reader, query.of, list, cut, { limit, reverse, facing, runs: !typed })
@@ -192,7 +219,7 @@ function cutAt(reader: Reader, resource: Resource, { span, check }: Resolved, cu
   return { from: span.from, to: Math.min(span.to, seek(reader, resource, cursor, true)) }
 }
 
-function bookPage(reader: Reader, values: Values, { at, limit, reverse }: Wanted): Slice[] {
+function bookPage(reader: Reader, { values }: Listing, { at, limit, reverse }: Wanted): Slice[] {
   const id = at && idOf(at.hi, at.lo)
   const [from, to] = reverse ? [0n, id ?? MAX_ID + 1n] : [id === undefined ? 0n : id + 1n, MAX_ID + 1n]
   return reader.book(values['account'], from, to, limit, reverse).map((block) => ({ block, first: 0, last: 0 }))

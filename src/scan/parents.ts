@@ -12,6 +12,7 @@ import type { Resource } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { takeApart } from '../text/writer.ts'
 import { filedBelow, Posting, type Span } from './list.ts'
+import { ListKey } from './list-key.ts'
 import { everything, findLedger, findOperation, findTransaction, spanOfIds, spanOfLedger } from './locate.ts'
 import type { Reader } from './reader.ts'
 
@@ -70,10 +71,8 @@ const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean
   indexes.some((index) => {
     if (index.column !== name || index.partial) return false
     const { from, to } = everything(reader, index.of)
-    return (
-      (from > 0 && filedBelow(reader, index, [value], from) > 0) ||
-      new Posting(reader, index, [value]).take({ from, to }, 1, false).ordinals.length > 0
-    )
+    const list = new ListKey(index, [value])
+    return (from > 0 && filedBelow(reader, list, from) > 0) || new Posting(reader, list).take({ from, to }, 1, false).ordinals.length > 0
   })
 
 /** An account has no stored record: its id is all there is. */

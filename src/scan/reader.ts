@@ -14,20 +14,17 @@ import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, 
 import { blockBySize, blockNumber, recordsInBlock, recordsPerBlock } from '../layout/ordinals.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
 import { corrupt } from '../layout/seal.ts'
-import type { Index, Resource } from '../query.ts'
+import type { Resource } from '../query.ts'
 import { type Offer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Chunk, KeyRange, MaybePromise, ScanOptions, Store } from '../store.ts'
-import type { Element } from '../tuple.ts'
+import type { ListKey } from './list-key.ts'
 import { type ReadStats, Requests } from './requests.ts'
-import { listId, type Unfiled } from './unfiled.ts'
+import type { Unfiled } from './unfiled.ts'
 
 /** True if hardly two of the records share a block, and there are enough of them for their cache misses to overlap. */
 const isScattered = (ordinals: readonly number[], size: number): boolean =>
   ordinals.length >= 8 && Math.abs(ordinals.at(-1)! - ordinals[0]!) > ordinals.length * size
-
-/** The name under which a sealed page is cached. Names of lists begin with a digit. */
-const pageId = (list: string, level: number, page: number): string => `/${level}/${page} ${list}`
 
 export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Held<PostingEdge> => new Held(cache, edge, edge.weight, asOf)
 export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
@@ -208,11 +205,8 @@ export class Reader {
     this.stats.hits++
   }
 
-  /**
-   * The right edge of a posting list; empty if nothing was ever filed under the key.
-   * @param id the list's id, if at hand: a newly built string would have to be hashed again
-   */
-  edge(index: Index, elements: readonly Element[], id = listId(index.tag, elements)): PostingEdge {
+  /** The right edge of a posting list; empty if nothing was ever filed under the key. */
+  edge({ id, index, key: elements }: ListKey): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
     if (cached !== undefined && this.isNew(cached)) {
       this.stats.hits++
@@ -227,14 +221,14 @@ export class Reader {
   }
 
   /** The same, if it is cached. */
-  heldEdge(id: string): Held<PostingEdge> | undefined {
+  heldEdge({ id }: ListKey): Held<PostingEdge> | undefined {
     const cached = this.cache.peek<Held<PostingEdge>>(id)
     return cached !== undefined && this.isNew(cached) ? cached : undefined
   }
 
   /** A sealed page of level 0, if it is cached. */
-  heldPage(list: string, page: number): Held<unknown> | undefined {
-    return this.cache.peek<Held<unknown>>(pageId(list, 0, page))
+  heldPage(list: ListKey, page: number): Held<unknown> | undefined {
+    return this.cache.peek<Held<unknown>>(list.pageId(0, page))
   }
 
   /** False if another process may have changed it since. */
@@ -242,16 +236,16 @@ export class Reader {
     return !this.store.capabilities.shared || asOf >= this.head.last
   }
 
-  /** The sealed pages of a posting list. @param list its id, as for {@link edge} */
-  pages(index: Index, elements: readonly Element[], list = listId(index.tag, elements)): PageSource {
+  /** The sealed pages of a posting list. */
+  pages(list: ListKey): PageSource {
     return (level, page) => {
-      const id = pageId(list, level, page)
+      const id = list.pageId(level, page)
       const cached = this.cache.get<Held<readonly number[]>>(id)
       if (cached !== undefined) {
         this.stats.hits++
         return cached.value
       }
-      const key = postingPageKey(index.tag, elements, level, page)
+      const key = postingPageKey(list.index.tag, list.key, level, page)
       const value = this.requests.get(id, key)
       if (value === undefined) throw corrupt(key, 'a page of a posting list is missing')
       const entries = decodePage(key, value)

@@ -2,13 +2,12 @@
 import { badRequest, checkObject, FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
 import { params, pathNames } from '../params.ts'
-import type { Facing, List, One, Query } from '../query.ts'
+import type { Facing, One, Query } from '../query.ts'
 import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
+import type { Listing, Values } from './listing.ts'
 import { everything } from './locate.ts'
 import { parentOf } from './parents.ts'
 import type { Reader } from './reader.ts'
-
-export type Values = { readonly [name: string]: any }
 
 const queryOf = { one: 'a row of the catalogue that gives one record', list: 'a row of the catalogue that gives a list' }
 
@@ -60,10 +59,10 @@ export interface Resolved {
 const notFound = (what: string, value: unknown): FolioError => new FolioError('NOT_FOUND', { what, value: String(value) })
 
 /** @throws GONE_BEFORE_HISTORY, BAD_REQUEST */
-export function resolve(reader: Reader, query: List, values: Values): Resolved {
+export function resolve(reader: Reader, listing: Listing): Resolved {
+  const { query, values } = listing
   // Filters are checked before anything is looked up: a malformed request is one, whatever its path names.
-  const picked = query.filters?.pick(values)
-  const lists: OrdinalList[] = []
+  const { lists, facing } = listing.picked
   let span = everything(reader, query.of)
   let parent: { what: string; value: unknown; exists: () => boolean } | undefined
   for (const name of pathNames(query.path)) {
@@ -73,21 +72,16 @@ export function resolve(reader: Reader, query: List, values: Values): Resolved {
       const place = row.find(reader, value)
       span = place ? row.span(reader, query.of, place) : nothing
       parent = { what: name, value, exists: () => place !== undefined }
-    } else {
-      lists.push(new Posting(reader, query.by!, [value]))
-      parent = { what: name, value, exists: () => row.exists(reader, value) }
-    }
+    } else parent = { what: name, value, exists: () => row.exists(reader, value) }
   }
-  if (query.by && query.by.column === undefined) lists.push(new Posting(reader, query.by, []))
-  if (picked) for (const [index, key] of picked.lists) lists.push(new Posting(reader, index, key))
-  const list = lists.length === 0 ? wholeLog : common(lists)
+  const list = lists.length === 0 ? wholeLog : common(lists.map((one) => new Posting(reader, one)))
 
   const check = (): void => {
     if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)
     if (parent && query.missing === 'empty' && list.take(span, 1, false).ordinals.length === 0)
       throw notFound(`${query.of.name}s of ${parent.what}`, parent.value)
   }
-  return { list, span, facing: picked?.facing, check }
+  return { list, span, facing, check }
 }
 
 const nothing: Span = { from: 0, to: 0 }

@@ -10,6 +10,7 @@ import { lowerBound } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Span } from './list.ts'
+import { type ListKey, nameOf } from './list-key.ts'
 
 /** The ordinals to file under one key, ascending. */
 export interface Waiting {
@@ -17,22 +18,6 @@ export interface Waiting {
   readonly key: readonly Element[]
   readonly ordinals: number[]
 }
-
-/**
- * The name of a list within its index, whose keys all have the same number of elements. A key of one text is its own name: that string exists
- * already, and its hash is known.
- */
-function nameOf(key: readonly Element[]): string {
-  if (key.length === 1) return String(key[0])
-  let name = ''
-  for (const element of key) {
-    const text = String(element)
-    name += `${text.length}:${text}`
-  }
-  return name
-}
-
-export const listId = (index: number, key: readonly Element[]): string => `${index} ${nameOf(key)}`
 
 type Lists = Map<string, Waiting>
 
@@ -100,29 +85,28 @@ export class Unfiled {
   }
 
   /** Up to `limit` ordinals of a list within a span: its first ones ascending, or with `reverse` its last ones descending. */
-  within(index: Index, key: readonly Element[], span: Span, limit: number, reverse: boolean): number[] {
+  within(list: ListKey, span: Span, limit: number, reverse: boolean): number[] {
     if (span.from >= span.to) return []
-    const [older, newer] = this.ordinalsOf(index, key)
+    const [older, newer] = this.ordinalsOf(list)
     const [first, second] = reverse ? [newer, older] : [older, newer]
     const found = first.length === 0 ? [] : within(first, span, limit, reverse)
     return second.length === 0 || found.length === limit ? found : found.concat(within(second, span, limit - found.length, reverse))
   }
 
   /** How many ordinals of a list are below `bound`. */
-  rank(index: Index, key: readonly Element[], bound: number): number {
-    const [older, newer] = this.ordinalsOf(index, key)
+  rank(list: ListKey, bound: number): number {
+    const [older, newer] = this.ordinalsOf(list)
     return lowerBound(older, bound) + lowerBound(newer, bound)
   }
 
   /** The ordinals of a list from number `from` up to but excluding number `to`. */
-  between(index: Index, key: readonly Element[], from: number, to: number): number[] {
-    const [older, newer] = this.ordinalsOf(index, key)
+  between(list: ListKey, from: number, to: number): number[] {
+    const [older, newer] = this.ordinalsOf(list)
     return older.concat(newer).slice(from, to)
   }
 
   /** The ordinals of both generations. */
-  private ordinalsOf(index: Index, key: readonly Element[]): [older: readonly number[], newer: readonly number[]] {
-    const name = nameOf(key)
+  private ordinalsOf({ index, name }: ListKey): [older: readonly number[], newer: readonly number[]] {
     return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
   }
 }

@@ -8,9 +8,8 @@
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { idText, parseCursor } from '../position.ts'
-import type { List } from '../query.ts'
+import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
-import type { Values } from '../scan/resolve.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Bell, Sleeper } from './bell.ts'
 import { throughOf } from './pruned.ts'
@@ -19,22 +18,22 @@ import { throughOf } from './pruned.ts'
 export interface Source {
   readonly bell: Bell
   readonly head: Head
-  read(query: List, values: Values, options: PageOptions): MaybePromise<RawPage>
+  read<R>(listing: Listing<R>, options: PageOptions): MaybePromise<RawPage<R>>
   /** Resolves when what is being appended or rolled back now has rung the bell. */
   settled(): Promise<void>
 }
 
-/** A list with its values. */
+/** A listing that streams follow. */
 export interface Followed {
-  readonly query: List
-  readonly values: Values
-  /** Equal for equal lists. */
+  readonly listing: Listing
+  /** Equal for equal listings. */
   readonly key: string
 }
 
-export function followed(query: List, values: Values): Followed {
+export function followed(listing: Listing): Followed {
+  const { query, values } = listing
   const said = JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value))
-  return { query, values, key: `${query.path} ${said} ` }
+  return { listing, key: `${query.path} ${said} ` }
 }
 
 /** A tail as its crowd sees it. */
@@ -73,7 +72,7 @@ export class Crowd implements Sleeper {
     this.crowds = crowds
     this.list = list
     this.cursor = cursor
-    this.through = throughOf(list.query.of, cursor)
+    this.through = throughOf(list.listing.query.of, cursor)
     this.oldest = crowds.source.head.oldest
     this.rollbacks = crowds.source.bell.rollbackCount
   }
@@ -116,9 +115,9 @@ export class Crowd implements Sleeper {
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
     const ticket = bell.ticket()
     const { last } = source.head
-    const { query, values } = this.list
+    const { listing } = this.list
     try {
-      const page = source.read(query, values, this.cursor === '' ? { limit: MAX_LIMIT } : { cursor: this.cursor, limit: MAX_LIMIT })
+      const page = source.read(listing, this.cursor === '' ? { limit: MAX_LIMIT } : { cursor: this.cursor, limit: MAX_LIMIT })
       if (!isPromise(page)) return void this.found(page, ticket, last)
       this.reading = true
       page.then(
@@ -149,7 +148,7 @@ export class Crowd implements Sleeper {
     this.stage++
     this.cursor = page.next
     this.ticket = page.ended === 'end' ? ticket : -1
-    this.through = page.ended === 'end' ? last : throughOf(this.list.query.of, this.cursor)
+    this.through = page.ended === 'end' ? last : throughOf(this.list.listing.query.of, this.cursor)
     const reached = newestLedger(page)
     for (const tail of tails) tail.take(page, this, reached)
   }
@@ -167,7 +166,7 @@ export class Crowd implements Sleeper {
    * @returns false if this crowd was merged into another one
    */
   private advance(last: number): boolean {
-    const { query } = this.list
+    const { query } = this.list.listing
     if (query.of.kept !== 'log' || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
     this.crowds.remove(this)
     this.cursor = endOf(last)

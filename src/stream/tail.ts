@@ -88,7 +88,7 @@ export class Tail implements Waiting {
   }
 
   private begin(cursor: string): void {
-    const { query } = this.list
+    const { query } = this.list.listing
     this.cursor = cursor
     if (cursor === '') return
     this.through = throughOf(query.of, cursor)

@@ -1,5 +1,37 @@
-/** A walk through a listing to its end: an async iterator over the records of consecutive pages. */
+/** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
+import { checkObject } from '../errors.ts'
+import { MAX_LIMIT } from '../params.ts'
+import type { Listing } from '../scan/listing.ts'
+import type { PageOptions, RawPage } from '../scan/page.ts'
+import { giveWay } from '../turn.ts'
+import type { Source } from './crowd.ts'
+import { missedBy, throughOf } from './pruned.ts'
 import { done, Item, type Stream } from './stream.ts'
+
+/**
+ * The pages of a listing to its end, without empty ones.
+ * @throws as a read, GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands
+ */
+export async function* pagesToEnd<R>(
+  source: Pick<Source, 'head' | 'read'>,
+  listing: Listing<R>,
+  options: PageOptions,
+): AsyncGenerator<RawPage<R>, void, undefined> {
+  const { limit = MAX_LIMIT } = checkObject(options, 'options')
+  let { cursor } = options
+  const { oldest } = source.head
+  for (let through = Number.POSITIVE_INFINITY; ; ) {
+    await giveWay()
+    const page = await source.read(listing, { ...options, ...(cursor !== undefined && { cursor }), limit })
+    const missed = missedBy(source.head, oldest, through, page.cursor)
+    if (missed) throw missed
+    if (page.count > 0) yield page
+    if (page.ended === 'end') return
+    cursor = page.next
+    // What a descending walk has not come to yet, it is told when it comes there.
+    if (options.order !== 'desc') through = throughOf(listing.query.of, cursor)
+  }
+}
 
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {

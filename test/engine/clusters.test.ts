@@ -23,6 +23,7 @@ import { HEAD } from '../../src/layout/keys.ts'
 import { FANOUT } from '../../src/layout/posting.ts'
 import { effects, effectsByAccount } from '../../src/resources/effect.ts'
 import { Posting } from '../../src/scan/list.ts'
+import { ListKey } from '../../src/scan/list-key.ts'
 import { listed } from '../../src/scan/places.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
@@ -201,7 +202,7 @@ describe('a cluster', () => {
     const head = decodeHead((await store.get(HEAD))!)
     const counts = head.counts.map((all, tag) => (tag === effects.tag ? (count ?? all) : all))
     const reader = new Reader(store, new Cache(1e9), { ...head, counts }, new Unfiled())
-    return { reader, list: new Posting(reader, effectsByAccount, [account]) }
+    return { reader, list: new Posting(reader, new ListKey(effectsByAccount, [account])) }
   }
   const ALL = { from: 0, to: 1e9 }
 
@@ -240,11 +241,11 @@ describe('a cluster', () => {
     expect([sealed > 0, ordinals.length > sealed]).toEqual([true, true])
     expect(list.home(0)?.value).toEqual(ordinals.slice(0, FANOUT))
     expect(
-      [sealed - 1, sealed, ordinals.length, ordinals.length + 500].map((rank) => list.home(rank) === reader.heldEdge(list.id)),
+      [sealed - 1, sealed, ordinals.length, ordinals.length + 500].map((rank) => list.home(rank) === reader.heldEdge(list.list)),
     ).toEqual([false, true, true, true])
     const { filedCounts } = reader.head
     const later = [0, 3, 4].map((more) => filedCounts[effects.tag]! + more)
-    for (const ordinal of later) reader.unfiled.add(effectsByAccount, [list.id.slice(2)], ordinal)
+    for (const ordinal of later) reader.unfiled.add(effectsByAccount, list.list.key, ordinal)
     const all = [...ordinals, ...later]
     for (const [from, to] of [
       [0, 1e9],

@@ -18,6 +18,8 @@ import { operations, operationsByAccount, paymentsByAccount } from '../../src/re
 import { tradesByPair } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { common, Posting, wholeLog } from '../../src/scan/list.ts'
+import { ListKey } from '../../src/scan/list-key.ts'
+import { Listing } from '../../src/scan/listing.ts'
 import { seek, spanOfLedger } from '../../src/scan/locate.ts'
 import { readPage } from '../../src/scan/page.ts'
 import { Reader } from '../../src/scan/reader.ts'
@@ -61,16 +63,16 @@ describe('a read', () => {
     expect(first.block(operations, 2).text(3)).toEqual(block.text(3))
     expect(first.stats).toEqual({ gets: 1, scans: 0, bytes, blocks: 2, hits: 1 })
     const second = readerOf(store, cache)
-    const edge = second.edge(operationsByAccount, ['GALICE'])
-    expect([second.edge(operationsByAccount, ['GALICE']), second.stats.gets, second.stats.hits]).toEqual([edge, 1, 1])
-    const page = second.pages(operationsByAccount, ['GALICE'])(0, 1)
-    expect(second.pages(operationsByAccount, ['GALICE'])(0, 1)).toBe(page)
-    expect([page.length, second.pages(operationsByAccount, ['GALICE'])(0, 0)[0], second.stats.gets, second.stats.hits]).toEqual([
-      FANOUT,
-      0,
-      3,
-      2,
-    ])
+    const edge = second.edge(new ListKey(operationsByAccount, ['GALICE']))
+    expect([second.edge(new ListKey(operationsByAccount, ['GALICE'])), second.stats.gets, second.stats.hits]).toEqual([edge, 1, 1])
+    const page = second.pages(new ListKey(operationsByAccount, ['GALICE']))(0, 1)
+    expect(second.pages(new ListKey(operationsByAccount, ['GALICE']))(0, 1)).toBe(page)
+    expect([
+      page.length,
+      second.pages(new ListKey(operationsByAccount, ['GALICE']))(0, 0)[0],
+      second.stats.gets,
+      second.stats.hits,
+    ]).toEqual([FANOUT, 0, 3, 2])
     const entry = second.hashed(hashOf(FIRST + 1, 1))
     expect([entry, second.guess(hashOf(FIRST + 1, 1)), second.hashed(hashOf(FIRST + 1, 2))?.log]).toEqual([
       { log: 2, ordinal: 2 },
@@ -79,7 +81,7 @@ describe('a read', () => {
     ])
     expect([second.stats.gets, second.stats.hits]).toEqual([5, 3])
     expect(second.hashed('f'.repeat(64))).toBeUndefined()
-    expect(second.edge(operationsByAccount, ['nobody']).count).toBe(0)
+    expect(second.edge(new ListKey(operationsByAccount, ['nobody'])).count).toBe(0)
     expect(second.offer(7n)?.side(0, 0)).toBe('GALICE')
     expect([second.offer(8n), second.base(7n), second.pruned()]).toEqual([undefined, undefined, {}])
     expect(second.book('GALICE', 0n, 100n, 10, false).map((one) => one.id(0))).toEqual([7n])
@@ -136,7 +138,9 @@ describe('a read', () => {
     expect(() => empty.block(operations, 1)).toThrow(damage('a block of the operation log lacks records', block))
     const page = postingPageKey(operationsByAccount.tag, ['GALICE'], 0, 1)
     const torn = await without(page)
-    expect(() => torn.pages(operationsByAccount, ['GALICE'])(0, 1)).toThrow(damage('a page of a posting list is missing', page))
+    expect(() => torn.pages(new ListKey(operationsByAccount, ['GALICE']))(0, 1)).toThrow(
+      damage('a page of a posting list is missing', page),
+    )
     const offer = bookKey('GALICE', 7n)
     const lost = await without(offer)
     expect(() => lost.offer(7n)).toThrow(damage('an offer of the book is missing', offer))
@@ -175,11 +179,11 @@ describe('a read', () => {
     expect(cache.has(2 * 64 + operations.tag)).toBe(false)
     // A list read under an older head may lack what was filed since; a block has all records, or it is read again.
     const edge = readerOf(shared(inner), cache)
-    edge.edge(operationsByAccount, ['GALICE'])
+    edge.edge(new ListKey(operationsByAccount, ['GALICE']))
     edge.confirm()
     const later = new Reader(shared(inner), cache, { ...head, last: head.last + 1 }, new Unfiled())
     const same = readerOf(shared(inner), cache)
-    for (const one of [later, same]) one.edge(operationsByAccount, ['GALICE'])
+    for (const one of [later, same]) one.edge(new ListKey(operationsByAccount, ['GALICE']))
     expect([later.stats.gets, same.stats.gets]).toEqual([1, 0])
     const shorter = { ...head, counts: head.counts.map((count, tag) => (tag === operations.tag ? 20 : count)) }
     const early = new Reader(inner, cache, shorter, new Unfiled())
@@ -190,7 +194,7 @@ describe('a read', () => {
 describe('ordinals', () => {
   test('of a log or a list are taken from either end of a span', async () => {
     const reader = readerOf(await holding())
-    const list = new Posting(reader, operationsByAccount, ['GALICE'])
+    const list = new Posting(reader, new ListKey(operationsByAccount, ['GALICE']))
     const every = list.take({ from: 0, to: 1e9 }, 1e9, false).ordinals
     expect(every.length).toBeGreaterThan(2 * FANOUT)
     for (const one of [list, common([list]), common([list, wholeLog]), common([list, list, list])])
@@ -249,14 +253,17 @@ describe('a page', () => {
     [{ cursor: 5 }, 'cursor', 'a paging token, as text'],
   ])('asked for with %j is refused', async (options, field, reason) => {
     const reader = readerOf(await holding())
-    expect((await errorOf(() => readPage(reader, catalogue.operations, {}, options as never))).fields).toEqual({ field, reason })
-    expect(readPage(reader, catalogue.ledgers, {}, { limit: 1 }).records.length).toBe(1)
-    expect(readPage(reader, catalogue.operations, {}, { limit: 200 }).records.length).toBe(200)
+    expect((await errorOf(() => readPage(reader, new Listing(catalogue.operations, {}), options as never))).fields).toEqual({
+      field,
+      reason,
+    })
+    expect(readPage(reader, new Listing(catalogue.ledgers, {}), { limit: 1 }).records.length).toBe(1)
+    expect(readPage(reader, new Listing(catalogue.operations, {}), { limit: 200 }).records.length).toBe(200)
   })
 
   test('is final if it is full, ascending, and ends before the newest ledger', async () => {
     const reader = readerOf(await holding())
-    const final = (query: any, values: object, options: object): boolean => readPage(reader, query, values, options).final
+    const final = (query: any, values: object, options: object): boolean => readPage(reader, new Listing(query, values), options).final
     expect([
       final(catalogue.ledgers, {}, { limit: 5 }),
       final(catalogue.ledgers, {}, { limit: 6 }),
@@ -401,7 +408,7 @@ describe('what is not filed', () => {
       ],
     ])
     const within = (from: number, to: number, limit: number, reverse: boolean, key = 'G', unfiled = both) =>
-      unfiled.within(operationsByAccount, [key], { from, to }, limit, reverse)
+      unfiled.within(new ListKey(operationsByAccount, [key]), { from, to }, limit, reverse)
     both.add(operationsByAccount, ['G'], 9)
     expect([within(0, 99, 99, false), within(0, 99, 99, true)]).toEqual([
       [5, 7, 9],
@@ -419,7 +426,7 @@ describe('what is not filed', () => {
       [6],
       [8],
     ])
-    expect(both.within(paymentsByAccount, ['G'], { from: 0, to: 99 }, 9, false)).toEqual([])
+    expect(both.within(new ListKey(paymentsByAccount, ['G']), { from: 0, to: 99 }, 9, false)).toEqual([])
     const { newer, whole } = both
     expect([within(0, 99, 9, false, 'G', newer), within(0, 99, 9, false, 'F', newer)]).toEqual([[7, 9], []])
     expect(shown(whole)).toEqual([
@@ -442,7 +449,7 @@ describe('what is not filed', () => {
       reverse: boolean,
       key: Element[] = ['G'],
       index: Index = operationsByAccount,
-    ) => unfiled.within(index, key, { from, to }, limit, reverse)
+    ) => unfiled.within(new ListKey(index, key), { from, to }, limit, reverse)
     expect([within(0, 9, 9, false), within(6, 6, 9, false), within(9, 2, 9, true)]).toEqual([[5, 7], [], []])
     expect([within(0, 9, 1, false), within(0, 9, 1, true), within(6, 8, 9, true)]).toEqual([[5], [7], [7]])
     expect([within(0, 9, 9, false, ['J']), within(0, 9, 9, false, ['G'], paymentsByAccount)]).toEqual([[], []])

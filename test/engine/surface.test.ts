@@ -45,7 +45,7 @@ describe('the names exported', () => {
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource ScanOptions Slice Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List Listing MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource ScanOptions Slice Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
     ))
 })
 

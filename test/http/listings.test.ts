@@ -1,8 +1,9 @@
 /** Listings that are known by their text: a request gets the same answer whether or not its listing was asked for before. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Listing, Listings } from '../../adapters/http/listings.ts'
+import { LinkedListing, Listings } from '../../adapters/http/listings.ts'
 import { catalogue } from '../../src/index.ts'
+import { Listing } from '../../src/scan/listing.ts'
 import { asker, closes, ISSUER, idOf, ODD, smallLedger } from './support.ts'
 
 const credit = `counter_asset_type=credit_alphanum4&counter_asset_code=ABC&counter_asset_issuer=${ISSUER}`
@@ -107,7 +108,7 @@ describe('a request', () => {
 })
 
 describe('listings', () => {
-  const listing = new Listing(catalogue.transactions, {})
+  const listing = new LinkedListing(new Listing(catalogue.transactions, {}))
   const found = (listings: Listings, target: string) => listings.find(target)?.asked
 
   it('are found by what precedes the page, and the page is read', () => {

@@ -2,7 +2,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type Block, catalogue, FolioError } from '../../src/index.ts'
 import { idText } from '../../src/position.ts'
-import { RawPage } from '../../src/scan/page.ts'
+import { Listing } from '../../src/scan/listing.ts'
+import { type PageOptions, RawPage } from '../../src/scan/page.ts'
 import { Bell } from '../../src/stream/bell.ts'
 import { Crowds, followed } from '../../src/stream/crowd.ts'
 import { Tail } from '../../src/stream/tail.ts'
@@ -35,8 +36,8 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   const crowds = new Crowds({
     bell,
     head: head as never,
-    read(_, __, options) {
-      const { cursor = '', limit } = options
+    read(_: unknown, options: PageOptions): any {
+      const { cursor = '', limit = 0 } = options
       limits.push('cursor' in options && cursor === '' ? -1 : limit)
       reads.push(cursor)
       if (broken && !late) throw broken
@@ -46,7 +47,7 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
     },
     settled: () => settling,
   })
-  const list = (values: object = {}) => followed(query, values as never)
+  const list = (values: object = {}) => followed(new Listing(query, values))
   /** A tail, and everything it was given. */
   const tail = (start: string | Promise<string> = '', signal?: AbortSignal, of = list()) => {
     const one = new Tail(crowds, of, start, signal)

@@ -5,9 +5,9 @@
  */
 import { ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
+import type { FrameReader, Frames } from '../event-stream.ts'
 import type { Frame } from '../frames.ts'
 import type { CoreResponse } from '../message.ts'
-import type { FrameReader, Frames } from '../stream.ts'
 
 /** Writes an event stream to its end. */
 export function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames): void {

@@ -1,0 +1,44 @@
+/** A list of the catalogue with its values: what a read of it needs to know that does not depend on history, worked out once for any number of reads. */
+import { pathNames } from '../params.ts'
+import type { Facing, List } from '../query.ts'
+import { ListKey } from './list-key.ts'
+import { parentOf } from './parents.ts'
+
+export type Values = { readonly [name: string]: any }
+
+/** The posting lists that must all name a record; none if the whole log is listed. */
+interface Picked {
+  readonly lists: readonly ListKey[]
+  /** The face of the records asked for, if any. */
+  readonly facing: Facing
+}
+
+export class Listing<R = unknown> {
+  readonly query: List<R>
+  readonly values: Values
+  private found: Picked | undefined
+
+  /** @param values checked, as far as the path names them, and never changed again */
+  constructor(query: List<R>, values: Values) {
+    this.query = query
+    this.values = values
+    this.found = undefined
+  }
+
+  /** @throws BAD_REQUEST if filters are malformed */
+  get picked(): Picked {
+    this.found ??= pick(this.query, this.values)
+    return this.found
+  }
+}
+
+function pick({ path, by, filters }: List, values: Values): Picked {
+  const picked = filters?.pick(values)
+  const lists: ListKey[] = []
+  if (by) {
+    const keys = pathNames(path).filter((name) => !('span' in parentOf(name)))
+    lists.push(new ListKey(by, by.column === undefined ? [] : keys.map((name) => values[name])))
+  }
+  if (picked) for (const [index, key] of picked.lists) lists.push(new ListKey(index, key))
+  return { lists, facing: picked?.facing }
+}
