@@ -57,7 +57,8 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     await ledger.load()
     return ledger
   } catch (error) {
-    await opened.close()
+    // Whatever closing adds, this is why it failed.
+    await Promise.resolve(opened.close()).catch(() => {})
     throw error
   }
 }

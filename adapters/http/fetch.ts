@@ -30,7 +30,12 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
     const { status, headers, parts, release, frames } = await answer({ method, target, header: (name) => given.get(name) ?? undefined })
     const sent = new Headers()
     for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
-    if (frames) return new Response(bodyOf(frames), { status, headers: sent })
+    if (frames) {
+      const { signal } = request
+      if (signal.aborted) frames.end()
+      else signal.addEventListener('abort', () => frames.end(), { once: true })
+      return new Response(bodyOf(frames), { status, headers: sent })
+    }
     const response = new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
     // A response copies the bytes it is given.
     release?.()

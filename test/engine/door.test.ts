@@ -215,3 +215,8 @@ test('a shared store is looked at when it rings, or every `pollMs`, until the le
   await new Promise((resolve) => setTimeout(resolve, 12))
   expect(polling.head?.last).toBe(6)
 })
+
+test('the error of an open that fails is told, not that of closing the store', async () => {
+  const failing = { ...memory(), get: () => Promise.reject(new Error('the first')), close: () => Promise.reject(new Error('the second')) }
+  await expect(openLedger(failing)).rejects.toThrow('the first')
+})

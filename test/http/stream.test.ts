@@ -3,7 +3,7 @@ import { type IncomingMessage, get as request } from 'node:http'
 import { EventSource } from 'eventsource'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
-import { type HttpServer, serve } from '../../adapters/http/index.ts'
+import { createHandler, type HttpServer, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
 
@@ -187,4 +187,21 @@ test('EventSource clients lose and repeat nothing across restarts of the server'
   await expect.poll(() => seen.length, { timeout: 8000 }).toBe(all.length)
   expect(seen).toEqual(all)
   source.close()
+})
+
+test('a fetch request that is aborted ends its stream, whether its body is read or not', async () => {
+  const handler = createHandler(ledger)
+  const headers = { accept: 'text/event-stream' }
+  const count = async () => /folio_streams_open (\d+)/.exec(await (await handler(new Request('http://x.test/metrics'))).text())![1]
+  const stop = new AbortController()
+  const [read, unread] = await Promise.all(
+    ['/ledgers', '/effects'].map((path) => handler(new Request(`http://x.test${path}`, { headers, signal: stop.signal }))),
+  )
+  const text = read!.text()
+  expect([unread!.status, await count()]).toEqual([200, '2'])
+  stop.abort()
+  expect(ids(await text).length).toBeGreaterThan(0)
+  expect(await count()).toBe('0')
+  const late = await handler(new Request('http://x.test/ledgers', { headers, signal: AbortSignal.abort() }))
+  expect([late.status, await count()]).toEqual([200, '0'])
 })

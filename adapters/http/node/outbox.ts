@@ -4,6 +4,9 @@
  * much as writing.
  */
 
+/** Held from the start: clocks that a test replaces later must not keep answers back. */
+const { setImmediate } = globalThis
+
 /** An answer that is to be sent at the end of the turn. */
 export interface Due {
   /** Computes it, unless that was done before. */
