@@ -150,7 +150,7 @@ describe('a range of ledgers', () => {
 describe('a walk', () => {
   test('goes page by page from where it is told, and reads no more than it must', async () => {
     const ledger = await ledgerOf(closes)
-    const read = vi.spyOn(ledger, 'read')
+    const read = vi.spyOn(ledger, 'readListing')
     const sizes = async (options?: object) =>
       (await collect(ledger.pages(catalogue.operations, {}, options))).map(({ records }) => records.length)
     expect([await sizes({ limit: 6 }), await sizes({ limit: 8 }), await sizes()]).toEqual([[6, 6, 4], [8, 8], [16]])
