@@ -218,54 +218,6 @@ export class FolioError extends Error {
   }
 }
 
-/** A parameter or option is at fault: `field` is its name, on the wire where it has one there; `reason` says what it must be, `found` what it was. */
-export const badRequest = (field: string, reason: string, found?: string): FolioError =>
-  new FolioError('BAD_REQUEST', found === undefined ? { field, reason } : { field, reason, found })
-
-/** Checks that an argument such as options or values is an object, and not null. @throws BAD_REQUEST if it is not */
-export function checkObject<T extends object>(given: T, field: string): T {
-  if (typeof given !== 'object' || given === null) throw badRequest(field, 'an object, or nothing')
-  return given
-}
-
-/** What the value of an option must be: in words, and as a test. */
-const kinds = {
-  flag: ['true or false', (value: unknown) => typeof value === 'boolean'],
-  count: ['a number, 0 or more', (value: unknown) => typeof value === 'number' && value >= 0],
-  callback: ['a function', (value: unknown) => typeof value === 'function'],
-  // By what it has, since that of another realm is of another class.
-  signal: ['an AbortSignal', (value: any) => typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function'],
-} as const
-
-/** Options by the kind of their values. */
-export type Kinds<T> = { readonly [name in keyof T]?: keyof typeof kinds }
-
-/**
- * Checks the options that are given. A wrong one would show only when it is used, which may be after something was written; the text `'no'` would
- * count as true.
- * @throws BAD_REQUEST if one is of another kind
- */
-export function checkKinds<T extends object>(options: T, of: Kinds<T>): T {
-  for (const name in of) {
-    const [what, fits] = kinds[of[name]!]
-    const value = options[name]
-    if (value !== undefined && !fits(value)) throw badRequest(name, what, value === null ? 'null' : typeof value)
-  }
-  return options
-}
-
-/**
- * Checks that there are no options but these: an unknown one would be silently ignored.
- * @param ofKinds those that are also checked by {@link checkKinds}
- * @throws BAD_REQUEST if there is another, or one is of another kind
- */
-export function checkNames<T extends object>(options: T, of: string, names: readonly (string & keyof T)[], ofKinds: Kinds<T> = {}): T {
-  for (const name in checkObject(options, 'options'))
-    if (!names.includes(name) && options[name] !== undefined)
-      throw badRequest(name, `not an option of ${of}; the options are ${names.join(', ')}`)
-  return checkKinds(options, ofKinds)
-}
-
 /** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
 export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
   new FolioError('INVALID_INPUT', { ledger, path, expected })

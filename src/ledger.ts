@@ -6,9 +6,9 @@ import type { VerifyOptions, VerifyReport } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
-import { badRequest, checkNames, FolioError } from './errors.ts'
-import { type IngestOptions, inBatches } from './ingest/batches.ts'
-import { type AppendOptions, type AppendResult, checkCloses, type LedgerClose } from './ingest/close.ts'
+import { FolioError } from './errors.ts'
+import { type IngestOptions, inBatches, ingestOptions } from './ingest/batches.ts'
+import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { type Appended, type Behind, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
@@ -117,10 +117,7 @@ export class Ledger {
    * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll(
-      [prepareClose(close)],
-      checkNames(options, 'append', ['durable'], { durable: 'flag' }),
-    )
+    const { results, refused } = await this.appendAll([prepareClose(close)], appendOptions.check(options))
     if (refused) throw refused
     return results[0]!
   }
@@ -136,13 +133,7 @@ export class Ledger {
    * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { batch = 1 } = checkNames(options, 'ingest', ['batch', 'durable', 'onBatch', 'onRefused', 'signal'], {
-      durable: 'flag',
-      onBatch: 'callback',
-      onRefused: 'callback',
-      signal: 'signal',
-    })
-    if (!(batch >= 1)) throw badRequest('batch', 'a number of ledgers, 1 or more')
+    ingestOptions.check(options)
     const append = (group: readonly Prepared[], behind: Behind) => {
       const isWanted = (): boolean => {
         this.checkOpen()

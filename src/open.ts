@@ -1,5 +1,6 @@
 /** Opening: what the store holds is checked before anything is read from it. */
-import { badRequest, checkNames, FolioError } from './errors.ts'
+import { OptionRules } from './check.ts'
+import { FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
 import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
@@ -11,21 +12,17 @@ import type { MaybePromise, Store } from './store.ts'
 /** The methods that every store has. */
 const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
 
-const NAMES = ['network', 'cacheBytes', 'fileEvery', 'pollMs'] as const
-
-/** @throws BAD_REQUEST */
-function checkBounds(options: LedgerOptions): void {
-  const { network, cacheBytes = 0, fileEvery = 1, pollMs = 1 } = checkNames(options, 'openLedger', NAMES)
-  if (network !== undefined && (typeof network !== 'string' || network === ''))
-    throw badRequest('network', 'the name of the network, or nothing')
-  if (!(cacheBytes >= 0 && cacheBytes < Number.POSITIVE_INFINITY)) throw badRequest('cacheBytes', 'a number of bytes, 0 or more')
-  if (!(fileEvery >= 1)) throw badRequest('fileEvery', 'a number of records, 1 or more')
-  if (!(pollMs >= 1 && pollMs < 2 ** 31)) throw badRequest('pollMs', 'milliseconds, from 1 to 2147483647')
-}
+const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
+  network: { text: 'the name of the network, or nothing', least: 1 },
+  cacheBytes: { least: 0, most: Number.MAX_SAFE_INTEGER, of: 'bytes' },
+  fileEvery: { least: 1, of: 'records' },
+  // With more, a timer would fire at once.
+  pollMs: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
+})
 
 /**
  * Opens a ledger over a store, creating it if the store is empty.
- * @throws BAD_REQUEST if an option is unknown or out of range, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK,
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK,
  * STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and whatever opening the store throws
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
@@ -38,7 +35,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
       expected: 'a store, such as level(directory) or memory() gives',
     })
   try {
-    checkBounds(options)
+    ledgerOptions.check(options)
     const catalogue = fingerprint(logs, indexes)
     const head = await opened.get(HEAD)
     const isEmpty = !head && (await opened.scan(ALL_KEYS, { limit: 1 })).entries.length === 0

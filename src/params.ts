@@ -2,7 +2,7 @@
  * Parameters: how a value in a path or a query string is read from text, checked, and documented.
  * The name between braces in a catalogue path picks the row of {@link params}, in types as at run time.
  */
-import { badRequest } from './errors.ts'
+import { badRequest, Check } from './check.ts'
 import { MAX_ID, MAX_LEDGER, parseId } from './position.ts'
 
 export interface Param<T> {
@@ -48,6 +48,10 @@ const hash: Param<string> = {
   },
 }
 
+/** A ledger sequence: it has 31 bits of an id. */
+export const SEQUENCE = { least: 0, most: MAX_LEDGER, whole: true } as const
+const sequences = new Check(SEQUENCE)
+
 const ledger: Param<number> = {
   schema: { type: 'integer', description: `Ledger sequence number, 0 to ${MAX_LEDGER}`, pattern: digits },
   parse(text, field) {
@@ -56,7 +60,7 @@ const ledger: Param<number> = {
     return Number(value)
   },
   check(value, field) {
-    if (!Number.isSafeInteger(value) || value < 0 || value > MAX_LEDGER) throw badRequest(field, `a whole number from 0 to ${MAX_LEDGER}`)
+    if (!sequences.fits(value)) throw badRequest(field, sequences.expected)
     return value
   },
 }
@@ -105,20 +109,24 @@ export type Order = 'asc' | 'desc'
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 200
 
-/** @throws BAD_REQUEST */
-export function checkLimit(limit: number): number {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw badRequest('limit', `a whole number from 1 to ${MAX_LIMIT}`)
+export const LIMIT = { least: 1, most: MAX_LIMIT, whole: true } as const
+export const ORDERS: readonly Order[] = ['asc', 'desc']
+
+export const limits = new Check(LIMIT)
+
+/** Reads `limit`: empty means the default. @throws BAD_REQUEST */
+export function parseLimit(text: string): number {
+  if (text === '') return DEFAULT_LIMIT
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (!limits.fits(limit)) throw badRequest('limit', limits.expected)
   return limit
 }
 
-/** Reads `limit`: empty means the default. @throws BAD_REQUEST */
-export const parseLimit = (text: string): number => (text === '' ? DEFAULT_LIMIT : checkLimit(/^\d{1,9}$/.test(text) ? Number(text) : 0))
-
-/** @throws BAD_REQUEST */
-export function checkOrder(order: string): Order {
-  if (order !== 'asc' && order !== 'desc') throw badRequest('order', 'asc or desc')
-  return order
-}
+const orders = new Check(ORDERS)
 
 /** Reads `order`: empty means ascending. @throws BAD_REQUEST */
-export const parseOrder = (text: string): Order => checkOrder(text || 'asc')
+export function parseOrder(text: string): Order {
+  const order = text || 'asc'
+  if (!orders.fits(order)) throw badRequest('order', orders.expected)
+  return order as Order
+}

@@ -8,7 +8,8 @@
  * of offers count from 0.
  * **Invariant:** a record appended later has a greater position, so "after the cursor" means "newer".
  */
-import { badRequest, FolioError } from './errors.ts'
+import { badRequest } from './check.ts'
+import { FolioError } from './errors.ts'
 
 export const MAX_LEDGER = 2 ** 31 - 1
 export const MAX_TRANSACTION = 2 ** 20 - 1

@@ -301,7 +301,10 @@ describe('the XDR members', () => {
 })
 
 describe('options', () => {
-  const refused = (field: string, reason: string): unknown => expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } })
+  const refused = (field: string, reason: string, found?: string): unknown =>
+    expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason, ...(found !== undefined && { found }) } })
+  /** What an error says of a value: a number that is out of range as it is. */
+  const foundIn = (value: unknown): string => (typeof value === 'number' || value === null ? String(value) : typeof value)
   const whole = (least: number, most: number): string => `a whole number from ${least} to ${most}`
   it.each<[given: object, field: string, reason: string]>([
     [{ seed: undefined }, 'seed', 'a number or a text'],
@@ -332,8 +335,9 @@ describe('options', () => {
     [{ acounts: 20 }, 'acounts', expect.stringMatching(/^not an option of generate; the options are ledgers, seed, firstLedger, /)],
   ])('%o is rejected at the call, and named', (given, field, reason) => {
     const options = { ledgers: 1, seed: 1, ...given } as GenerateOptions
-    expect(() => generate(options)).toThrow(refused(field, reason))
-    expect(() => generateLines(options)).toThrow(refused(field, reason))
+    const found = field === 'acounts' ? undefined : foundIn(Object.values(given)[0])
+    expect(() => generate(options)).toThrow(refused(field, reason, found))
+    expect(() => generateLines(options)).toThrow(refused(field, reason, found))
   })
 
   it('must be given', () => {

@@ -7,11 +7,11 @@ import { describe, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** A file imports only from its own room and from rooms before it. */
 const ROOMS =
-  'bytes sha256 turn errors json text store position tuple params query resources logs catalogue layout cache scan stream ingest audit options ledger open index'.split(
+  'bytes sha256 turn errors check json text store position tuple params query resources logs catalogue layout cache scan stream ingest audit options ledger open index'.split(
     ' ',
   )
 /** What store adapters and their laws need, without the engine. */
-const CONTRACT = ['src/bytes.ts', 'src/errors.ts', 'src/store.ts']
+const CONTRACT = ['src/bytes.ts', 'src/errors.ts', 'src/check.ts', 'src/store.ts']
 const LONGEST = 250
 /** Longer for a reason. */
 const LONG: Record<string, string> = {}

@@ -4,7 +4,7 @@
  */
 export type { PagingOptions } from './algebra.ts'
 export { type Bounds, Unreachable } from './client.ts'
-export { checkSubject, type Declined, decline, type Law, tellSkipped } from './law.ts'
+export { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
 export { type PagingSubject, pagingLaws } from './laws.ts'
 export { type PagedListing, type PagedPage, textOf } from './paged.ts'
 export { checkService, type LawResult, type ListingResult, NoListing, type ServiceOptions, type ServiceReport } from './service.ts'

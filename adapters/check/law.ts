@@ -1,5 +1,5 @@
 /** A law: something that must hold, in words, and a way to check it. Made for any test runner. */
-import { badRequest, checkNames } from '../../src/index.ts'
+import { badRequest } from '../../src/index.ts'
 
 /**
  * @example for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run) // node:test
@@ -18,32 +18,14 @@ export interface Law {
   readonly run: () => Promise<void>
 }
 
+/** How often something is tried, or how much of it: with none, any law would hold. */
+export const COUNT = { least: 1, whole: true } as const
+
 /** Laws to skip, each with the reason: by name, or by any beginning of a name that is unique among these laws. */
 export type Declined = Readonly<Record<string, string>>
 
-const refuse = (reason: string, field = 'declined'): never => {
-  throw badRequest(field, reason)
-}
-
-/**
- * Checks that a subject has no members but these: with a misspelt one, a law would be skipped, or would try something else.
- * @param counts the members that say how often something is tried, which must be at least one
- * @throws BAD_REQUEST
- */
-export function checkSubject<T extends object>(
-  subject: T,
-  of: string,
-  names: readonly (string & keyof T)[],
-  counts: readonly (string & keyof T)[] = [],
-): T {
-  checkNames(subject, of, names)
-  const { open } = subject as { open?: unknown }
-  if (typeof open !== 'function') refuse('a function that gives what is tried', 'open')
-  for (const name of counts) {
-    const count = subject[name]
-    if (count !== undefined && !(Number.isSafeInteger(count) && Number(count) >= 1)) refuse('a whole number, 1 or more', name)
-  }
-  return subject
+const refuse = (reason: string): never => {
+  throw badRequest('declined', reason)
 }
 
 /** Whether there is anything to check may show only while a test runs: node:test and vitest pass `run` the context of the test. */

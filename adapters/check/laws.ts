@@ -1,7 +1,7 @@
 /** The algebra of paging as laws over a given listing. */
-import type { MaybePromise } from '../../src/index.ts'
+import { type MaybePromise, OptionRules } from '../../src/index.ts'
 import { type PagingOptions, pagingAlgebra } from './algebra.ts'
-import { checkSubject, type Declined, decline, type Law, tellSkipped } from './law.ts'
+import { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
 import { checkListing, type PagedListing } from './paged.ts'
 
 export interface PagingSubject<R> extends PagingOptions {
@@ -11,7 +11,12 @@ export interface PagingSubject<R> extends PagingOptions {
   readonly declined?: Declined | undefined
 }
 
-const NAMES = ['open', 'window', 'cases', 'declined'] as const
+const members = new OptionRules<PagingSubject<unknown>>('pagingLaws', {
+  open: { needed: 'callback' },
+  window: COUNT,
+  cases: COUNT,
+  declined: 'object',
+})
 
 /**
  * The laws of paging, for any API that gives a page for a cursor, an order and a limit.
@@ -23,7 +28,7 @@ const NAMES = ['open', 'window', 'cases', 'declined'] as const
  * @example for (const law of pagingLaws({ open: () => ({ page, token: (record) => record.id }) })) test(law.name, law.run)
  */
 export function pagingLaws<R>(subject: PagingSubject<R>): Law[] {
-  const { open, declined, window = 100, cases = 1000 } = checkSubject(subject, 'pagingLaws', NAMES, ['window', 'cases'])
+  const { open, declined, window = 100, cases = 1000 } = members.check(subject)
   const laws = pagingAlgebra.map(
     ({ name, check }): Law => ({
       name,

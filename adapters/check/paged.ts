@@ -1,5 +1,5 @@
 /** What the laws of paging take a paged API to be: a function from cursor, order and limit to a page. */
-import { badRequest, checkNames, Digits, type MaybePromise, type Order } from '../../src/index.ts'
+import { Digits, type MaybePromise, OptionRules, type Order } from '../../src/index.ts'
 
 export interface PagedPage<R = unknown> {
   readonly records: readonly R[]
@@ -34,16 +34,14 @@ export interface PagedListing<R = unknown> {
   ask?(cursor: string, order: Order, limit: number): string
 }
 
-const MEMBERS = ['page', 'token', 'maxLimit', 'records', 'between', 'grow', 'live', 'ask'] as const
-const KINDS = {
-  page: 'callback',
-  token: 'callback',
-  records: 'callback',
-  between: 'callback',
-  grow: 'callback',
-  ask: 'callback',
+const listings = new OptionRules<PagedListing>('a listing', {
+  page: { needed: 'callback' },
+  token: { needed: 'callback' },
+  maxLimit: { least: 1, whole: true },
+  ...{ records: 'callback', between: 'callback', grow: 'callback', ask: 'callback' },
   live: 'flag',
-} as const
+})
+const members = Object.keys(listings.rules) as (keyof PagedListing)[]
 
 /**
  * Checks that a listing is one: with a misspelt member, a law would pass without trying anything. Of an object of a class, only the members that are
@@ -52,11 +50,7 @@ const KINDS = {
  */
 export function checkListing<R>(listing: PagedListing<R>): PagedListing<R> {
   const isPlain = typeof listing !== 'object' || listing === null || [Object.prototype, null].includes(Object.getPrototypeOf(listing))
-  const members = isPlain ? listing : (Object.fromEntries(MEMBERS.map((name) => [name, listing[name]])) as unknown as PagedListing<R>)
-  const { page, token, maxLimit = 1 } = checkNames(members, 'a listing', MEMBERS, KINDS)
-  if (page === undefined) throw badRequest('page', 'a function', 'undefined')
-  if (token === undefined) throw badRequest('token', 'a function', 'undefined')
-  if (!(Number.isSafeInteger(maxLimit) && maxLimit >= 1)) throw badRequest('maxLimit', 'a whole number, 1 or more', String(maxLimit))
+  listings.check(isPlain ? listing : (Object.fromEntries(members.map((name) => [name, listing[name]])) as unknown as PagedListing))
   return listing
 }
 

@@ -1,9 +1,10 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
-import { checkNames } from '../../src/index.ts'
+import { OptionRules } from '../../src/index.ts'
 import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
 import { type Bounds, Client, Exhausted, Unreachable } from './client.ts'
 import { discover, kindOf } from './discover.ts'
 import { halListing, largestLimit } from './hal.ts'
+import { COUNT } from './law.ts'
 import type { PagedListing } from './paged.ts'
 import { Fault } from './window.ts'
 
@@ -53,7 +54,11 @@ export class NoListing extends Error {
   }
 }
 
-const NAMES = ['listings', 'window', 'maxLimit', 'onListing', 'requests', 'ms', 'signal', 'fetch', 'headers'] as const
+const serviceOptions = new OptionRules<ServiceOptions>('checkService', {
+  ...{ listings: COUNT, window: COUNT, maxLimit: COUNT },
+  ...{ requests: COUNT, ms: { least: 1, of: 'milliseconds' } },
+  ...{ onListing: 'callback', signal: 'signal', fetch: 'callback', headers: 'object' },
+})
 
 const STAYS = pagingAlgebra.at(-1)!.name
 const BOOK = 'it lists what is there now'
@@ -125,11 +130,11 @@ async function settled(
 /**
  * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
  * The service is taken as it is: nothing is required of it but HAL pages, and ledgers may be added all the while.
- * @throws BAD_REQUEST if an option is unknown; NoListing; Unreachable if no service answers; the reason of the signal, if it aborts before a listing
+ * @throws BAD_REQUEST if an option is unknown or wrong; NoListing; Unreachable if no service answers; the reason of the signal, if it aborts before a listing
  * is found
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
-  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = checkNames(options, 'checkService', NAMES)
+  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = serviceOptions.check(options)
   const client = new Client(options)
   client.share(0.3)
   const urls = await discover(client, url, most).catch((error) => {

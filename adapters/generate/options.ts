@@ -1,7 +1,7 @@
 /**
  * The options of a generated network, their defaults, and the shapes that it yields: ledger closes of open records.
  */
-import { badRequest, checkNames, type OfferAsset, type TradeInput } from '../../src/index.ts'
+import { badRequest, type OfferAsset, OptionRules, type TradeInput } from '../../src/index.ts'
 
 export interface GenerateOptions {
   /** How many ledgers to close, 0 or more. */
@@ -46,47 +46,43 @@ export const DEFAULTS = {
   tradeShare: 0.15,
 } satisfies Omit<GenerateOptions, 'ledgers' | 'seed'>
 
-const NAMES = ['ledgers', 'seed', ...Object.keys(DEFAULTS)] as (keyof GenerateOptions)[]
-
 export type Settings = { readonly [N in keyof GenerateOptions]-?: NonNullable<GenerateOptions[N]> }
 
 const LAST_LEDGER = 2 ** 31 - 1
 /** The last second of the year 9999: a close time has a year of four digits. */
 const LAST_SECOND = 253_402_300_799
 
-const refuse = (field: string, reason: string): never => {
-  throw badRequest(field, reason)
+const LAST_OFFER = 2n ** 62n
+const anyOffer = {
+  expected: `a whole number from 1 to ${LAST_OFFER}`,
+  fits: (value: unknown) => typeof value === 'bigint' && value >= 1n && value <= LAST_OFFER,
 }
+
+const whole = (least: number, most: number) => ({ least, most, whole: true })
+
+/** The last ledgers and closes that fit depend on how many ledgers there are. */
+const rulesFor = ({ ledgers, firstOffer }: GenerateOptions) =>
+  new OptionRules<GenerateOptions>('generate', {
+    ledgers: { needed: whole(0, LAST_LEDGER - 1) },
+    seed: { needed: { expected: 'a number or a text', fits: (value) => ['number', 'string'].includes(typeof value) } },
+    firstLedger: whole(1, LAST_LEDGER - ledgers),
+    firstOffer: typeof firstOffer === 'bigint' ? anyOffer : whole(1, Number.MAX_SAFE_INTEGER),
+    startTime: whole(0, LAST_SECOND - 5 * ledgers),
+    transactionsPerLedger: { least: 0, most: 500_000 },
+    operationsPerTransaction: { least: 1, most: 50 },
+    accounts: whole(16, 2 ** 24),
+    assets: whole(1, 1_000),
+    offers: whole(0, 2 ** 24),
+    envelopeBytes: { least: 0, most: 2 ** 24 },
+    failedShare: { least: 0, most: 1 },
+    tradeShare: { least: 0, most: 1 },
+  })
 
 /** The options with their defaults. @throws BAD_REQUEST naming one that is unknown, missing or out of range */
 export function settle(options: GenerateOptions): Settings {
-  if (typeof options !== 'object' || options === null) refuse('options', 'an object')
-  const given = Object.entries(checkNames(options, 'generate', NAMES)).filter(([, value]) => value !== undefined)
-  const settings: Settings = { ...DEFAULTS, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
-  const number = (name: keyof Settings, least: number, most: number): void => {
-    const value = settings[name]
-    if (!(typeof value === 'number' && value >= least && value <= most)) refuse(name, `a number from ${least} to ${most}`)
-  }
-  const whole = (name: keyof Settings, least: number, most: number): void => {
-    const value = settings[name]
-    if (!(Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most))
-      refuse(name, `a whole number from ${least} to ${most}`)
-  }
-  if (!['number', 'string'].includes(typeof settings.seed)) refuse('seed', 'a number or a text')
-  whole('ledgers', 0, LAST_LEDGER - 1)
-  whole('firstLedger', 1, LAST_LEDGER - settings.ledgers)
-  whole('startTime', 0, LAST_SECOND - 5 * settings.ledgers)
-  if (typeof settings.firstOffer !== 'bigint') whole('firstOffer', 1, Number.MAX_SAFE_INTEGER)
-  else if (settings.firstOffer < 1n || settings.firstOffer > 2n ** 62n) refuse('firstOffer', `a whole number from 1 to ${2n ** 62n}`)
-  number('transactionsPerLedger', 0, 500_000)
-  number('operationsPerTransaction', 1, 50)
-  whole('accounts', 16, 2 ** 24)
-  whole('assets', 1, 1_000)
-  whole('offers', 0, 2 ** 24)
-  number('envelopeBytes', 0, 2 ** 24)
-  number('failedShare', 0, 1)
-  number('tradeShare', 0, 1)
-  return settings
+  if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object')
+  const given = Object.entries(rulesFor(options).check(options)).filter(([, value]) => value !== undefined)
+  return { ...DEFAULTS, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
 }
 
 /** A number if it is exact, a bigint beyond 2^53. */

@@ -2,7 +2,6 @@
  * The base of every link: configured, or read from the request. A Host header is text from outside that ends up in bodies and caches, so only what
  * can be a host name or address and a port is let through.
  */
-import { badRequest } from '../../src/index.ts'
 import { badParameter, ProblemError } from './problem.ts'
 
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
@@ -13,13 +12,16 @@ function checkHost(host: string): string {
   return host.toLowerCase()
 }
 
-/** A configured base URL: absolute, http or https, without query; a trailing slash is removed. @throws BAD_REQUEST */
-export function checkBaseUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-    throw badRequest('baseUrl', 'an absolute http or https URL without query')
-  const path = url.pathname.replace(/\/+$/, '').replace(/["\\<>{}]/g, encodeURIComponent)
-  return url.origin + path
+/** Whether something is a base URL: absolute, http or https, without query. */
+export function isBaseUrl(given: unknown): boolean {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && !(url.search || url.hash || url.username || url.password)
+}
+
+/** A configured base URL without a trailing slash. */
+export function plainBaseUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl)
+  return origin + pathname.replace(/\/+$/, '').replace(/["\\<>{}]/g, encodeURIComponent)
 }
 
 /** The first element of a list that proxies append to. */

@@ -2,16 +2,12 @@
  * The extended profile: members beyond the documented ones that published clients and explorers read, each derived from what is stored.
  * **Invariant:** they come after the members of the record, and one that the record already has is left as it is.
  */
-import { type Block, badRequest, catalogue, type OpenRecord, type RecordName } from '../../src/index.ts'
+import { type Block, catalogue, type OpenRecord, type RecordName } from '../../src/index.ts'
 
 /** `document`: the members of the service document and what the input carried. `extended`: derived members as well. */
 export type Profile = 'document' | 'extended'
 
-/** The profile to use. @throws BAD_REQUEST if it is not a profile */
-export function checkProfile(profile: Profile = 'document'): Profile {
-  if (profile !== 'document' && profile !== 'extended') throw badRequest('profile', 'document or extended')
-  return profile
-}
+export const profiles: readonly Profile[] = ['document', 'extended']
 
 type Derived = Record<string, unknown>
 /** @param text the record's JSON text */

@@ -1,13 +1,15 @@
 /** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else uses Request and Response. */
-import type { Ledger } from '../../src/index.ts'
+import { type Ledger, OptionRules } from '../../src/index.ts'
 import { concat } from './bytes.ts'
 import type { Frames } from './event-stream.ts'
 import { coreOf } from './handler.ts'
 import type { CoreRequest } from './message.ts'
-import { below, checkMount, elsewhere, type MountOptions } from './mount.ts'
-import { type CoreOptions, checkGiven, coreNames } from './options.ts'
+import { below, elsewhere, type MountOptions, mountRules } from './mount.ts'
+import { type CoreOptions, checkGiven, coreRules } from './options.ts'
 
 export interface HandlerOptions extends CoreOptions, MountOptions {}
+
+const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...coreRules, ...mountRules })
 
 /**
  * Answers requests with what the ledger holds. If they arrive below another path, give it as `mount`; if something strips that path before, put it
@@ -16,9 +18,9 @@ export interface HandlerOptions extends CoreOptions, MountOptions {}
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; the handler itself never rejects
  */
 export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
-  checkGiven(ledger, options, 'createHandler', [...coreNames, 'mount'])
+  checkGiven(ledger, options, handlerOptions)
   const core = coreOf(ledger, options)
-  const mount = checkMount(options.mount)
+  const { mount } = options
   const answer = (request: CoreRequest) => {
     const target = mount === undefined ? request.target : below(mount, request.target)
     return target === undefined ? elsewhere() : core({ ...request, target, mount })

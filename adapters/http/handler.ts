@@ -5,9 +5,8 @@
  */
 import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
 import { listValues, pageOf, pathValues } from './ask.ts'
-import { baseOf, checkBaseUrl } from './base.ts'
+import { baseOf, plainBaseUrl } from './base.ts'
 import { checksum, collect, Sink, Tag, utf8 } from './bytes.ts'
-import { checkProfile } from './extended.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
 import { LinkedListing, Listings } from './listings.ts'
@@ -28,7 +27,7 @@ import {
 import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
-import { type CoreOptions, checkGiven, coreNames } from './options.ts'
+import { type CoreOptions, checkGiven, coreOptions } from './options.ts'
 import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
@@ -44,11 +43,11 @@ export interface Core {
 
 /** @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
-  checkGiven(ledger, options, 'createCore', coreNames)
+  checkGiven(ledger, options, coreOptions)
   return coreOf(ledger, options)
 }
 
-/** A core for a shell that has already checked the names of its own options. */
+/** A core for a shell that has already checked its own options. */
 export function coreOf(ledger: Ledger, options: CoreOptions): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
@@ -75,11 +74,11 @@ class HttpCore {
   constructor(ledger: Ledger, options: CoreOptions) {
     const set = settle(options)
     this.ledger = ledger
-    this.baseUrl = options.baseUrl === undefined ? undefined : checkBaseUrl(options.baseUrl)
+    this.baseUrl = options.baseUrl === undefined ? undefined : plainBaseUrl(options.baseUrl)
     this.trustProxy = options.trustProxy ?? false
     this.maxTargetBytes = set.maxTargetBytes
     this.log = options.log ?? ((error, { id, method, target }) => console.error('%s %s %s', id, method, target, error))
-    this.renderers = new Renderers(checkProfile(options.profile))
+    this.renderers = new Renderers(options.profile ?? 'document')
     this.streams = new Streams(ledger, set, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
   }
 

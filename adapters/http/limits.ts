@@ -2,7 +2,7 @@
  * The limits of a service, one row each: the default, what may be set, and what happens beyond it.
  * **Invariant:** every wait of a server ends, and everything that a client can make it hold is bounded.
  */
-import { badRequest } from '../../src/index.ts'
+import type { Rules } from '../../src/index.ts'
 
 interface Limit {
   readonly default: number
@@ -57,13 +57,13 @@ export type LimitName = keyof typeof limits
 /** Limits that replace the defaults. The names say the unit: `Ms` milliseconds, `Bytes` bytes, otherwise a count. */
 export type Limits = { readonly [N in LimitName]?: number | undefined }
 
-/** All limits, set or default. @throws BAD_REQUEST naming one that is not a whole number within its bounds */
+/** What each limit may be set to. */
+export const limitRules = Object.fromEntries(
+  Object.entries<Limit>(limits).map(([name, { least, most }]) => [name, { least, most, whole: true }]),
+) as Rules<Limits>
+
+/** All limits, set or default. */
 export function settle(set: Limits): Readonly<Record<LimitName, number>> {
-  const settled: Partial<Record<LimitName, number>> = {}
-  for (const [name, { default: fallback, least, most }] of Object.entries(limits) as [LimitName, Limit][]) {
-    const value = set[name] ?? fallback
-    if (!Number.isSafeInteger(value) || value < least || value > most) throw badRequest(name, `a whole number from ${least} to ${most}`)
-    settled[name] = value
-  }
-  return settled as Record<LimitName, number>
+  const settled = Object.entries<Limit>(limits).map(([name, { default: fallback }]) => [name, set[name as LimitName] ?? fallback])
+  return Object.fromEntries(settled)
 }

@@ -1,5 +1,5 @@
 /** Where a service is mounted in another server: the path below which requests arrive, and with which links begin. */
-import { badRequest } from '../../src/index.ts'
+import type { Rules } from '../../src/index.ts'
 import { type CoreResponse, problemResponse } from './message.ts'
 
 export interface MountOptions {
@@ -13,10 +13,8 @@ export interface MountOptions {
 /** A path to prefix others with: empty, or segments. */
 export const isMount = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/.test(path)
 
-/** @throws BAD_REQUEST if the mount is not a path */
-export function checkMount(mount: string | undefined): string | undefined {
-  if (mount === undefined || (mount !== '' && isMount(mount))) return mount
-  throw badRequest('mount', 'a path that begins with a slash and ends in none')
+export const mountRules: Rules<MountOptions> = {
+  mount: { expected: 'a path that begins with a slash and ends in none', fits: (path) => path !== '' && isMount(path) },
 }
 
 /** What a target asks for below a path, as a target; undefined if it lies elsewhere. */

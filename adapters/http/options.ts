@@ -1,6 +1,8 @@
 /** What a service is given, checked at the call: without a real ledger, it would answer every request with an internal error. */
-import { badRequest, checkNames, isPromise, type Ledger } from '../../src/index.ts'
-import type { Profile } from './extended.ts'
+import { badRequest, isPromise, type Ledger, OptionRules, type Rules } from '../../src/index.ts'
+import { isBaseUrl } from './base.ts'
+import { type Profile, profiles } from './extended.ts'
+import { limitRules } from './limits.ts'
 import type { StreamOptions } from './streams.ts'
 
 export interface CoreOptions extends StreamOptions {
@@ -16,19 +18,27 @@ export interface CoreOptions extends StreamOptions {
   readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
 }
 
-export const coreNames = [
-  ...(['baseUrl', 'trustProxy', 'profile', 'log'] as const),
-  ...(['maxTargetBytes', 'maxStreams', 'streamIdleMs', 'streamStallMs'] as const),
-] as const satisfies readonly (keyof CoreOptions)[]
+export const coreRules: Rules<CoreOptions> = {
+  baseUrl: { expected: 'an absolute http or https URL without query', fits: isBaseUrl },
+  trustProxy: 'flag',
+  profile: profiles,
+  log: 'callback',
+  maxTargetBytes: limitRules.maxTargetBytes,
+  maxStreams: limitRules.maxStreams,
+  streamIdleMs: limitRules.streamIdleMs,
+  streamStallMs: limitRules.streamStallMs,
+}
+
+export const coreOptions = new OptionRules<CoreOptions>('createCore', coreRules)
 
 /**
- * Checks that there is a ledger, and no options but these, whatever the types said: a limit or a base URL under another name would have no effect.
+ * Checks that there is a ledger, and the options, whatever the types said: a limit or a base URL under another name would have no effect.
  * @throws BAD_REQUEST naming what is at fault, and what was found instead
  */
-export function checkGiven<T extends object>(ledger: Ledger, options: T, of: string, names: readonly (string & keyof T)[]): void {
+export function checkGiven<T extends object>(ledger: Ledger, options: T, rules: OptionRules<T>): void {
   if (!isLedger(ledger)) throw badRequest('ledger', 'a ledger, such as openLedger gives', nameOf(ledger))
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object', nameOf(options))
-  checkNames<T & CoreOptions>(options, of, names, { trustProxy: 'flag', log: 'callback' } as const)
+  rules.check(options)
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>

@@ -2,7 +2,7 @@
  * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
  * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
-import { checkNames } from '../../src/errors.ts'
+import { OptionRules } from '../../src/check.ts'
 import { batchOf, readLog } from './log.ts'
 import { type LiveTable, Version } from './manifest.ts'
 import { FileReader } from './reading.ts'
@@ -34,8 +34,11 @@ export interface FilesOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const NAMES = ['tableBytes', 'onFile', 'signal'] as const
-const KINDS = { tableBytes: 'count', onFile: 'callback', signal: 'signal' } as const
+const filesOptions = new OptionRules<FilesOptions>('checkFiles', {
+  tableBytes: { least: 0, of: 'bytes' },
+  onFile: 'callback',
+  signal: 'signal',
+})
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`
@@ -45,7 +48,7 @@ const logName = (number: number): string => `${String(number).padStart(6, '0')}.
  * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
  */
 export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
-  const check = new Check(directory, checkNames(options, 'checkFiles', NAMES, KINDS))
+  const check = new Check(directory, filesOptions.check(options))
   await check.run()
   const { faults, files, bytes, torn } = check
   return { ok: faults.length === 0, faults, files, bytes, torn }

@@ -5,11 +5,12 @@
  * **Invariant:** after a failed write no other is tried: LevelDB was measured to acknowledge, and lose, synced batches after a full disk.
  */
 import { same } from '../../src/bytes.ts'
-import { badRequest, FolioError } from '../../src/errors.ts'
+import { badRequest } from '../../src/check.ts'
+import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn } from './note.ts'
-import { checkLevelOptions, failure, type LevelOptions, openDirectory, pathOf } from './open.ts'
+import { failure, type LevelOptions, levelOptions, openDirectory, pathOf } from './open.ts'
 import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
 export { checkFiles, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
@@ -27,7 +28,7 @@ export type { LevelOptions } from './open.ts'
  *   field `location`. Later, `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
-  checkLevelOptions(options)
+  levelOptions.check(options)
   if (typeof location === 'string' || location instanceof URL) {
     const path = pathOf(location)
     return new LevelStore(await openDirectory(path, options), path, nextMany, noteIn(path))

@@ -5,7 +5,8 @@
  * takes a directory that has lost its CURRENT for a new one and deletes the old tables.
  */
 import type { AbstractLevel } from 'abstract-level'
-import { badRequest, checkNames, FolioError } from '../../src/errors.ts'
+import { badRequest, OptionRules } from '../../src/check.ts'
+import { FolioError } from '../../src/errors.ts'
 import { alone } from './alone.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
 import { encodings } from './scan.ts'
@@ -41,19 +42,13 @@ const CHECKED_BYTES = 64 << 20
 /** LevelDB keeps 1,000 tables open: at 8 MiB per table that covers 8 GB, at its own 2 MiB only 2. */
 const TABLE_BYTES = 8 << 20
 
-const SIZES = ['cacheBytes', 'writeBufferBytes', 'blockBytes'] as const
-const NAMES = ['mustExist', 'checkFiles', 'compression', ...SIZES] as const
-const FLAGS = { mustExist: 'flag', checkFiles: 'flag', compression: 'flag' } as const
+const BYTES = { least: 0, most: 2 ** 31 - 1, whole: true, of: 'bytes' } as const
 
-/** LevelDB silently replaces a value that is not a number, or is out of range, by its own default. @throws BAD_REQUEST */
-export function checkLevelOptions(options: LevelOptions): void {
-  checkNames(options, 'level', NAMES, FLAGS)
-  for (const name of SIZES) {
-    const { [name]: size = 1 } = options
-    if (!(Number.isSafeInteger(size) && size >= 0 && size < 2 ** 31))
-      throw badRequest(name, 'a whole number of bytes, from 0 to 2147483647')
-  }
-}
+/** LevelDB silently replaces a value that is not a number, or is out of range, by its own default. */
+export const levelOptions = new OptionRules<LevelOptions>('level', {
+  ...{ mustExist: 'flag', checkFiles: 'flag', compression: 'flag' },
+  ...{ cacheBytes: BYTES, writeBufferBytes: BYTES, blockBytes: BYTES },
+})
 
 /** The path of a directory. @throws BAD_REQUEST if it is empty, or the URL is not that of a file */
 export function pathOf(location: string | URL): string {

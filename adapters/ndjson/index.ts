@@ -1,5 +1,5 @@
 /** NDJSON of ledger closes, one per line, plain or gzip: read with every digit exact, in bounded memory, each close knowing its line. */
-import { badRequest, checkNames, FolioError, type LedgerClose } from '../../src/index.ts'
+import { FolioError, type LedgerClose, OptionRules } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { type Origin, parseLine } from './parse.ts'
 import { type ByteOptions, checkSource, nameOf, readBytes, type Source } from './source.ts'
@@ -13,7 +13,11 @@ export interface ReadClosesOptions extends ByteOptions {
   readonly maxLineBytes?: number | undefined
 }
 
-const NAMES = ['gunzip', 'onBytes', 'maxLineBytes'] as const
+const readOptions = new OptionRules<ReadClosesOptions>('readCloses', {
+  gunzip: [true, false, 'auto'],
+  onBytes: 'callback',
+  maxLineBytes: { least: 1, of: 'bytes' },
+})
 
 const origins = new WeakMap<object, Origin>()
 
@@ -38,9 +42,7 @@ export async function* readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
-  const { maxLineBytes = 256 * 2 ** 20, gunzip = 'auto' } = checkNames(options, 'readCloses', NAMES, { onBytes: 'callback' })
-  if (gunzip !== 'auto' && typeof gunzip !== 'boolean') throw badRequest('gunzip', "true, false, or 'auto'")
-  if (!(maxLineBytes >= 1)) throw badRequest('maxLineBytes', 'a number of bytes, 1 or more')
+  const { maxLineBytes = 256 * 2 ** 20 } = readOptions.check(options)
   const list = isList(sources) ? sources : [sources]
   for (const source of list) checkSource(source)
   for (const source of list) {

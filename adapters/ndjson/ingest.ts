@@ -1,5 +1,5 @@
 /** Feeds closes to a ledger, so that the error for a refused close names its file and line. */
-import { type AppendResult, badRequest, checkNames, type IngestResult, type Ledger, type LedgerClose } from '../../src/index.ts'
+import { type AppendResult, badRequest, type IngestResult, type Ledger, type LedgerClose, OptionRules } from '../../src/index.ts'
 import { locateError } from './index.ts'
 
 export interface IngestClosesOptions {
@@ -11,6 +11,12 @@ export interface IngestClosesOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const feedOptions = new OptionRules<IngestClosesOptions>('ingestCloses', {
+  batch: { least: 1, of: 'ledgers' },
+  onLedger: 'callback',
+  signal: 'signal',
+})
+
 /**
  * Like `ledger.ingest`, told ledger by ledger. If a close is refused, those before it stay.
  * @throws BAD_REQUEST if `ledger` is not a ledger or `closes` is not iterable, or an option is unknown or wrong; as `ledger.append`, with the
@@ -21,8 +27,7 @@ export async function ingestCloses(
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
-  const ofKinds = { onLedger: 'callback', signal: 'signal' } as const
-  const { batch, onLedger, signal } = checkNames(options, 'ingestCloses', ['batch', 'onLedger', 'signal'], ofKinds)
+  const { batch, onLedger, signal } = feedOptions.check(options)
   if (typeof ledger?.ingest !== 'function') throw badRequest('ledger', 'a ledger, such as openLedger resolves to')
   const onBatch = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) await onLedger?.(result)

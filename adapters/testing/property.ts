@@ -2,20 +2,22 @@
  * How properties are tried, whatever the runner: a number of cases, from a seed that can be given, and a failure reported with the way to repeat it.
  */
 import fc from 'fast-check'
-import { badRequest } from '../../src/errors.ts'
+import { badRequest, Check } from '../../src/check.ts'
+
+const wholeNumber = new Check({ whole: true })
+const count = new Check({ least: 1, whole: true })
 
 /** Anything but a number would try no case at all, or repeat another seed, and pass. @throws BAD_REQUEST */
-function env(name: string, least: number): number | undefined {
+function env(name: string, check: Check): number | undefined {
   const found = globalThis.process?.env[name]
   if (found === undefined || found === '') return undefined
   const number = Number(found)
-  if (!(Number.isSafeInteger(number) && number >= least))
-    throw badRequest(name, `a whole number${least > 0 ? `, ${least} or more` : ''}`, found)
+  if (!check.fits(number)) throw badRequest(name, check.expected, found)
   return number
 }
 
 /** The seed that `FC_SEED` asks for. */
-export const seed = (): number | undefined => env('FC_SEED', Number.MIN_SAFE_INTEGER)
+export const seed = (): number | undefined => env('FC_SEED', wholeNumber)
 
 /** How many steps of a schedule are shown. */
 const STEPS = 20
@@ -37,7 +39,7 @@ export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, che
     await check(value)
   })
   const given = seed()
-  const run = await fc.check(property, { numRuns: env('FC_RUNS', 1) ?? numRuns, ...(given !== undefined && { seed: given }) })
+  const run = await fc.check(property, { numRuns: env('FC_RUNS', count) ?? numRuns, ...(given !== undefined && { seed: given }) })
   if (!run.failed) return
   const { errorInstance: cause, seed: failed, counterexample, numRuns: tried } = run
   const told = cause instanceof Error ? cause.message : String(cause)

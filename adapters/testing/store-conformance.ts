@@ -12,9 +12,10 @@
  * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), writing keys
  * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */
+import { OptionRules } from '../../src/check.ts'
 import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
-import { checkSubject, type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
+import { type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
 import { checked, closing, given, unfailing } from './store-answers.ts'
 import { bufferLaws, formsLaw } from './store-buffers.ts'
 import { bulkLaw } from './store-bulk.ts'
@@ -50,15 +51,19 @@ export interface StoreSubject {
   readonly declined?: Declined | undefined
 }
 
-const NAMES = ['open', 'reopen', 'beside', 'fail', 'held', 'capabilities', 'declined'] as const
+const members = new OptionRules<StoreSubject>('storeConformance', {
+  open: { needed: 'callback' },
+  ...{ reopen: 'callback', beside: 'callback', fail: 'callback', held: 'callback' },
+  ...{ capabilities: 'object', declined: 'object' },
+})
 
 /**
  * The laws for a store; each opens stores of its own, and rejects with what was expected and what came.
- * @throws BAD_REQUEST if a member is unknown
+ * @throws BAD_REQUEST if a member is unknown or wrong
  * @example for (const law of storeConformance({ open: () => new MyStore() })) test(law.name, { skip: law.skip ?? false }, law.run)
  */
 export function storeConformance(subject: StoreSubject): Law[] {
-  checkSubject(subject, 'storeConformance', NAMES)
+  members.check(subject)
   const law: MakeLaw = (name, check, skip) => {
     const run = async (...[context]: readonly unknown[]): Promise<void> => {
       const nothing = await unfailing(async () => {

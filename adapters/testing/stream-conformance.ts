@@ -1,7 +1,7 @@
 /** The laws of streams, for any API that streams records after a cursor, as properties under schedules of every kind. */
 import fc from 'fast-check'
-import type { MaybePromise } from '../../src/index.ts'
-import { checkSubject, type Declined, decline, type Law } from '../check/index.ts'
+import { type MaybePromise, OptionRules } from '../../src/index.ts'
+import { COUNT, type Declined, decline, type Law } from '../check/index.ts'
 import { forAll } from './property.ts'
 import { type Plan, play, type Reader, type StreamSource } from './stream-play.ts'
 
@@ -19,7 +19,12 @@ export interface StreamSubject<R> {
   readonly declined?: Declined | undefined
 }
 
-const NAMES = ['open', 'patience', 'runs', 'declined'] as const
+const members = new OptionRules<StreamSubject<unknown>>('streamLaws', {
+  open: { needed: 'callback' },
+  patience: { least: 0, of: 'milliseconds' },
+  runs: COUNT,
+  declined: 'object',
+})
 
 /** The most that is appended at once where a page must overflow: streams read in pages of up to 200 records. */
 const LARGE = 450
@@ -98,7 +103,7 @@ function evened(one: Plan): Plan {
  * @example for (const law of streamLaws({ open: (step) => new Feed(step) })) test(law.name, law.run)
  */
 export function streamLaws<R>(subject: StreamSubject<R>): Law[] {
-  const { open, patience = 0, runs = 200, declined } = checkSubject(subject, 'streamLaws', NAMES, ['runs'])
+  const { open, patience = 0, runs = 200, declined } = members.check(subject)
   const made = laws.map(
     ({ name, plans, needs, share = 1 }): Law => ({
       name,

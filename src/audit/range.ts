@@ -1,10 +1,11 @@
 /** Ranges of ledgers: read back as lines, and compared by their digests. */
-import { badRequest, checkNames, checkObject, FolioError } from '../errors.ts'
+import { badRequest, checkObject, OptionRules } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
 import { digestKey, digestRange } from '../layout/keys.ts'
-import { params } from '../params.ts'
+import { SEQUENCE } from '../params.ts'
 import type { Reader } from '../scan/reader.ts'
 
 /** Ledgers `from` to `to`, both included. By default all that are held. */
@@ -13,14 +14,14 @@ export interface LedgerRange {
   readonly to?: number | undefined
 }
 
+const bounds = new OptionRules<LedgerRange>('a range', { from: SEQUENCE, to: SEQUENCE })
+
 /**
  * A reader that has everything and asks for what comes after the newest ledger gets an empty range; any other range holds at least one ledger.
  * @throws BAD_REQUEST if a bound is not a ledger or is newer than the newest one, or if the range ends before it begins; GONE_BEFORE_HISTORY
  */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
-  checkNames(checkObject(range, 'range'), 'a range', ['from', 'to'])
-  const from = params.ledger.check(range.from ?? oldest, 'from')
-  const to = params.ledger.check(range.to ?? last, 'to')
+  const { from = oldest, to = last } = bounds.check(checkObject(range, 'range'))
   const isNext = from === last + 1 && to === last
   if (range.from !== undefined && from > to && !isNext)
     throw badRequest(

@@ -6,7 +6,7 @@
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
-import { checkNames } from '../errors.ts'
+import { OptionRules } from '../check.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
 import { digestKey, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
@@ -16,7 +16,7 @@ import type { Context } from './context.ts'
 import { namedStill } from './network.ts'
 import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned } from './rebuild.ts'
 import { rebuildLists } from './rebuild-lists.ts'
-import { type Fault, FORGOTTEN, STRAY, UNCOUNTED, UNNAMED, UNTOLD, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
+import { type Fault, FORGOTTEN, STRAY, UNCOUNTED, UNNAMED, UNTOLD, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
 import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
@@ -38,15 +38,17 @@ export interface RepairReport {
   readonly after: VerifyReport
 }
 
+const repairOptions = new OptionRules<RepairOptions>('repair', { cut: 'flag', ...verifyOptions.rules })
+
 /** Mending one fault may expose others, as a head exposes the ledgers; more rounds than this expose nothing new. */
 const ROUNDS = 6
 
 /**
  * Repairs a store that nobody else has open.
- * @throws BAD_REQUEST if an option is unknown, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
-  const { cut = false, ...told } = checkNames(options, 'repair', ['cut', ...VERIFY_NAMES])
+  const { cut = false, ...told } = repairOptions.check(options)
   const all = { ...told, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
   const gone = new Map<string, Fault>()

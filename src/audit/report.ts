@@ -1,6 +1,7 @@
 /** What an audit finds: every value at fault by its key, and what was looked at. */
 import { hex } from '../bytes.ts'
-import { checkKinds, FolioError } from '../errors.ts'
+import { OptionRules } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { giveWay } from '../turn.ts'
 
 /** One value that is damaged, missing, or out of place. */
@@ -39,7 +40,12 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export const VERIFY_NAMES = ['onProgress', 'onFault', 'maxFaults', 'signal'] as const
+export const verifyOptions = new OptionRules<VerifyOptions>('verify', {
+  onProgress: 'callback',
+  onFault: 'callback',
+  maxFaults: { least: 0 },
+  signal: 'signal',
+})
 
 export interface VerifyReport {
   /** True if nothing is at fault. */
@@ -66,9 +72,8 @@ export class Findings {
   private readonly named = new Set<string>()
   private last = 0
 
-  /** @throws BAD_REQUEST if an option is wrong */
   constructor(options: VerifyOptions) {
-    this.options = checkKinds(options, { onProgress: 'callback', onFault: 'callback', maxFaults: 'count', signal: 'signal' })
+    this.options = options
   }
 
   /** Keeps the first reason given for a key: those that follow from it say less. */

@@ -4,7 +4,7 @@
  * live book, and otherwise does not grow with history.
  */
 import { equal } from '../bytes.ts'
-import { checkNames, FolioError } from '../errors.ts'
+import { FolioError } from '../errors.ts'
 import { readMark } from '../ingest/mark.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
@@ -29,16 +29,16 @@ import type { Store } from '../store.ts'
 import { Context, entriesOf } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
-import { Findings, VERIFY_NAMES, type VerifyOptions, type VerifyReport } from './report.ts'
+import { Findings, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
 import { bucketOf } from './tally.ts'
 import { checkPruned, checkTails, checkValues } from './values.ts'
 
 /**
  * Checks a store to which nobody writes meanwhile. Damage is in the report, by key; it is not thrown.
- * @throws BAD_REQUEST if an option is unknown, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
-  return (await audit(store, checkNames(options, 'verify', VERIFY_NAMES))).report
+  return (await audit(store, verifyOptions.check(options))).report
 }
 
 /** As {@link verifyStore}, with what was learned on the way. */

@@ -2,6 +2,7 @@
  * Ledger closes as they come, in batches: while one is being written, the next is read, checked and drafted.
  * **Invariants:** batches are written one after another, each once the one before it is written and told; if one fails, nothing behind it is written.
  */
+import { OptionRules } from '../check.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type Prepared, prepareClose } from './encode.ts'
 import type { Appended, Behind } from './writer.ts'
@@ -19,6 +20,14 @@ export interface IngestOptions extends AppendOptions {
   /** Stops between two batches, even while the source has nothing to give; the ingest then resolves as if the source had ended. */
   readonly signal?: AbortSignal | undefined
 }
+
+export const ingestOptions = new OptionRules<IngestOptions>('ingest', {
+  batch: { least: 1, of: 'ledgers' },
+  durable: 'flag',
+  onBatch: 'callback',
+  onRefused: 'callback',
+  signal: 'signal',
+})
 
 type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
 type Append = (batch: readonly Prepared[], behind: Behind) => Promise<Appended>

@@ -1,5 +1,6 @@
 /** One ledger close: the input of the write side (NDJSON: one close per line), its schema, and its place in the chain. */
-import { badRequest, FolioError } from '../errors.ts'
+import { badRequest, OptionRules } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { effectSchema } from '../resources/effect.ts'
 import { type LedgerInput, ledgerSchema } from '../resources/ledger.ts'
@@ -40,6 +41,8 @@ export interface AppendOptions {
   /** Resolve only when the ledger is on stable storage. Default true. */
   readonly durable?: boolean | undefined
 }
+
+export const appendOptions = new OptionRules<AppendOptions>('append', { durable: 'flag' })
 
 const validate = validator(closeSchema)
 

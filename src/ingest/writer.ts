@@ -5,7 +5,8 @@
  */
 
 import type { Cache } from '../cache/cache.ts'
-import { badRequest, FolioError } from '../errors.ts'
+import { badRequest } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { encodeDigest } from '../layout/digest.ts'
 import { encodeEra, encodeIntent, type Head, type Intent } from '../layout/head.ts'
 import { digestKey, ERA, HEAD, INTENT } from '../layout/keys.ts'

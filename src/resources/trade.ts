@@ -1,6 +1,7 @@
 /** Trades: the record, its input, its text, its indexes, and its two sides turned. Token: `<operation id>-<index>`, the index counting from 0. */
 import { compareTexts } from '../bytes.ts'
-import { badRequest, invalidInput } from '../errors.ts'
+import { badRequest } from '../check.ts'
+import { invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
 import { type Filters, type Index, type KeyIndex, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'

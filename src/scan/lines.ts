@@ -1,7 +1,7 @@
 /** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
-import { checkKinds, checkObject } from '../errors.ts'
-import type { PageOptions, RawPage } from './page.ts'
+import { OptionRules } from '../check.ts'
+import { type PageOptions, pageOptions, type RawPage } from './page.ts'
 
 export interface LinesOptions extends PageOptions {
   /**
@@ -20,6 +20,8 @@ export interface Lines {
   readonly next: string
 }
 
+const lineOptions = new OptionRules<LinesOptions>('ndjson', { ...pageOptions.rules, reuse: 'flag' })
+
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
 /** The lines of pages, as they come. */
@@ -27,7 +29,7 @@ export async function* linesOf(
   pagesOf: (options: PageOptions) => AsyncIterable<RawPage>,
   options: LinesOptions,
 ): AsyncGenerator<Lines, void, undefined> {
-  const { reuse, ...ofPages } = checkKinds(checkObject(options, 'options'), { reuse: 'flag' })
+  const { reuse, ...ofPages } = lineOptions.check(options)
   let room = Region.room(0)
   for await (const page of pagesOf(ofPages)) {
     let length = 0

@@ -3,9 +3,10 @@
  * decoded or wire text is sliced.
  */
 import { writeAscii } from '../bytes.ts'
-import { badRequest, checkNames, FolioError } from '../errors.ts'
+import { OptionRules } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { type Block, countOf, eachOf, type Place, placesIn, type Slice } from '../layout/block.ts'
-import { checkLimit, checkOrder, DEFAULT_LIMIT, type Order } from '../params.ts'
+import { DEFAULT_LIMIT, LIMIT, limits, ORDERS, type Order } from '../params.ts'
 import { type Cursor, idOf, idText, MAX_ID, MAX_INDEX, parseCursor } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { offers } from '../resources/offer.ts'
@@ -126,14 +127,25 @@ interface Asked {
   readonly limit: number
 }
 
-const NAMES = ['cursor', 'order', 'limit'] as const
+/** The empty text is that of no cursor. */
+export const CURSOR = { text: 'a paging token, as text', least: 0 } as const
+
+export const pageOptions = new OptionRules<PageOptions>('a page', { cursor: CURSOR, order: ORDERS, limit: LIMIT })
+
+/** Where a cursor points; undefined for one that names no record. @throws BAD_REQUEST */
+export const pointed = (cursor: string, resource: Resource): Cursor | undefined =>
+  cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
 
 /** @throws BAD_REQUEST */
-export function checkOptions(options: PageOptions, resource: Resource): Asked {
-  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = checkNames(options, 'a page', NAMES)
-  if (typeof cursor !== 'string') throw badRequest('cursor', 'a paging token, as text')
-  const at = cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
-  return { cursor, at, limit: checkLimit(limit), order: checkOrder(order) }
+function checkAsked(options: PageOptions, resource: Resource): Asked {
+  if (!pageOptions.fit(options)) {
+    // Of several that are wrong, the one is named that is named over HTTP: the cursor, or else the limit.
+    if (typeof options?.cursor === 'string') pointed(options.cursor, resource)
+    if (options?.limit !== undefined && !limits.fits(options.limit)) throw limits.wrong('limit', options.limit)
+    pageOptions.check(options)
+  }
+  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = options
+  return { cursor, at: pointed(cursor, resource), order, limit }
 }
 
 /**
@@ -164,7 +176,7 @@ interface Wanted {
  */
 export function readPage(reader: Reader, listing: Listing, options: PageOptions, typed = false): RawPage {
   const { query } = listing
-  const asked = checkOptions(options, query.of)
+  const asked = checkAsked(options, query.of)
   const { limit } = asked
   let { cursor, at } = asked
   if (cursor === 'now') {

@@ -1,5 +1,6 @@
 /** From a query and its values to a list and a span: what the path names, what the filters ask for, and what must exist. */
-import { badRequest, checkObject, FolioError } from '../errors.ts'
+import { badRequest, checkObject } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
 import { params, pathNames } from '../params.ts'
 import type { Facing, One, Query } from '../query.ts'

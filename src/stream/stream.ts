@@ -1,7 +1,7 @@
 /** Streams: a tail as an async iterator, of pages or of what is in them. */
-import { badRequest, checkNames } from '../errors.ts'
+import { badRequest, OptionRules } from '../check.ts'
 import type { List } from '../query.ts'
-import { checkOptions, type RawPage } from '../scan/page.ts'
+import { CURSOR, pointed, type RawPage } from '../scan/page.ts'
 import type { Tail, Taker } from './tail.ts'
 
 export interface TailOptions {
@@ -11,11 +11,13 @@ export interface TailOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const tailOptions = new OptionRules<TailOptions>('a stream', { cursor: CURSOR, signal: 'signal' })
+
 /** @throws BAD_REQUEST if the list never grows, or an option is unknown or wrong */
 export function checkTail(query: List, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
   if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
-  const { cursor = '', signal } = checkNames(options, 'a stream', ['cursor', 'signal'], { signal: 'signal' })
-  checkOptions({ cursor }, query.of)
+  const { cursor = '', signal } = tailOptions.check(options)
+  pointed(cursor, query.of)
   return { cursor, signal }
 }
 

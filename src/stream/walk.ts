@@ -1,5 +1,5 @@
 /** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
-import { checkObject } from '../errors.ts'
+import { checkObject } from '../check.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
 import type { PageOptions, RawPage } from '../scan/page.ts'

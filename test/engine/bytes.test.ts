@@ -18,7 +18,8 @@ import {
   VarintReader,
   Writer,
 } from '../../src/bytes.ts'
-import { badRequest, FolioError, invalidInput } from '../../src/errors.ts'
+import { badRequest } from '../../src/check.ts'
+import { FolioError, invalidInput } from '../../src/errors.ts'
 import { hasher, portableHasher, sha256 } from '../../src/sha256.ts'
 import * as stores from '../../src/store.ts'
 

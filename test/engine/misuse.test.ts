@@ -33,6 +33,13 @@ test.each([
   ['fileEvery', { fileEvery: Number.NaN }],
   ['pollMs', { pollMs: -5 }],
   ['pollMs', { pollMs: 2 ** 31 }],
+  // Texts of digits, which compare as numbers do.
+  ['cacheBytes', { cacheBytes: '5' as never }],
+  ['fileEvery', { fileEvery: '9' as never }],
+  ['pollMs', { pollMs: '7' as never }],
+  ['pollMs', { pollMs: null as never }],
+  ['cacheBytes', { cacheBytes: true as never }],
+  ['fileEvery', { fileEvery: 5n as never }],
 ])('an option out of bounds is refused by name: %s', async (field, options) => {
   let closed = 0
   const store: Store = { ...memory(), close: () => void closed++ }
@@ -84,7 +91,9 @@ describe('an untyped call:', () => {
 
   test.each(lists.filter((method) => !listens(method)))('%s refuses an option that a page does not take', async (method) => {
     const error = await errorOf(() => ask(method, transactions, {}, { limt: 5 }))
-    expect(error.fields).toEqual({ field: 'limt', reason: 'not an option of a page; the options are cursor, order, limit' })
+    const options =
+      method === 'ndjson' ? 'ndjson; the options are cursor, order, limit, reuse' : 'a page; the options are cursor, order, limit'
+    expect(error.fields).toEqual({ field: 'limt', reason: `not an option of ${options}` })
   })
 
   test.each(lists.filter(listens))('%s refuses an option that a stream does not take', async (method) => {
@@ -115,13 +124,29 @@ describe('an untyped call:', () => {
     ['verify', { onFault: {} }, 'a function', []],
     ['verify', { maxFaults: '5' }, 'a number, 0 or more', []],
     ['verify', { maxFaults: Number.NaN }, 'a number, 0 or more', []],
+    ['verify', { maxFaults: -1 }, 'a number, 0 or more', []],
+    ['ingest', { batch: '2' }, 'a number of ledgers, 1 or more', [[richClose(sequence + 1, '')]]],
+    ['ingest', { batch: null }, 'a number of ledgers, 1 or more', [[richClose(sequence + 1, '')]]],
+    ['ingest', { batch: 0.5 }, 'a number of ledgers, 1 or more', [[richClose(sequence + 1, '')]]],
+    ['lines', { from: '7' }, 'a whole number from 0 to 2147483647', []],
+    ['closes', { to: 7n }, 'a whole number from 0 to 2147483647', []],
+    ['digest', { from: -1 }, 'a whole number from 0 to 2147483647', []],
+    ['ndjson', { limit: '5' }, 'a whole number from 1 to 200', [transactions, {}]],
+    ['pages', { cursor: null }, 'a paging token, as text', [transactions, {}]],
+    ['page', { limit: 201 }, 'a whole number from 1 to 200', [transactions, {}]],
+    ['explain', { order: true }, 'asc or desc', [transactions, {}]],
+    ['stream', { cursor: 7 }, 'a paging token, as text', [transactions, {}]],
+    ['stream', { signal: 'x' }, 'an AbortSignal', [transactions, {}]],
     ['verify', { signal: 5 }, 'an AbortSignal', []],
     ['verify', { signal: new AbortController() }, 'an AbortSignal', []],
     ['ndjson', { reuse: 'x' }, 'true or false', [transactions, {}]],
   ] as const)('%s refuses a wrong option before it does anything: %o', async (method, options, reason, args) => {
     const [[field, value]] = Object.entries(options) as [[string, unknown]]
     const error = await errorOf(() => ask(method, ...args, options))
-    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason, found: value === null ? 'null' : typeof value }])
+    // A number that is out of range is told as it is.
+    const isOut = typeof value === 'number' && reason.includes('number')
+    const found = value === null || isOut ? String(value) : typeof value
+    expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason, found }])
     expect((await ledger).head.last).toBe(sequence)
   })
 
@@ -170,8 +195,29 @@ test('opening and repairing a store refuse unknown options', async () => {
 })
 
 test('repairing a store refuses wrong options before it reads anything', async () => {
-  for (const options of [{ onFault: 5 }, { onProgress: true }, { signal: {} }])
+  for (const options of [
+    { onFault: 5 },
+    { onProgress: true },
+    { signal: {} },
+    { maxFaults: '5' },
+    { cut: 'no' },
+    { cut: 1 },
+    { cut: null },
+  ])
     expect(await codeOf(() => repairStore({} as Store, options as object))).toBe(`BAD_REQUEST ${Object.keys(options)[0]}`)
+})
+
+test('options of a class are checked as well, whose members are not its own', async () => {
+  class Own {
+    get fileEvery(): unknown {
+      return '9'
+    }
+  }
+  expect(await codeOf(() => openLedger(memory(), new Own() as object))).toBe('BAD_REQUEST fileEvery')
+  expect(await codeOf(() => openLedger(memory(), Object.create({ pollMs: '7' })))).toBe('BAD_REQUEST pollMs')
+  const ledger = await openLedger(memory(), Object.assign(Object.create(null), { pollMs: 7, cacheBytes: undefined }))
+  for (const name of ['constructor', 'toString', '__proto__'])
+    expect(await codeOf(() => ledger.page(catalogue.ledgers, {}, JSON.parse(`{"${name}":{}}`)))).toBe(`BAD_REQUEST ${name}`)
 })
 
 test('a batch size of 0 or NaN is refused even if the source is empty', async () => {

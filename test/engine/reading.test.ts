@@ -244,18 +244,20 @@ describe('ordinals', () => {
 
 describe('a page', () => {
   test.each([
-    [{ limit: 0 }, 'limit', 'a whole number from 1 to 200'],
-    [{ limit: -1 }, 'limit', 'a whole number from 1 to 200'],
-    [{ limit: 201 }, 'limit', 'a whole number from 1 to 200'],
-    [{ limit: 1.5 }, 'limit', 'a whole number from 1 to 200'],
-    [{ limit: '5' }, 'limit', 'a whole number from 1 to 200'],
-    [{ order: 'up' }, 'order', 'asc or desc'],
-    [{ cursor: 5 }, 'cursor', 'a paging token, as text'],
-  ])('asked for with %j is refused', async (options, field, reason) => {
+    [{ limit: 0 }, 'limit', 'a whole number from 1 to 200', '0'],
+    [{ limit: -1 }, 'limit', 'a whole number from 1 to 200', '-1'],
+    [{ limit: 201 }, 'limit', 'a whole number from 1 to 200', '201'],
+    [{ limit: 1.5 }, 'limit', 'a whole number from 1 to 200', '1.5'],
+    [{ limit: '5' }, 'limit', 'a whole number from 1 to 200', 'string'],
+    [{ order: 'up' }, 'order', 'asc or desc', undefined],
+    [{ order: null }, 'order', 'asc or desc', 'null'],
+    [{ cursor: 5 }, 'cursor', 'a paging token, as text', 'number'],
+  ])('asked for with %j is refused', async (options, field, reason, found) => {
     const reader = readerOf(await holding())
     expect((await errorOf(() => readPage(reader, new Listing(catalogue.operations, {}), options as never))).fields).toEqual({
       field,
       reason,
+      ...(found !== undefined && { found }),
     })
     expect(readPage(reader, new Listing(catalogue.ledgers, {}), { limit: 1 }).records.length).toBe(1)
     expect(readPage(reader, new Listing(catalogue.operations, {}), { limit: 200 }).records.length).toBe(200)

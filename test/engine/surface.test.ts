@@ -41,11 +41,11 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('the names exported', () => {
   test('as values are these', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT Region SLACK after badRequest catalogue checkCloses checkNames checkScan closeSchema compare copy errorTable isCreateAccount isEmptyRange isPayment isPromise networkOf newestLedger openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson verifyStore writeId writeIndexed writeNumber"`,
+      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare copy errorTable isCreateAccount isEmptyRange isPayment isPromise networkOf newestLedger openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson verifyStore writeId writeIndexed writeNumber"`,
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List Listing MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource ScanOptions Slice Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List Listing MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
     ))
 })
 

@@ -6,12 +6,12 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { badRequest, type Ledger } from '../../../src/index.ts'
+import { type Ledger, OptionRules } from '../../../src/index.ts'
 import { type Core, coreOf } from '../handler.ts'
-import { type LimitName, type Limits, limits, settle } from '../limits.ts'
+import { type Limits, limitRules, settle } from '../limits.ts'
 import type { CoreRequest } from '../message.ts'
-import { below, checkMount, elsewhere, isMount, type MountOptions } from '../mount.ts'
-import { type CoreOptions, checkGiven, coreNames } from '../options.ts'
+import { below, elsewhere, isMount, type MountOptions, mountRules } from '../mount.ts'
+import { type CoreOptions, checkGiven, coreRules } from '../options.ts'
 import { Lanes } from './lanes.ts'
 import { refuse } from './refuse.ts'
 import { Sockets } from './sockets.ts'
@@ -21,6 +21,8 @@ export interface ListenerOptions extends CoreOptions, MountOptions {
   /** How many requests of a connection may wait for the answer before them; after that many it is closed. Default 32. */
   readonly maxQueued?: number | undefined
 }
+
+const listenerOptions = new OptionRules<ListenerOptions>('listener', { ...coreRules, ...mountRules, maxQueued: limitRules.maxQueued })
 
 /** Where to listen, what answers look like, and the limits. */
 export interface ServeOptions extends CoreOptions, Limits {
@@ -49,9 +51,9 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  checkGiven(ledger, options, 'listener', [...coreNames, 'mount', 'maxQueued'])
+  checkGiven(ledger, options, listenerOptions)
   const core = coreOf(ledger, options)
-  return inTurn(core, new Turns(settle(options).maxQueued), checkMount(options.mount))
+  return inTurn(core, new Turns(settle(options).maxQueued), options.mount)
 }
 
 function inTurn(core: Core, turns: Turns, mount?: string): Listener {
@@ -100,7 +102,14 @@ class NodeRequest implements CoreRequest {
   }
 }
 
-const serveNames = ['port', 'host', ...new Set([...coreNames, ...(Object.keys(limits) as LimitName[])])] as const
+const serveOptions = new OptionRules<ServeOptions>('serve', {
+  // Without a port, Node would listen on one of its choice.
+  port: { needed: { least: 0, most: 65_535, whole: true } },
+  // With an empty name, Node would listen on every address.
+  host: { text: 'a host name or address; 0.0.0.0 or :: for all of them', least: 1 },
+  ...coreRules,
+  ...limitRules,
+})
 
 /**
  * Serves a ledger over HTTP.
@@ -108,12 +117,8 @@ const serveNames = ['port', 'host', ...new Set([...coreNames, ...(Object.keys(li
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; Node's own error if it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
-  checkGiven(ledger, options, 'serve', serveNames)
+  checkGiven(ledger, options, serveOptions)
   const { port, host = '127.0.0.1' } = options
-  // Without a port, Node would listen on one of its choice.
-  if (!(Number.isInteger(port) && port >= 0 && port < 65536)) throw badRequest('port', 'a whole number from 0 to 65535; 0 picks a free one')
-  // With an empty name, Node would listen on every address.
-  if (typeof host !== 'string' || host === '') throw badRequest('host', 'a host name or address; 0.0.0.0 or :: for all of them')
   const set = settle(options)
   const core = coreOf(ledger, { ...options, ...set })
   const turns = new Turns(set.maxQueued, set)
