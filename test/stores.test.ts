@@ -143,6 +143,9 @@ describe('level, opening', () => {
     [{ cacheBytes: '8 MiB' }, 'cacheBytes'],
     [{ writeBufferBytes: 0.5 }, 'writeBufferBytes'],
     [{ blockBytes: -1 }, 'blockBytes'],
+    [{ blockBytes: '4096' }, 'blockBytes'],
+    [{ writeBufferBytes: 2 ** 31 }, 'writeBufferBytes'],
+    [{ cacheBytes: 0.5 }, 'cacheBytes'],
     [null, 'options'],
   ])('with %o is rejected, and makes nothing', async (options, field) => {
     const place = join(await directory(), 'data')
@@ -159,7 +162,7 @@ describe('level, opening', () => {
 
   test('the check of files takes only its own options, and memory only a disk or nothing', async () => {
     const place = await directory()
-    for (const options of [{ tableBytes: '5' }, { onFile: 5 }, { signal: 5 }])
+    for (const options of [{ tableBytes: '5' }, { tableBytes: -1 }, { tableBytes: null }, { onFile: 5 }, { signal: 5 }])
       await expect(checkFiles(place, options as object)).rejects.toEqual(code('BAD_REQUEST'))
     await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toMatchObject({
       code: 'BAD_REQUEST',

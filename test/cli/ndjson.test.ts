@@ -89,6 +89,7 @@ test.each([0, -1, Number.NaN])('a batch of %d ledgers is rejected before anythin
 test.each<[string, unknown, object, string]>([
   ['an unknown option', [], { bach: 5 }, 'bach'],
   ['options that are null', [], null as never, 'options'],
+  ['a batch in digits', [], { batch: '2' }, 'batch'],
   ['a signal that is not one', [], { signal: new AbortController() }, 'signal'],
   ['a callback that is not a function', [richClose(7, '')], { onLedger: 5 }, 'onLedger'],
   ['the name of a file in place of its closes', 'closes.ndjson', {}, 'closes'],
@@ -108,6 +109,8 @@ test.each<[string, unknown, object, string]>([
 test.each([
   [{ maxLineByte: 5 }, 'maxLineByte'],
   [{ maxLineBytes: '1 MiB' }, 'maxLineBytes'],
+  [{ maxLineBytes: '5' }, 'maxLineBytes'],
+  [{ maxLineBytes: 0 }, 'maxLineBytes'],
   [{ onBytes: 5 }, 'onBytes'],
   [{ gunzip: 'no' }, 'gunzip'],
   [null, 'options'],

@@ -392,10 +392,21 @@ describe('options', () => {
     for (const shell of [listener, createHandler, createCore]) {
       for (const options of [{ maxStreams: -1 }, { maxTargetBytes: 0 }, { streamIdleMs: Number.NaN }, { streamStallMs: 1.5 }])
         expect(() => shell(ledger, options), JSON.stringify(options)).toThrow(badOption(Object.keys(options)[0]!))
+      for (const options of [
+        { maxStreams: '5' },
+        { maxTargetBytes: null },
+        { streamIdleMs: 500n },
+        { baseUrl: 5 },
+        { baseUrl: 'ftp://x.test' },
+      ])
+        expect(() => shell(ledger, options as never), String(Object.keys(options))).toThrow(badOption(Object.keys(options)[0]!))
       for (const profile of ['x', '', null, 'constructor'])
         expect(() => shell(ledger, { profile: profile as never })).toThrow(badOption('profile'))
     }
     expect(() => listener(ledger, { maxQueued: 0 })).toThrow(badOption('maxQueued'))
+    for (const shell of [listener, createHandler])
+      for (const mount of ['', '/', 'history', '/history/', null, 5])
+        expect(() => shell(ledger, { mount: mount as never })).toThrow(badOption('mount'))
   })
 
   it('that nothing takes are rejected by name', async () => {

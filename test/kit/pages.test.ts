@@ -110,7 +110,15 @@ describe('the options of laws', () => {
   test('no cases, with which any law would hold, are refused', async () => {
     expect(() => pagingLaws({ open, cases: 0 })).toThrow(refuse('cases'))
     expect(() => pagingLaws({ open, window: Number.NaN })).toThrow(refuse('window'))
+    expect(() => pagingLaws({ open, cases: '5' as never })).toThrow(refuse('cases'))
     expect(() => streamLaws({ open, runs: 0 })).toThrow(refuse('runs'))
+    expect(() => streamLaws({ open, patience: '5' as never })).toThrow(refuse('patience'))
+    for (const member of ['reopen', 'beside', 'fail', 'held', 'capabilities', 'declined'])
+      expect(() => storeConformance({ open, [member]: 'x' } as never)).toThrow(refuse(member))
+    for (const laws of [pagingLaws, streamLaws]) expect(() => laws({ open, declined: null } as never)).toThrow(refuse('declined'))
+    const counts = ['listings', 'window', 'maxLimit', 'requests'].map((name) => [name, 0])
+    for (const [name, value] of [...counts, ['ms', '60'], ['onListing', 5], ['signal', {}], ['fetch', 'x'], ['headers', 'x']] as const)
+      await expect(checkService('http://service.example', { [name!]: value })).rejects.toThrow(refuse(name as string))
     await expect(checkService('http://service.example', { request: 5 } as object)).rejects.toThrow(refuse('request'))
   })
 
