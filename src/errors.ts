@@ -40,7 +40,7 @@ export const errorTable = {
       ledger: 'the ledger asked for',
       cursor: 'or the cursor',
       oldest: 'the oldest ledger held',
-      reason: 'of `rollback`: what can be done instead',
+      reason: 'of `rollback`, streams and walks: what happened, and what can be done',
     },
   },
 

@@ -307,7 +307,7 @@ export class Ledger {
    * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end. Pull at your own pace;
    * nothing is queued. Records that were read together are all delivered; if a rollback happens meanwhile, the next read reports it. Ends quietly on
    * `break`, on `return()`, when its signal aborts, or when the ledger is closed.
-   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered
+   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
     return new TailStream(this.subscribe(query, values, options), places, typed)
