@@ -42,7 +42,7 @@ export function checkGiven<T extends object>(ledger: Ledger, options: T, rules: 
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>
-  typeof given?.read === 'function' && typeof given.readOne === 'function'
+  typeof given?.readListing === 'function' && typeof given.readOne === 'function'
 
 function nameOf(given: unknown): string {
   if (given === null || given === undefined) return String(given)

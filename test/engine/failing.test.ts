@@ -212,7 +212,7 @@ describe('a rollback', () => {
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
     void stream.next()
     await settle()
-    const read = vi.spyOn(ledger, 'read')
+    const read = vi.spyOn(ledger, 'readListing')
     fails.writes = 0
     expect([await ledger.rollback(LAST), await ledger.rollback(LAST + 5), await ledger.prune(FIRST), await ledger.prune(1)]).toEqual([
       0, 0, 0, 0,

@@ -320,7 +320,8 @@ describe('problems', () => {
     const broken = {
       ...ledger,
       head: undefined,
-      read: () => Promise.reject(new Error('at /home/secret')),
+      listing: (query: unknown, values: unknown) => ({ query, values }),
+      readListing: () => Promise.reject(new Error('at /home/secret')),
       readOne: () => {
         throw new FolioError('CORRUPT', { key: 'inner workings' })
       },
@@ -336,7 +337,8 @@ describe('problems', () => {
 
   it('are logged whole, even if the target reads like a format', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const broken = { ...ledger, head: undefined, read: () => Promise.reject(new Error('the cause')), readOne: () => {} }
+    const listing = (query: unknown, values: unknown) => ({ query, values })
+    const broken = { ...ledger, head: undefined, listing, readListing: () => Promise.reject(new Error('the cause')), readOne: () => {} }
     const core = createCore(broken as unknown as Ledger)
     for (const target of [
       '/accounts/GA/payments',

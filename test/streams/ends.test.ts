@@ -114,7 +114,7 @@ test('an error of the store reaches the reader as a FolioError, and ends the str
 })
 
 test('nothing is read that was not pulled', async () => {
-  const read = vi.spyOn(ledger, 'read')
+  const read = vi.spyOn(ledger, 'readListing')
   const stream = ledger.streamPages(catalogue.effects, {})
   await ledger.append(closes[10]!)
   await settle()
@@ -131,7 +131,7 @@ test('many streams that wait at one place cost one read, and are given one page'
   const waiting = streams.map((stream) => stream.next())
   await settle()
   expect(ledger.waitingStreams).toBe(500)
-  const read = vi.spyOn(ledger, 'read')
+  const read = vi.spyOn(ledger, 'readListing')
   await ledger.append(closes[10]!)
   const pages = await Promise.all(waiting)
   expect(read).toHaveBeenCalledTimes(1)
@@ -150,7 +150,7 @@ test('streams that came at different times to a list in which nothing happens wa
     await ledger.append(close)
     await settle()
   }
-  const read = vi.spyOn(ledger, 'read')
+  const read = vi.spyOn(ledger, 'readListing')
   await ledger.append(closes[30]!)
   await settle()
   expect(read).toHaveBeenCalledTimes(1)

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { slow } from '../../adapters/testing/slow-store.ts'
 import type { Ledger } from '../../src/index.ts'
+import type { Listing } from '../../src/scan/listing.ts'
 import { RawPage } from '../../src/scan/page.ts'
 import type { Bell, Sleeper } from '../../src/stream/bell.ts'
 import type { Crowd, Crowds } from '../../src/stream/crowd.ts'
@@ -15,7 +16,7 @@ import { type Plan, plan, play } from './scenario.ts'
 interface Parts {
   readonly bell: Bell
   readonly crowds: Crowds
-  read: (...asked: any[]) => RawPage | Promise<RawPage>
+  readListing: (listing: Listing, options: any) => RawPage | Promise<RawPage>
   subscribe: (query: any, values: any, options: any) => { readonly ended: boolean; pull(taker: Taker): void; stop(): void }
 }
 
@@ -51,17 +52,17 @@ const mutants: Record<string, (parts: Parts) => void> = {
     }
   },
   'the cursor moves to the newest record before the page is delivered': (parts) => {
-    const { read } = parts
-    const ahead = async (asked: any[], page: RawPage): Promise<RawPage> => {
-      const cursor = asked[2].cursor ?? ''
+    const { readListing } = parts
+    const ahead = async (listing: Listing, options: any, page: RawPage): Promise<RawPage> => {
+      const cursor = options.cursor ?? ''
       // While the page is in flight, the cursor moves to where the listing ends by then.
       for (let turn = 0; turn < 3; turn++) await Promise.resolve()
-      const { next } = await read.call(parts, asked[0], asked[1], { limit: 1, order: 'desc' })
-      const { records } = await read.call(parts, asked[0], asked[1], { cursor: next, limit: 1, order: 'asc' })
-      const newest = await read.call(parts, asked[0], asked[1], { cursor: 'now', limit: 1, order: 'asc' })
+      const { next } = await readListing.call(parts, listing, { limit: 1, order: 'desc' })
+      const { records } = await readListing.call(parts, listing, { cursor: next, limit: 1, order: 'asc' })
+      const newest = await readListing.call(parts, listing, { cursor: 'now', limit: 1, order: 'asc' })
       return records.length === 0 && page.records.length > 0 && next !== cursor ? new LedPage(page.slices, newest.next, page.ended) : page
     }
-    parts.read = async (...asked) => ahead(asked, await read.apply(parts, asked))
+    parts.readListing = async (listing, options) => ahead(listing, options, await readListing.call(parts, listing, options))
   },
   'a slow tail goes on from the place of its crowd': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'stage', () => 0)),
   'a crowd keeps its place when history is rolled back': ({ bell, crowds }) =>
@@ -114,14 +115,14 @@ const mutants: Record<string, (parts: Parts) => void> = {
     bell.silence = () => {}
   },
   'a full page is treated as the end': (parts) => {
-    const { read } = parts
+    const { readListing } = parts
     const full = new Map<string, number>()
-    parts.read = async (...asked) => {
-      const cursor = asked[2].cursor ?? ''
-      const key = `${asked[0].path} ${cursor}`
+    parts.readListing = async (listing, options) => {
+      const cursor = options.cursor ?? ''
+      const key = `${listing.query.path} ${cursor}`
       if (full.get(key) === parts.bell.ticket()) return new RawPage([], { cursor, ended: 'end', final: false })
-      const page = await read.apply(parts, asked)
-      if (page.ended === 'limit') full.set(`${asked[0].path} ${page.next}`, parts.bell.ticket())
+      const page = await readListing.call(parts, listing, options)
+      if (page.ended === 'limit') full.set(`${listing.query.path} ${page.next}`, parts.bell.ticket())
       return page
     }
   },

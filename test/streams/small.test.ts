@@ -154,7 +154,7 @@ describe.each([
     const waiting = tails.map((tail) => tail.next())
     await settle()
     expect(ledger.waitingStreams).toBe(3)
-    const read = vi.spyOn(ledger, 'read')
+    const read = vi.spyOn(ledger, 'readListing')
     await ledger.append(closes[4]!)
     const pages = (await Promise.all(waiting)).map(({ value }) => value as RawPage)
     expect([new Set(pages).size, read.mock.calls.length, pages[0]!.records.length]).toEqual([1, 1, 1])

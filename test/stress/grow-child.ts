@@ -62,10 +62,10 @@ export const pagePlants: Readonly<Record<string, Spoil>> = {
 function spoil(ledger: Ledger, plant: string | undefined): Ledger {
   const spoilt = plant === undefined ? undefined : pagePlants[plant]
   if (!spoilt) return ledger
-  const read = ledger.read.bind(ledger)
+  const read = ledger.readListing.bind(ledger)
   let nth = 0
   return Object.assign(ledger, {
-    read: async (...asked: Parameters<typeof read>): Promise<RawPage> => spoilt(await read(...asked), ++nth, ledger.head?.last ?? 0),
+    readListing: async (...asked: Parameters<typeof read>): Promise<RawPage> => spoilt(await read(...asked), ++nth, ledger.head?.last ?? 0),
   })
 }
 
