@@ -1,5 +1,5 @@
 /**
- * Renders the last results as one HTML page: `npm run bench:report`. The page contains its styles and plots and fetches nothing.
+ * Renders the last results as one HTML page: `npm run bench:report`, with `-- part` those of a run with `--only`. The page contains its styles and plots and fetches nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -124,9 +124,15 @@ function markdown(rows: readonly Row[]): string {
 }
 
 const folder = join(import.meta.dirname, '..', 'results')
-const source = join(folder, 'latest.json')
+/** What was run with `--only` is shown if that is asked for. */
+const isPart = process.argv[2] === 'part'
+const source = join(folder, isPart ? 'part.json' : 'latest.json')
 if (!existsSync(source)) {
-  console.error('There are no results yet. Run: npm run bench -- --quick')
+  const hasPart = !isPart && existsSync(join(folder, 'part.json'))
+  const other = hasPart ? ', or see those of the part that was run last: npm run bench:report -- part' : ''
+  console.error(
+    `There are no results of ${isPart ? 'a part (--only)' : 'a whole run'} yet. Run: npm run bench -- --quick${isPart ? ' --only scan' : ''}${other}`,
+  )
   process.exit(1)
 }
 const out = join(folder, 'report.html')

@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { load } from './dataset.ts'
+import { type Flags, flagsOf, WrongFlag } from './flags.ts'
 import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
 import { openDatabase } from './peers/sqlite.ts'
@@ -15,12 +15,27 @@ import { deepRows, diskRow, httpRows, ingestRows, memoryRow, scanRows } from './
 import { Table, verdict } from './table.ts'
 import { works } from './works.ts'
 
-const { values: flags } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, rounds: { type: 'string' } },
-})
+/** Whatever `--only` may choose. */
+const suites = [
+  ...works.map(({ name }) => `page ${name}`),
+  ...works.filter(({ http }) => http).map(({ name }) => `http ${name}`),
+  ...['scan', 'ingest', 'disk', 'deep'],
+]
+
+function checked(): Flags {
+  try {
+    return flagsOf(process.argv.slice(2), suites)
+  } catch (error) {
+    if (!(error instanceof WrongFlag)) throw error
+    console.error(error.message)
+    return process.exit(2)
+  }
+}
+
+const flags = checked()
 const here = join(import.meta.dirname, '..')
 const began = performance.now()
-const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: Number(flags.rounds) }) }
+const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: flags.rounds }) }
 /** `--only page`, `--only "http effects"`, `--only scan`: text that occurs in the name of the suite, followed by the work's for `page` and `http`. */
 const wanted = (name: string): boolean => flags.only === undefined || name.includes(flags.only)
 

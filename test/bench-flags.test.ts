@@ -1,0 +1,19 @@
+/** The flags of `npm run bench`: a wrong one is said, before anything is measured or written. */
+import { expect, test } from 'vitest'
+import { flagsOf, WrongFlag } from '../bench/flags.ts'
+
+const names = ['page transactions', 'http transactions', 'scan']
+
+test('flags are read', () => {
+  expect(flagsOf([], names)).toEqual({ quick: false })
+  expect(flagsOf(['--quick', '--only', 'http', '--rounds', '12'], names)).toEqual({ quick: true, only: 'http', rounds: 12 })
+})
+
+test.for([
+  [['--rounds', 'abc'], '--rounds must be a whole number from 1 to 9999, not abc'],
+  [['--rounds', '0'], '--rounds must be a whole number from 1 to 9999, not 0'],
+  [['--only', 'nothing'], '--only nothing names nothing; there is: page transactions; http transactions; scan'],
+  [['--wrong'], "Unknown option '--wrong'. The flags are --quick, --only TEXT, --rounds N"],
+] as const)('%j is wrong', ([argv, says]) => {
+  expect(() => flagsOf(argv, names)).toThrow(new WrongFlag(says))
+})
