@@ -152,6 +152,16 @@ test('nothing of a pipe is lost by looking at it first', async () => {
   expect((await ingested).err).toMatch(/^folio: ingested 6 ledgers;/)
 })
 
+test('a file in place of the directory is said to be one, with advice that applies', async () => {
+  const file = join(directory(), 'file')
+  writeFileSync(file, '')
+  const { code, err } = await folio(['ingest', '--data', file, '-'], { stdin: ndjson(closes) })
+  expect(code).toBe(3)
+  expect(err).toMatch(
+    /^folio: STORE_MISSING: There is no ledger store here. Check the path: a store is a directory, .*is a file and not a directory/,
+  )
+})
+
 test('a parent that is a file cannot hold a store', async () => {
   const file = join(directory(), 'file')
   writeFileSync(file, '')
