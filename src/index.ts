@@ -58,3 +58,4 @@ export {
 } from './store.ts'
 export type { Stream, TailOptions } from './stream/stream.ts'
 export type { Tail, Taker } from './stream/tail.ts'
+export { giveWay } from './turn.ts'

@@ -24,7 +24,8 @@ export const exits = {
 export const exitHelp = `
 Exit codes:
   0    done
-  1    the input was refused or cannot be read, ledgers before it stay; or the output cannot be written
+  1    the input was refused or cannot be read, ledgers before it stay; or the output cannot be written;
+       bench: the stores cannot be compared
   2    wrong usage
   3    the store cannot be opened, or failed
   4    get: the answer is a 4xx problem

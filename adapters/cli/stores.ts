@@ -1,28 +1,18 @@
 /** The stores that the command line knows: adding one takes a row. */
-import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
-import type { Candidate } from '../compare/index.ts'
+import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError } from './exit.ts'
+import { inDirectory, type Place } from './places.ts'
 
 interface OpenOptions {
   /** If not, an empty one is made where there is none. */
   readonly mustExist: boolean
   /** Open it even if its files are damaged, so that what is left can be repaired. */
   readonly damaged?: boolean
-}
-
-/** A separate place for a trial. */
-interface Place {
-  readonly open: () => Store | Promise<Store>
-  /** Its size on disk, while it is closed. */
-  readonly size?: () => Promise<number | undefined>
-  readonly remove?: () => Promise<void>
 }
 
 interface StoreRow {
@@ -33,19 +23,6 @@ interface StoreRow {
   readonly place: () => Place | Promise<Place>
   /** Checks the files of the store, without opening it. */
   readonly checkFiles?: (data: string, options: FilesOptions) => Promise<FilesReport>
-}
-
-/** Makes places in the directory for temporary files. */
-function inDirectory(open: (directory: string) => Store | Promise<Store>): () => Promise<Place> {
-  return async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'folio-'))
-    return {
-      open: () => open(directory),
-      // A store that keeps nothing on disk has no size there.
-      size: async () => (await bytesIn(directory)) || undefined,
-      remove: () => rm(directory, { recursive: true, force: true }),
-    }
-  }
 }
 
 export const stores = {
@@ -68,67 +45,6 @@ export const stores = {
 export type StoreName = keyof typeof stores
 
 export const storeNames = Object.keys(stores) as StoreName[]
-
-/** A store to compare with others: one of ours, or one provided by a module. */
-export interface Contender {
-  readonly name: string
-  readonly place: () => Promise<() => Place | Promise<Place>>
-}
-
-const ours = (name: StoreName): Contender => ({ name, place: async () => stores[name].place })
-
-/** All of ours. */
-export const contenders: readonly Contender[] = storeNames.map(ours)
-
-/** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
-export const parseContenders = (text: string): Contender[] =>
-  text.split(',').map((word) => {
-    const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
-    if (own !== undefined && path !== undefined) return { name: own, place: async () => inDirectory(await loaded(path)) }
-    const name = storeNames.find((one) => one === word.trim())
-    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, comma-separated.`)
-    return ours(name)
-  })
-
-/** The function that a module exports. @throws UsageError */
-async function loaded(path: string): Promise<(directory: string) => Store | Promise<Store>> {
-  const module = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
-    throw new UsageError(`${path} cannot be loaded: ${error.message}`)
-  })
-  if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
-  return async (directory) => {
-    try {
-      const store = await module.default(directory)
-      const missing = needed.find((name) => store?.[name] === undefined)
-      if (missing !== undefined) throw new Error(`what it returned has no ${missing}`)
-      return store
-    } catch (error) {
-      throw error instanceof FolioError
-        ? error
-        : new UsageError(`${path} did not return a store: ${error instanceof Error ? error.message : error}`)
-    }
-  }
-}
-
-/** What every store has. */
-const needed = ['capabilities', 'get', 'getMany', 'scan', 'write', 'close'] as const satisfies readonly (keyof Store)[]
-
-async function bytesIn(directory: string): Promise<number> {
-  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size)
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-}
-
-/** Stores to compare, each in a place of its own. @throws UsageError if a module does not provide one, before any place is made */
-export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {
-  const places = await Promise.all(contenders.map(({ place }) => place()))
-  return Promise.all(
-    contenders.map(async ({ name }, at) => {
-      const { open, size, remove } = await places[at]!()
-      return { name, open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
-    }),
-  )
-}
 
 /** `--store`; `lasting`, as it is by default, excludes the stores that would forget everything at once. */
 export const storeOption = ({ lasting = true } = {}): Option =>

@@ -1,5 +1,5 @@
 /** A store, and what is asked of it while that is measured. */
-import type { KeyRange, MaybePromise, Store } from '../../src/index.ts'
+import { isPromise, type KeyRange, type MaybePromise, type Store } from '../../src/index.ts'
 
 /** Calls that read, and the bytes of the values that they returned. */
 export interface Cost {
@@ -13,8 +13,11 @@ export interface Counted {
   costOf(work: () => Promise<unknown>): Promise<Cost>
 }
 
-/** Calls go to the store itself, which may have members of its own; while nobody measures, nothing more is done. */
-export function counted(store: Store): Counted {
+/**
+ * Calls go to the store itself, which may have members of its own; while nobody measures, nothing more is done.
+ * @param onCall told which call is about to be made
+ */
+export function counted(store: Store, onCall: (call: keyof Store) => void): Counted {
   let cost: Cost | undefined
   const { note } = store
   /** Passes on what a call returns, counted. */
@@ -26,19 +29,39 @@ export function counted(store: Store): Counted {
       for (const value of valuesOf(answer)) mine.bytes += value?.length ?? 0
       return answer
     }
-    return given instanceof Promise ? given.then(look) : look(given as T)
+    return isPromise(given) ? given.then(look) : look(given)
   }
   return {
     store: {
       capabilities: store.capabilities,
-      get: (key) => tell(store.get(key), (value) => [value]),
-      getMany: (keys) => tell(store.getMany(keys), (values) => values),
-      scan: (range, options) => tell(store.scan(range, options), ({ entries }) => entries.map(([, value]) => value)),
-      write: (batch, options) => store.write(batch, options),
+      get(key) {
+        onCall('get')
+        return tell(store.get(key), (value) => [value])
+      },
+      getMany(keys) {
+        onCall('getMany')
+        return tell(store.getMany(keys), (values) => values)
+      },
+      scan(range, options) {
+        onCall('scan')
+        return tell(store.scan(range, options), ({ entries }) => entries.map(([, value]) => value))
+      },
+      write(batch, options) {
+        onCall('write')
+        return store.write(batch, options)
+      },
       ...(store.watch && { watch: (ring: () => void) => store.watch!(ring) }),
       ...(note && { note }),
-      ...(store.compact && { compact: (range: KeyRange) => store.compact!(range) }),
-      close: () => store.close(),
+      ...(store.compact && {
+        compact(range: KeyRange) {
+          onCall('compact')
+          return store.compact!(range)
+        },
+      }),
+      close() {
+        onCall('close')
+        return store.close()
+      },
     },
     async costOf(work) {
       const mine = { calls: 0, bytes: 0 }

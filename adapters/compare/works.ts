@@ -8,7 +8,7 @@ export interface Draw {
 }
 
 /** What requests are drawn from. */
-interface Sample {
+export interface Sample {
   readonly oldest: number
   readonly last: number
   /** As often as they act: busy accounts occur more than once. */
@@ -33,20 +33,16 @@ export const works: readonly Work[] = [
 
 const SAMPLED = 40
 
-/** The ledgers leave nothing to ask for. */
-export class Incomparable extends Error {}
-
-/** @throws Incomparable */
-export async function sampleOf(ledger: Ledger): Promise<Sample> {
-  const head = ledger.head
-  if (!head) throw new Incomparable('there are no ledgers')
+/** Undefined if there are no transactions. */
+export async function sampleOf(ledger: Ledger): Promise<Sample | undefined> {
+  const { head } = ledger
+  if (!head) return undefined
   const accounts: string[] = []
   for (let nth = 0; nth < SAMPLED; nth++) {
     const { records } = await ledger.page(catalogue.transactions, {}, { cursor: cursorAt(head, nth), limit: 20 })
     accounts.push(...records.map(({ account }) => account))
   }
-  if (accounts.length === 0) throw new Incomparable('the ledgers hold no transactions')
-  return { oldest: head.oldest, last: head.last, accounts }
+  return accounts.length === 0 ? undefined : { oldest: head.oldest, last: head.last, accounts }
 }
 
 /** Low-discrepancy places: any number of them covers history evenly. */

@@ -1,16 +1,18 @@
 /** `folio bench`: stores compared on the same ledgers. */
 import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
-import { compareStores, type Row, type Span } from '../../compare/index.ts'
+import { compareStores } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
 import { readCloses } from '../../ndjson/index.ts'
+import { here, table } from '../comparison.ts'
+import { type Contender, candidatesOf, contenders, parseContenders } from '../contenders.ts'
 import { exits, UsageError } from '../exit.ts'
 import { checkInputs } from '../feed.ts'
 import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { type Contender, candidatesOf, contenders, parseContenders, storeNames } from '../stores.ts'
+import { storeNames } from '../stores.ts'
 
 interface Options {
   readonly store: readonly Contender[]
@@ -18,14 +20,20 @@ interface Options {
   readonly ledgers: number
   readonly seed: string
   readonly rounds: number
+  readonly runMs: number
   readonly json?: boolean
 }
 
 const help = `
-Every store gets the same ledgers and answers the same requests, in turns; their answers are compared first. Pages are
-read down to their bytes without the engine's cache, so that what the store costs is seen. Figures are medians of the
-rounds; behind those of the other stores stands how many times the first one's they are, and in brackets the least and
-the most of that, round by round. The stores are made in the directory for temporary files, and removed.
+Every store gets the same ledgers and answers the same requests, in turns, after all were warmed up on others; their
+answers are compared first. Pages are read down to their bytes without the engine's cache, so that what the store costs
+is seen. Figures are medians of the rounds; behind those of the other stores stands how many times the first one's they
+are, the median of that round by round, and in brackets the least and the most. A ~ before it says that it cannot be told
+from 1, for which at least seven rounds are needed, nearly all of them on one side. With the defaults, two stores take
+about half a minute: pages take 14 times --rounds times --run-ms for each store.
+
+The stores are made in the directory for temporary files, which TMPDIR names, and removed, also after a signal. A store
+that leaves a call unanswered for 30 s is given up.
 
 A store of your own is name=module: the default export of that module is a function, which is given the path of an empty
 directory, later of the same one filled, and gives a Store or the promise of one. Figures do not say that it keeps the
@@ -50,11 +58,12 @@ export const bench = (program: Command, run: Run): Command =>
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
+    .option('--run-ms <count>', 'how long a measurement takes at the least, in milliseconds', wholeNumber(1, 60_000), 100)
     .option('--json', 'print the rows as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => compare(io, options)))
 
-async function compare(io: Io, { store, data, ledgers, seed, rounds, json = false }: Options): Promise<number> {
+async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json = false }: Options): Promise<number> {
   const stores = store.map(({ name }) => name)
   const twice = stores.find((name, at) => stores.indexOf(name) < at)
   if (twice !== undefined)
@@ -62,42 +71,43 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, json = fals
       `--store names ${twice} twice, and its columns could not be told apart: name a store of your own differently, name=module`,
     )
   if (data !== undefined) await checkInputs([data])
-  const closes: LedgerClose[] = []
   const given = data === undefined ? generate({ ledgers, seed }) : readCloses([data === '-' ? io.stdin : data])
-  for await (const close of given) {
-    closes.push(close as LedgerClose)
-    if (closes.length === ledgers) break
-  }
+  const first = firstOf(given as AsyncIterable<LedgerClose> | Iterable<LedgerClose>, ledgers)
   const status = showStatus(io)
   try {
     const candidates = await candidatesOf(store)
-    const rows = await compareStores(candidates, closes, { rounds, signal: io.signal, onStep: (step) => status.say(step) })
+    const options = { rounds, runMs, signal: io.signal, onStep: (step: string) => status.say(step) }
+    const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
-    await print(io.stdout, json ? `${JSON.stringify({ ledgers: closes.length, stores, rounds, rows })}\n` : table(stores, rows))
+    const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, runMs, ...here() }
+    await print(io.stdout, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows))
   } finally {
     status.stop()
+    // Standard input waiting for more would keep the process from exiting.
+    if (data === '-') io.stdin.destroy()
   }
   return exits.ok
 }
 
-const shown = (figure: number | undefined): string =>
-  figure === undefined ? '-' : figure >= 100 ? figure.toFixed(0) : figure >= 10 ? figure.toFixed(1) : figure.toFixed(2)
+interface First {
+  readonly closes: AsyncIterable<LedgerClose>
+  /** Once they were read: whether there may be more. To know, one more would have to be read, which a pipe may never give. */
+  readonly limited: boolean
+}
 
-const span = ([least, most]: Span): string => ` (${least.toFixed(2)} to ${most.toFixed(2)})`
-
-/** Costs, which are shown below the row of their work. */
-const costs: readonly Row['unit'][] = ['calls', 'KB']
-
-function table(stores: readonly string[], rows: readonly Row[]): string {
-  const column = (text: string, at: number, behind = ''): string => (at > 0 ? text.padStart(16) + behind.padEnd(17) : text.padStart(10))
-  const lines = rows.map(({ name, unit, figures, ratios }) => {
-    const first = figures[0]
-    const cells = figures.map((figure, at) => {
-      const times = at > 0 && figure !== undefined && first ? ` ${(figure / first).toFixed(2)}×` : ''
-      return column(`${shown(figure)}${times}`, at, ratios && span(ratios[at]!))
-    })
-    return `${`${costs.includes(unit) ? '  ' : ''}${name}`.padEnd(34)}${unit.padEnd(6)}${cells.join('')}`.trimEnd()
-  })
-  const head = `${''.padEnd(40)}${stores.map((store, at) => column(store, at)).join('')}`.trimEnd()
-  return `${[head, ...lines].join('\n')}\n`
+function firstOf(given: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, count: number): First {
+  let read = 0
+  const closes = async function* (): AsyncGenerator<LedgerClose, void, undefined> {
+    for await (const close of given) {
+      read++
+      yield close
+      if (read === count) return
+    }
+  }
+  return {
+    closes: closes(),
+    get limited() {
+      return read === count
+    },
+  }
 }

@@ -1,0 +1,69 @@
+/** What `folio bench --store` names: stores of ours, and those that a module of the user provides. */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { InvalidArgumentError } from 'commander'
+import { FolioError, type Store } from '../../src/index.ts'
+import { type Candidate, Incomparable } from '../compare/index.ts'
+import { UsageError } from './exit.ts'
+import { inDirectory, type Place } from './places.ts'
+import { type StoreName, storeNames, stores } from './stores.ts'
+
+/** A store to compare with others. */
+export interface Contender {
+  readonly name: string
+  readonly place: () => Promise<() => Place | Promise<Place>>
+}
+
+const ours = (name: StoreName): Contender => ({ name, place: async () => stores[name].place })
+
+/** All of ours. */
+export const contenders: readonly Contender[] = storeNames.map(ours)
+
+/** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
+export const parseContenders = (text: string): Contender[] =>
+  text.split(',').map((word) => {
+    const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
+    if (own !== undefined && path !== undefined) return { name: own, place: async () => inDirectory(await loaded(own, path)) }
+    const name = storeNames.find((one) => one === word.trim())
+    if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, comma-separated.`)
+    return ours(name)
+  })
+
+/** The function that a module exports. @throws UsageError */
+async function loaded(name: string, path: string): Promise<(directory: string) => Promise<Store>> {
+  const module = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be loaded: ${error.message}`)
+  })
+  if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
+  return async (directory) => {
+    const store = await opened(name, () => module.default(directory))
+    const missing = needed.find((member) => store?.[member] === undefined)
+    if (missing !== undefined) throw new UsageError(`${path} did not return a store: what it returned has no ${missing}`)
+    return store
+  }
+}
+
+/** @throws Incomparable, and FolioError as it is */
+async function opened(name: string, open: () => Promise<Store>): Promise<Store> {
+  try {
+    return await open()
+  } catch (error) {
+    if (error instanceof FolioError) throw error
+    throw new Incomparable(`${name} fails to open: ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
+}
+
+/** What every store has. */
+const needed = ['capabilities', 'get', 'getMany', 'scan', 'write', 'close'] as const satisfies readonly (keyof Store)[]
+
+/** Stores to compare. @throws UsageError if a module does not provide one, before any place is made */
+export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {
+  const places = await Promise.all(contenders.map(({ place }) => place()))
+  return contenders.map(({ name }, at) => ({
+    name,
+    async place() {
+      const { open, size, remove } = await places[at]!()
+      return { open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
+    },
+  }))
+}

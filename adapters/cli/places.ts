@@ -1,0 +1,54 @@
+/**
+ * Places for stores that are tried, in the directory for temporary files.
+ * **Invariant:** none outlives the process, however that ends, unless it is killed.
+ */
+import { rmSync } from 'node:fs'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '../../src/index.ts'
+import { Unwritable } from './exit.ts'
+
+/** A separate place for a trial. */
+export interface Place {
+  readonly open: () => Store | Promise<Store>
+  /** Its size on disk, while it is closed. */
+  readonly size?: () => Promise<number | undefined>
+  readonly remove?: () => Promise<void>
+}
+
+/** A store may still be writing there when it is no longer waited for. */
+const whole = { recursive: true, force: true, maxRetries: 3 } as const
+
+const left = new Set<string>()
+
+function removeLeft(): void {
+  for (const directory of left) rmSync(directory, whole)
+}
+
+/** Makes places. @throws Unwritable */
+export function inDirectory(open: (directory: string) => Store | Promise<Store>): () => Promise<Place> {
+  return async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'folio-')).catch(({ message }: Error) => {
+      throw new Unwritable(`the directory for temporary files, ${tmpdir()}, takes no store; TMPDIR names another: ${message}`)
+    })
+    if (left.size === 0) process.once('exit', removeLeft)
+    left.add(directory)
+    return {
+      open: () => open(directory),
+      // A store that keeps nothing on disk has no size there.
+      size: async () => (await bytesIn(directory)) || undefined,
+      async remove() {
+        await rm(directory, whole)
+        left.delete(directory)
+        if (left.size === 0) process.off('exit', removeLeft)
+      },
+    }
+  }
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}

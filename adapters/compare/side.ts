@@ -1,0 +1,109 @@
+/** A store in a place of its own, and the ledger over it. Whatever fails is said to be that store's. */
+import { FolioError, type Ledger, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { type Cost, type Counted, counted } from './counted.ts'
+import { Incomparable, type Watch } from './watch.ts'
+
+/** A place for one store, which nothing else uses. */
+export interface Place {
+  /** Opens it: empty the first time, later with what was written. */
+  open(): Promise<Store>
+  /** How many bytes the closed store takes on disk; undefined for one in memory. */
+  size(): Promise<number | undefined>
+  remove(): Promise<void>
+}
+
+/** A store to try. */
+export interface Candidate {
+  readonly name: string
+  /** Makes an empty place. There are two for each store: one to warm up in. */
+  place(): Promise<Place>
+}
+
+export class Side {
+  readonly name: string
+  private readonly place: Place
+  private readonly watch: Watch
+  /** The call that was made last: if nothing goes on, the one that was never answered. */
+  private called = 'open'
+  private readonly silent = () => new Incomparable(`${this.name} never answered ${this.called}`)
+  private held: { readonly ledger: Ledger; readonly counted: Counted } | undefined
+
+  constructor(name: string, place: Place, watch: Watch) {
+    this.name = name
+    this.place = place
+    this.watch = watch
+  }
+
+  /** Opens the store, which is closed. */
+  async open(options?: LedgerOptions): Promise<void> {
+    this.called = 'open'
+    // What a candidate throws says by itself what it is about.
+    const given = await this.watch
+      .wait(() => this.place.open(), this.silent)
+      .catch((error) => {
+        throw error instanceof FolioError ? named(this.name, error) : error
+      })
+    const own = counted(given, (call) => {
+      this.called = call
+      this.watch.alive()
+    })
+    this.held = await this.answers(async () => ({ ledger: await openLedger(own.store, options), counted: own }))
+  }
+
+  async close(): Promise<void> {
+    const { held } = this
+    this.held = undefined
+    if (held) await this.answers(() => held.ledger.close())
+  }
+
+  run<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
+    const { ledger } = this.held!
+    return this.answers(() => work(ledger))
+  }
+
+  /** What the work asks of the store. */
+  costOf(work: (ledger: Ledger) => Promise<unknown>): Promise<Cost> {
+    const { ledger, counted } = this.held!
+    return this.answers(() => counted.costOf(() => work(ledger)))
+  }
+
+  /** Of the closed store. */
+  size(): Promise<number | undefined> {
+    return this.place.size()
+  }
+
+  /** Removes the place. The store is closed before, if it still does that. */
+  async remove(): Promise<void> {
+    const { held } = this
+    if (held) await this.watch.wrapUp(() => held.ledger.close())
+    await this.place.remove()
+  }
+
+  /** With several stores, the caller must be told which one failed; a foreign one may throw anything. */
+  private answers<T>(work: () => Promise<T>): Promise<T> {
+    const blaming = (error: unknown): never => {
+      throw this.watch.isEnd(error) ? error : blamed(this.name, error)
+    }
+    return this.watch.wait(() => work().catch(blaming), this.silent)
+  }
+}
+
+function blamed(name: string, error: unknown): unknown {
+  if (error instanceof Incomparable) return error
+  if (!(error instanceof FolioError))
+    return new Incomparable(`${name} fails: ${error instanceof Error ? error.message : error}`, { cause: error })
+  // Advice for a store that stays would be wrong here: this one was written a moment ago, and is removed.
+  if (error.code === 'CORRUPT' || error.code === 'STORE_WENT_BACK')
+    return new Incomparable(`${name} gives back other values than were written${said(error)}`, { cause: error })
+  // Below 500, it is the ledgers that are at fault.
+  return error.status < 500 ? error : named(name, error)
+}
+
+const said = ({ fields: { key, reason } }: FolioError): string =>
+  `${reason === undefined ? '' : `: ${reason}`}${key === undefined ? '' : ` (key ${key})`}; storeConformance of ledger-folio/testing says which law of stores that breaks`
+
+/** The name comes before the place that the store gives, since that may be a directory made for the comparison. */
+function named(name: string, error: FolioError): FolioError {
+  const { location, ...fields } = error.fields
+  return new FolioError(error.code, { location: location === undefined ? name : `${name}, ${location}`, ...fields }, error)
+}
