@@ -24,3 +24,5 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   signal: stop.signal,
 })
+// A store of the user that failed may have left something open, for which nobody waits. Until then, what was written can reach its reader.
+if (process.exitCode !== 0) setTimeout(() => process.exit(), 1000).unref()

@@ -1,7 +1,7 @@
 /** The program as shipped: built, started as processes, stopped by signals. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
@@ -83,4 +83,21 @@ test('head ends generate as it ends other commands, without a word', () => {
     program,
   ])
   expect({ status, stderr: stderr.toString() }).toEqual({ status: 141, stderr: '' })
+})
+
+test('bench leaves no directory behind: not of a store that never answers, nor at a second signal', async () => {
+  const [temporary, path] = [directory(), join(directory(), 'store.mjs')]
+  // Something of the store keeps the process alive.
+  writeFileSync(path, 'export default () => { setInterval(() => {}, 1000); return new Promise(() => {}) }')
+  const compared = async (...signals: NodeJS.Signals[]) => {
+    const child = spawn(process.execPath, [program, 'bench', '--store', `level,mine=${path}`, '--ledgers', '12'], {
+      env: { ...process.env, TMPDIR: temporary },
+    })
+    await expect.poll(() => readdirSync(temporary).length).toBe(2)
+    for (const signal of signals) child.kill(signal)
+    const [code] = await once(child, 'exit')
+    return [code, readdirSync(temporary)]
+  }
+  expect(await compared('SIGINT')).toEqual([130, []])
+  expect(await compared('SIGINT', 'SIGTERM')).toEqual([expect.any(Number), []])
 })
