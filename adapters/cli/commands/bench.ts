@@ -29,8 +29,9 @@ Every store gets the same ledgers and answers the same requests, in turns, after
 answers are compared first. Pages are read down to their bytes without the engine's cache, so that what the store costs
 is seen. Figures are medians of the rounds; behind those of the other stores stands how many times the first one's they
 are, the median of that round by round, and in brackets the least and the most. A ~ before it says that it cannot be told
-from 1, for which at least seven rounds are needed, nearly all of them on one side. With the defaults, two stores take
-about half a minute: pages take 14 times --rounds times --run-ms for each store.
+from 1, for which at least seven rounds are needed, nearly all of them on one side; even of identical stores, about one
+row in forty goes without it. With the defaults, two stores take about half a minute on a machine that does little else:
+pages take 14 times --rounds times --run-ms for each store, or more.
 
 The stores are made in the directory for temporary files, which TMPDIR names, and removed, also after a signal. A store
 that leaves a call unanswered for 30 s is given up.
