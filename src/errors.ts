@@ -166,7 +166,7 @@ export const errorTable = {
     sentence: 'The store contract was broken by its caller.',
     fields: {
       found: 'the type of what was given',
-      missing: 'the methods that it lacks',
+      missing: 'the methods and capabilities that it lacks',
       expected: 'what it must be',
       reason: 'which law of the contract',
     },

@@ -51,6 +51,7 @@ export {
   isPromise,
   type KeyRange,
   type MaybePromise,
+  missingIn,
   type ScanOptions,
   type Store,
   type Write,

@@ -7,10 +7,7 @@ import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
 import { indexes, logs } from './logs.ts'
 import type { LedgerOptions } from './options.ts'
-import type { MaybePromise, Store } from './store.ts'
-
-/** The methods that every store has. */
-const methods = ['get', 'getMany', 'scan', 'write', 'close'] as const
+import { type MaybePromise, missingIn, type Store } from './store.ts'
 
 const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
   network: { text: 'the name of the network, or nothing', least: 1 },
@@ -27,7 +24,7 @@ const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store
-  const missing = methods.filter((name) => typeof opened?.[name] !== 'function')
+  const missing = missingIn(opened)
   if (missing.length > 0)
     throw new FolioError('STORE_MISUSE', {
       found: typeof opened,
@@ -54,8 +51,11 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     await ledger.load()
     return ledger
   } catch (error) {
-    // Whatever closing adds, this is why it failed.
-    await Promise.resolve(opened.close()).catch(() => {})
+    try {
+      await opened.close()
+    } catch {
+      // Whatever closing adds, what came before is why it failed.
+    }
     throw error
   }
 }

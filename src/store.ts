@@ -109,6 +109,23 @@ export interface Store {
   close(): MaybePromise<void>
 }
 
+const METHODS = ['get', 'getMany', 'scan', 'write', 'close'] as const satisfies readonly (keyof Store)[]
+
+const SAYS = { name: 'string', sync: 'boolean', persistent: 'boolean', shared: 'boolean' } as const satisfies Partial<
+  Record<keyof Capabilities, string>
+>
+
+/** What a value lacks to be a store, by name, such as `scan` or `capabilities.shared`; what is there with another type is lacking too. */
+export function missingIn(store: unknown): string[] {
+  const given = store as Partial<Store> | null | undefined
+  const told = given?.capabilities
+  const unsaid = Object.entries(SAYS).filter(([name, type]) => typeof told?.[name as keyof typeof SAYS] !== type)
+  return [
+    ...(typeof told === 'object' && told !== null ? unsaid.map(([name]) => `capabilities.${name}`) : ['capabilities']),
+    ...METHODS.filter((name) => typeof given?.[name] !== 'function'),
+  ]
+}
+
 /** Refuses a scan that breaks the contract; every store calls it first. */
 export function checkScan(range: KeyRange, options: ScanOptions): void {
   if (!(range.gte instanceof Uint8Array) || !(range.lt instanceof Uint8Array))

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError } from 'commander'
-import { FolioError, type Store } from '../../src/index.ts'
+import { FolioError, missingIn, type Store } from '../../src/index.ts'
 import { type Candidate, Incomparable } from '../compare/index.ts'
 import { UsageError } from './exit.ts'
 import { inDirectory, type Place } from './places.ts'
@@ -37,8 +37,8 @@ async function loaded(name: string, path: string): Promise<(directory: string) =
   if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
   return async (directory) => {
     const store = await opened(name, () => module.default(directory))
-    const missing = needed.find((member) => store?.[member] === undefined)
-    if (missing !== undefined) throw new UsageError(`${path} did not return a store: what it returned has no ${missing}`)
+    const missing = missingIn(store)
+    if (missing.length > 0) throw new UsageError(`${path} did not return a store: what it returned has no ${missing.join(', ')}`)
     return store
   }
 }
@@ -52,9 +52,6 @@ async function opened(name: string, open: () => Promise<Store>): Promise<Store> 
     throw new Incomparable(`${name} fails to open: ${error instanceof Error ? error.message : error}`, { cause: error })
   }
 }
-
-/** What every store has. */
-const needed = ['capabilities', 'get', 'getMany', 'scan', 'write', 'close'] as const satisfies readonly (keyof Store)[]
 
 /** Stores to compare. @throws UsageError if a module does not provide one, before any place is made */
 export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {

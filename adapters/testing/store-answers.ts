@@ -3,7 +3,7 @@
  * as such before anything is made of it, and so are a failure that is not a FolioError, and a store that changes what it was given.
  */
 import { FolioError } from '../../src/errors.ts'
-import { isPromise, type KeyRange, type MaybePromise, type Store, type Write, type WriteOptions } from '../../src/store.ts'
+import { isPromise, type KeyRange, type MaybePromise, missingIn, type Store, type Write, type WriteOptions } from '../../src/store.ts'
 import { asGiven, type Form, inTurns } from './store-forms.ts'
 import { show, showMany } from './store-show.ts'
 
@@ -24,9 +24,8 @@ export function checked(store: Store): Store {
 }
 
 function wrapped(store: Store, form: Form): Store {
-  for (const name of ['get', 'getMany', 'scan', 'write', 'close'] as const)
-    if (typeof store?.[name] !== 'function') throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${name}` : ''}`)
-  if (typeof store.capabilities !== 'object') throw new Error(`expected a store that says its capabilities, got ${kindOf(store)}`)
+  const missing = missingIn(store)
+  if (missing.length > 0) throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${missing.join(', ')}` : ''}`)
   return {
     capabilities: store.capabilities,
     get: (key) => {

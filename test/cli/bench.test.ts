@@ -181,17 +181,23 @@ test('a module whose store fails to open is a store that fails', async () => {
   expect(await given('export default class {}')).toMatchObject({ code: 1, err: expect.stringContaining(`${said}Class constructor`) })
 })
 
-test.for(['{}', '7', 'undefined', '{ get() {}, getMany() {}, scan() {}, write() {}, close() {} }'])(
-  'rejects a module that gives %s, which is not a store',
-  async (given) => {
-    const path = moduleOf(`export default () => (${given})`)
-    expect(await bench(['--store', `mine=${path}`])).toEqual({
-      code: 2,
-      out: '',
-      err: `folio: ${path} did not return a store: what it returned has no capabilities\n`,
-    })
-  },
-)
+const METHODS = '{ get() {}, getMany() {}, scan() {}, write() {}, close() {}'
+
+test.for([
+  ['{}', 'capabilities, get, getMany, scan, write, close'],
+  ['7', 'capabilities, get, getMany, scan, write, close'],
+  ['undefined', 'capabilities, get, getMany, scan, write, close'],
+  [`${METHODS} }`, 'capabilities'],
+  [`${METHODS}, capabilities: null }`, 'capabilities'],
+  [`${METHODS}, capabilities: {} }`, 'capabilities.name, capabilities.sync, capabilities.persistent, capabilities.shared'],
+])('rejects a module that gives %s, which is not a store, and says what is missing', async ([given, missing]) => {
+  const path = moduleOf(`export default () => (${given})`)
+  expect(await bench(['--store', `mine=${path}`])).toEqual({
+    code: 2,
+    out: '',
+    err: `folio: ${path} did not return a store: what it returned has no ${missing}\n`,
+  })
+})
 
 test('counts the calls and bytes of each store', async () => {
   const path = moduleOf(`

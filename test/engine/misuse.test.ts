@@ -14,6 +14,16 @@ test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o i
   expect(error.message).toContain('level(directory)')
 })
 
+test.each([
+  [null, 'capabilities'],
+  [{}, 'capabilities.name, capabilities.sync, capabilities.persistent, capabilities.shared'],
+  [{ ...memory().capabilities, shared: undefined }, 'capabilities.shared'],
+  [{ ...memory().capabilities, sync: 'yes' }, 'capabilities.sync'],
+])('a store whose capabilities are %o is told what is missing', async (capabilities, missing) => {
+  const error = await errorOf(() => openLedger({ ...memory(), capabilities: capabilities as never }))
+  expect([error.code, error.fields['missing']]).toEqual(['STORE_MISUSE', missing])
+})
+
 test.each([[undefined], [null], [7], [{}]])('%o is not a location for a LevelDB', async (location) => {
   const error = await errorOf(() => openLedger(level(location as never)))
   expect([error.code, error.fields['expected']]).toEqual([

@@ -43,7 +43,7 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
     () => ({ scan: () => ({ entries: [[new Uint8Array(1), new ArrayBuffer(1)]], more: false }) }),
     `${SCAN}: expected keys and values that are Uint8Arrays; got an object of class ArrayBuffer`,
   ],
-  ['no capabilities', () => ({ capabilities: undefined }), 'expected a store that says its capabilities, got an object of class Object'],
+  ['no capabilities', () => ({ capabilities: undefined }), 'expected a store, got an object of class Object without capabilities'],
   ['no scan', () => ({ scan: undefined }), 'expected a store, got an object of class Object without scan'],
 ])('laws say plainly what is wrong with a store that gives %s', async ([, change, said]) => {
   const open = (): Store => ({ ...memory(), ...(change(memory()) as Partial<Store>) })
