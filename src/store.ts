@@ -75,14 +75,16 @@ export interface Capabilities {
  * **Write.** A batch applies whole or not at all, even across a crash; the last write of a key in a batch wins; batches apply in call order.
  *   A write that has resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
  *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
- * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver. Bytes passed in,
- *   of keys, values, bounds, expectations and notes, may be views into larger memory, and `Buffer`s: `bytes.buffer` holds more than them. To copy,
- *   use `new Uint8Array(bytes)`, since the `slice` of a `Buffer` shares its memory. A store leaves what it is given as it is.
+ * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver, who may overwrite
+ *   one without changing another, even if both answer the same key. Bytes passed in, of keys, values, bounds, expectations and notes, may be
+ *   views into larger memory, and `Buffer`s: `bytes.buffer` holds more than them. To copy, use `new Uint8Array(bytes)`, since the `slice` of a
+ *   `Buffer` shares its memory. A store leaves what it is given as it is.
  * **Amounts.** There is no bound on the writes of a batch or the keys of a `getMany`: they grow with the ledgers that are written at once, to tens
  *   of thousands.
  * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; any failure below the store is `STORE_FAILED`
  *   with its cause, or a code that says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nothing wraps what a store throws: an error of another class
- *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress; after it every call gives `CLOSED`.
+ *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress; after it every call gives `CLOSED`,
+ *   even a `getMany` of no keys, a write of nothing, or a scan of an empty range: who asks for nothing learns that the store is closed, too.
  *
  * A store that can answer at once returns the value itself instead of a promise, so that such a read costs no thread hop.
  */

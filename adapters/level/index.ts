@@ -81,6 +81,8 @@ class LevelStore implements Store {
 
   /** With synchronous reads, a batch may land between two of them. */
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]> {
+    // Asked first, since no keys meet no `getNow` that would say so.
+    if (this.capabilities.sync && this.closing) throw this.closed()
     if (this.capabilities.sync) return keys.map((key) => this.getNow(key))
     return this.run(async () =>
       (await this.db.getMany<Uint8Array, Uint8Array>([...keys], reading)).map((value) => value && this.own(value)),
@@ -154,13 +156,17 @@ class LevelStore implements Store {
   }
 
   private getNow(key: Uint8Array): Uint8Array | undefined {
-    if (this.closing) throw new FolioError('CLOSED', { location: this.location })
+    if (this.closing) throw this.closed()
     try {
       const value = this.db.getSync<Uint8Array, Uint8Array>(key, reading)
       return value && this.own(value)
     } catch (error) {
       throw failure(error, this.location)
     }
+  }
+
+  private closed(): FolioError {
+    return new FolioError('CLOSED', { location: this.location })
   }
 
   /** A database without persistence keeps and hands out the very buffers it was given, so these are copied. */
@@ -170,7 +176,7 @@ class LevelStore implements Store {
 
   /** Work that `close` waits for, with its errors turned into ours. */
   private run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.closing) return Promise.reject(new FolioError('CLOSED', { location: this.location }))
+    if (this.closing) return Promise.reject(this.closed())
     const done = work().catch((error) => {
       throw failure(error, this.location)
     })

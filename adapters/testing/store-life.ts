@@ -27,6 +27,18 @@ export const closeLaws = (law: MakeLaw): Law[] => [
     await refused('CLOSED', () => store.getMany([bytes(1)]))
     await refused('CLOSED', () => store.scan(everything, { limit: 1 }))
     await refused('CLOSED', () => store.write([[bytes(1), bytes(2)]], { durable: false }))
+    // Calls that a store can answer without looking at what it holds.
+    await refused('CLOSED', () => store.getMany([]))
+    await refused('CLOSED', () => store.write([], { durable: true }))
+    await refused('CLOSED', () => store.write([], { durable: true, expect: { key: bytes(1), value: bytes(1) } }))
+    const [gte, lt] = [bytes(1), bytes(2)]
+    for (const reverse of [false, true])
+      for (const range of [
+        { gte, lt: gte },
+        { gte: lt, lt: gte },
+        { gte: lt, lt: everything.lt },
+      ])
+        await refused('CLOSED', () => store.scan(range, { limit: 1, reverse }))
   }),
 ]
 
