@@ -2,6 +2,7 @@
  * A store as the laws see it. What they hand in reaches the store in changing forms; an answer of another kind than the contract names is reported
  * as such before anything is made of it, and so are a failure that is not a FolioError, and a store that changes what it was given.
  */
+import { equal } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import { isPromise, type KeyRange, type MaybePromise, missingIn, type Store, type Write, type WriteOptions } from '../../src/store.ts'
 import { asGiven, type Form, inTurns } from './store-forms.ts'
@@ -132,7 +133,9 @@ const showWrite = (batch: readonly Write[], { durable, expect }: WriteOptions): 
 
 /** What a call was given, to see that it is still that once the call has resolved. */
 class Handed {
-  private readonly arrays: (readonly [given: Uint8Array, as: Uint8Array])[] = []
+  /** What was given, and at the same place what it was made of. */
+  private readonly given: Uint8Array[] = []
+  private readonly as: Uint8Array[] = []
   private readonly lists: (readonly [given: readonly unknown[], as: readonly unknown[]])[] = []
   private readonly form: Form
 
@@ -144,7 +147,10 @@ class Handed {
   one<T extends Uint8Array | undefined>(bytes: T): T {
     if (!(bytes instanceof Uint8Array)) return bytes
     const given = this.form(bytes)
-    if (given !== bytes) this.arrays.push([given, bytes])
+    if (given !== bytes) {
+      this.given.push(given)
+      this.as.push(bytes)
+    }
     return given as T
   }
 
@@ -159,9 +165,11 @@ class Handed {
   }
 
   check(call: () => string): void {
-    for (const [given, as] of this.arrays)
-      if (given.length !== as.length || given.some((byte, n) => byte !== as[n]))
+    for (let n = 0; n < this.given.length; n++) {
+      const [given, as] = [this.given[n]!, this.as[n]!]
+      if (!equal(given, as))
         throw new Error(`${call()}: expected a store that leaves what it is given as it was, ${show(as)}; it is ${show(given)} now`)
+    }
     for (const [given, as] of this.lists)
       if (given.length !== as.length || given.some((item, n) => item !== as[n]))
         throw new Error(`${call()}: expected a store that leaves the array that it is given as it was`)

@@ -162,6 +162,13 @@ export const bufferLaws = (law: MakeLaw): Law[] => [
         for (const out of await read()) out?.fill(0xee)
         await within(`after what ${call} gave was overwritten, of values written as ${name}`, () => holds(store, model))
       }
+      const twice = [...keys, ...keys]
+      const answers = await store.getMany(twice)
+      for (const [n, key] of twice.entries()) {
+        same(answers[n], model.get(key), `getMany of ${show(twice)}: answer ${n}, once those before it were overwritten`)
+        answers[n]?.fill(0xee)
+      }
+      await within(`after all of that was overwritten, of values written as ${name}`, () => holds(store, model))
     }
   }),
 ]

@@ -1,5 +1,6 @@
 /** What the store laws are written with: properties over an emptied store, comparisons of a store with its model, readable failures. */
 import type fc from 'fast-check'
+import { equal } from '../../src/bytes.ts'
 import { type ErrorCode, FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
@@ -121,7 +122,19 @@ export async function within<T>(where: string, work: () => Promise<T>): Promise<
   }
 }
 
+/** Equal, down to every byte of lists of lists. */
+export const alike = (a: unknown, b: unknown): boolean => {
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && equal(a, b)
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b
+  if (a.length !== b.length) return false
+  // Not by `every`, which passes over holes.
+  for (let n = 0; n < a.length; n++) if (!alike(a[n], b[n])) return false
+  return true
+}
+
 export function same(actual: unknown, expected: unknown, what: string): void {
+  // Nearly always, and in a fraction of the time that the texts take.
+  if (alike(actual, expected)) return
   const [came, wanted] = [show(actual), show(expected)]
   if (came === wanted) return
   let at = 0

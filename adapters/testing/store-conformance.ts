@@ -21,11 +21,12 @@ import { bufferLaws, formsLaw } from './store-buffers.ts'
 import { bulkLaw } from './store-bulk.ts'
 import type { MakeLaw } from './store-checks.ts'
 import { same } from './store-checks.ts'
+import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
 import { besideLaws, closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes } from './store-model.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
-import { batchLaws, expectLaws } from './store-writing.ts'
+import { batchLaws } from './store-writing.ts'
 
 /** The store under test. */
 export interface StoreSubject {

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import type { Capabilities, Entry, KeyRange, Write } from '../../src/store.ts'
 
-export const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+export const bytes = (...values: number[]): Uint8Array => new Uint8Array(values)
 
 /** `length` bytes that vary with the seed, so that a cut or a mix-up shows. */
 export function filled(length: number, seed = 0): Uint8Array {

@@ -1,9 +1,12 @@
 /** Laws of reading: order, ranges, chunks, values. */
 import fc from 'fast-check'
-import type { Entry, KeyRange, Write } from '../../src/store.ts'
+import type { Entry, KeyRange, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { agrees, count, fill, holds, inChunks, type MakeLaw, property, refused, same, turn, wipe } from './store-checks.ts'
 import { bytes, everything, filled, following, type Material, numbered } from './store-model.ts'
+
+/** Lengths of values, in neither order of size: together far above the bounds that are drawn. */
+const LARGE = [400, 700, 1100, 1500, 2500, 4000, 7000, 12_000, 100_000, 9000, 5000, 3000]
 
 export const orderLaws = (law: MakeLaw): Law[] => [
   law('keys are ordered by unsigned bytes over their whole length, a prefix first, forward and reverse', (store) =>
@@ -41,19 +44,64 @@ export const orderLaws = (law: MakeLaw): Law[] => [
   }),
 ]
 
+/** Ranges of none to nine entries whose bounds, and the keys right outside them, are held, with limits below, at and above what they hold. */
+async function atHeldBounds(store: Store): Promise<void> {
+  await wipe(store)
+  const model = await fill(store, count(12))
+  const keys = model.entries.map(([key]) => key)
+  for (let size = 0; size <= 9; size++) {
+    const [below, gte, lt] = [keys[0]!, keys[1]!, keys[1 + size]!]
+    for (const range of [
+      { gte, lt },
+      { gte: following(below), lt },
+      { gte: following(below), lt: following(lt) },
+    ])
+      for (const reverse of [false, true])
+        for (const limit of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) await agrees(store, model, range, { limit, reverse })
+  }
+}
+
+/** Bounds around the end of each entry; what is drawn, and reaches no more than some KB, may go by a bound that is not kept above them. */
+async function amongLargeValues(store: Store): Promise<void> {
+  const { maxValueBytes: most = Number.POSITIVE_INFINITY } = store.capabilities
+  // A store of small values holds as many bytes in more entries.
+  const lengths = LARGE.flatMap((length) => (length <= most ? [length] : new Array<number>(Math.ceil(length / most)).fill(most)))
+  await wipe(store)
+  const model = await fill(
+    store,
+    lengths.map((length, n): Entry => [numbered(n), filled(length, n)]),
+  )
+  for (const reverse of [false, true]) {
+    const inside = model.range(everything, reverse)
+    const every = Math.ceil(inside.length / LARGE.length)
+    let size = 0
+    for (const [n, [key, value]] of inside.entries()) {
+      size += key.length + value.length
+      if (n % every === 0)
+        for (const maxBytes of [size - 1, size, size + 1])
+          await agrees(store, model, everything, { limit: inside.length, maxBytes, reverse })
+    }
+  }
+}
+
 export const scanLaws = (law: MakeLaw): Law[] => [
-  law('a range includes its lower bound and excludes its upper; an empty or backward one holds nothing', (store) =>
-    property(
+  law('a range includes its lower bound and excludes its upper; an empty or backward one holds nothing', async (store) => {
+    await property(
       store,
-      ({ anyEntries, anyRange }) => fc.tuple(anyEntries, anyRange, fc.boolean()),
-      async ([entries, range, reverse]) => {
+      ({ anyEntries, anyRange }) => fc.tuple(anyEntries, anyRange, fc.integer({ min: 1, max: 9 }), fc.boolean()),
+      async ([entries, range, few, reverse]) => {
         const model = await fill(store, entries)
-        await agrees(store, model, range, { limit: 100, reverse })
-        for (const [key] of entries) await agrees(store, model, { gte: key, lt: range.lt }, { limit: 100, reverse })
-        for (const [key] of entries) await agrees(store, model, { gte: range.gte, lt: key }, { limit: 100, reverse })
+        for (const limit of [100, few, 1]) await agrees(store, model, range, { limit, reverse })
+        for (const limit of [100, few])
+          for (const [key] of entries) {
+            await agrees(store, model, { gte: key, lt: range.lt }, { limit, reverse })
+            await agrees(store, model, { gte: range.gte, lt: key }, { limit, reverse })
+          }
       },
-    ),
-  ),
+    )
+    // Drawn cases may go by what only a few limits show.
+    await atHeldBounds(store)
+  }),
   law('an undefined bound, or a limit that is not a whole number of 1 or more, is refused with STORE_MISUSE', async (store) => {
     const none = undefined as unknown as Uint8Array
     await refused('STORE_MISUSE', () => store.scan({ gte: none, lt: bytes(1) }, { limit: 1 }))
@@ -79,6 +127,7 @@ export const scanLaws = (law: MakeLaw): Law[] => [
     )
     for (let maxBytes = 0; maxBytes <= 45; maxBytes++)
       for (const reverse of [false, true]) await agrees(store, few, everything, { limit: 10, maxBytes, reverse })
+    await amongLargeValues(store)
     await property(
       store,
       ({ anyEntries, anyRange }) => fc.tuple(anyEntries, anyRange, fc.nat(200), fc.integer({ min: 1, max: 50 }), fc.boolean()),

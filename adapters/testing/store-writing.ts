@@ -1,9 +1,9 @@
-/** Laws of writing: batches, compare-and-set. */
+/** Laws of writing batches. */
 import fc from 'fast-check'
 import type { Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn } from './store-checks.ts'
-import { bytes, everything, filled, type Material, Model, materialFor, numbered } from './store-model.ts'
+import { holds, type MakeLaw, modelOf, property, same, show, turn } from './store-checks.ts'
+import { bytes, everything, filled, Model, materialFor, numbered } from './store-model.ts'
 
 export const batchLaws = (law: MakeLaw): Law[] => [
   law('after any batches, each visible whole as soon as its write resolves, the store holds what a sorted array would', async (store) => {
@@ -127,66 +127,5 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     same(await store.get(bytes(1)), bytes(59), 'the key that all wrote')
     for (let n = 1; n < 60; n++) same(await store.get(bytes(2, n)), bytes(n), `the key that calls ${n - 1} and ${n} wrote`)
     same(await store.get(numbered(0)), filled(100, 57), 'the key that every third wrote')
-  }),
-]
-
-/** The same bytes except the last. */
-const beside = (value: Uint8Array | undefined): Uint8Array | undefined =>
-  value?.map((byte, n) => (n === value.length - 1 ? byte ^ 1 : byte))
-
-export const expectLaws = (law: MakeLaw): Law[] => [
-  law(
-    'with `expect`, a batch applies only if the key holds exactly those bytes; otherwise CONFLICT, with nothing applied and the store still usable',
-    (store) => {
-      const drawn = ({ anyEntries, anyKey, anyValue, anyBatch }: Material) => {
-        const held = fc.option(anyValue, { nil: undefined, freq: 3 })
-        return fc.tuple(anyEntries, anyKey, held, held, fc.constantFrom('right', 'near', 'any'), anyBatch)
-      }
-      return property(store, drawn, async ([entries, key, holding, any, how, batch]) => {
-        const model = await fill(store, entries)
-        const first: Write[] = [[key, holding]]
-        await store.write(first, { durable: false })
-        model.write(first)
-        const expect = { key, value: how === 'right' ? holding : how === 'near' ? beside(holding) : any }
-        const matches = show(expect.value) === show(holding)
-        if (matches) {
-          await store.write(batch, { durable: false, expect })
-          model.write(batch)
-        } else await refused('CONFLICT', () => store.write(batch, { durable: false, expect }))
-        await holds(store, model)
-      })
-    },
-  ),
-  law(
-    'an empty value and a missing key are different expectations, and an empty batch still has its expectation checked',
-    async (store) => {
-      const [key, durable] = [bytes(1), false]
-      await refused('CONFLICT', () => store.write([], { durable, expect: { key, value: bytes() } }))
-      await store.write([], { durable, expect: { key, value: undefined } })
-      await store.write([[key, bytes()]], { durable, expect: { key, value: undefined } })
-      await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: undefined } }))
-      await store.write([[key, bytes(2)]], { durable, expect: { key, value: bytes() } })
-      await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: bytes(2, 0) } }))
-      same(await store.get(key), bytes(2), 'the key')
-    },
-  ),
-  law('of many writers with the same expectation, one wins', async (store) => {
-    for (let round = 0; round < 20; round++) {
-      const value = round === 0 ? undefined : await store.get(bytes(1))
-      const tries = Array.from({ length: 8 }, async (_, n) =>
-        store.write(
-          [
-            [bytes(1), bytes(round, n)],
-            [bytes(2, n), bytes(round)],
-          ],
-          { durable: false, expect: { key: bytes(1), value } },
-        ),
-      )
-      const outcomes = await Promise.allSettled(tries)
-      same(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'writers that won')
-      const winner = (await store.get(bytes(1)))![1]!
-      same(outcomes[winner]!.status, 'fulfilled', 'the writer whose value is held')
-      for (let n = 0; n < 8; n++) same((await store.get(bytes(2, n)))?.[0] === round, n === winner, `what writer ${n} left`)
-    }
   }),
 ]

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { read, row, same, withExamples } from '../docs.ts'
+import { storesWithCorners } from './faulty-corners.ts'
 import { storesOfOneDisk } from './faulty-disks.ts'
 import { storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
@@ -60,7 +61,14 @@ function table(
 }
 
 test('docs/mutants.md lists every fault and the law that rejects it', () => {
-  const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms, ...storesOfOneDisk]
+  const stores = [
+    ...storesThatMisread,
+    ...storesThatMiswrite,
+    ...storesWithMore,
+    ...storesOfOtherForms,
+    ...storesWithCorners,
+    ...storesOfOneDisk,
+  ]
   expect(stores.length).toBeGreaterThanOrEqual(60)
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)

@@ -4,6 +4,7 @@ import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type StoreSubject, slow, storeConformance } from '../../adapters/testing/index.ts'
 import { FolioError, type Store } from '../../src/index.ts'
+import { storesWithCorners } from './faulty-corners.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
@@ -11,7 +12,7 @@ import { storesThatMisread } from './faulty-reads.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 import { named, rejects } from './rejects.ts'
 
-const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms]
+const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms, ...storesWithCorners]
 
 test.for(stores)('"%s…" rejects a store that %s', async ([start, , mutant, said]) => {
   const open = (): Store => {
