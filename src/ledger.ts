@@ -279,8 +279,8 @@ export class Ledger {
     return this.ask((reader) => explainPage(reader, listing, options), query.of)
   }
 
-  private async *rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
-    yield* pagesToEnd(this.crowds.source, this.listing(query, values), options)
+  private rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
+    return pagesToEnd(this.crowds.source, () => this.listing(query, values), options)
   }
 
   /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */

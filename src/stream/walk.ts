@@ -10,13 +10,15 @@ import { done, Item, type Stream } from './stream.ts'
 
 /**
  * The pages of a listing to its end, without empty ones.
+ * @param listingOf called at the first pull, which is told if the values are wrong
  * @throws as a read, GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands
  */
 export async function* pagesToEnd<R>(
   source: Pick<Source, 'head' | 'read'>,
-  listing: Listing<R>,
+  listingOf: () => Listing<R>,
   options: PageOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
+  const listing = listingOf()
   const { limit = MAX_LIMIT } = checkObject(options, 'options')
   let { cursor } = options
   const { oldest } = source.head
