@@ -70,6 +70,9 @@ export function idText(hi: number, lo: number): string {
   return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
 }
 
+/** The token of the position after every record of a ledger and of those before it. */
+export const endOfLedger = (ledger: number): string => idText(ledger, 0xffffffff)
+
 const tens = Uint8Array.from({ length: 100 }, (_, n) => 48 + Math.floor(n / 10))
 const ones = Uint8Array.from({ length: 100 }, (_, n) => 48 + (n % 10))
 

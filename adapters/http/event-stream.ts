@@ -2,7 +2,7 @@
  * One event stream: the frames of a tail, given one at a time to whoever writes them to a socket.
  * **Invariants:** nothing is read ahead of demand; whatever goes wrong ends only this stream, with an error that its reader sees.
  */
-import { type HistoryHead, type List, newestLedger, parseCursor, type RawPage, type Tail, type Taker } from '../../src/index.ts'
+import { type HistoryHead, type List, newestLedger, nextTurn, parseCursor, type RawPage, type Tail, type Taker } from '../../src/index.ts'
 import { type Frame, helloFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
 import type { Streams } from './streams.ts'
@@ -23,8 +23,6 @@ export interface FrameReader {
   /** `cut` if the reader took nothing for too long: what it has not taken yet is not to be waited for. */
   end(cut: boolean): void
 }
-
-const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
 
 /** The newest ledger of which a stream that starts after a cursor is to give nothing, as far as the cursor tells. */
 function before({ of }: List, cursor: string, head: HistoryHead | undefined): number {
@@ -84,7 +82,7 @@ export class EventStream implements Frames, Taker {
     else if (!this.pulling) {
       this.pulling = true
       // If history is available at once and its reader takes it at once, nobody else would get a turn.
-      if (this.more) soon(() => this.tail.pull(this))
+      if (this.more) void nextTurn().then(() => this.tail.pull(this))
       else this.tail.pull(this)
     }
   }

@@ -3,7 +3,7 @@
  * **Invariant:** the records of one commit are rendered once for all streams that wait at one place, as long as those with one base URL follow each
  * other.
  */
-import { FolioError, type Ledger, type List, type RawPage } from '../../src/index.ts'
+import { endOfLedger, FolioError, type Ledger, type List, type RawPage } from '../../src/index.ts'
 import { EventStream, type Frames } from './event-stream.ts'
 import { errorFrame, type Frame, recordsFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
@@ -33,9 +33,6 @@ const channel = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel
 
 /** Notifies subscribers of the channel `ledger-folio:stream` on `node:diagnostics_channel`. */
 const tell = (event: 'open' | 'end' | 'cut', path: string, events: number): void => channel?.publish({ event, path, events })
-
-/** The position after every record of a ledger and of those before it. */
-const endOf = (ledger: number): string => String((BigInt(ledger + 1) << 32n) - 1n)
 
 /** Into how many parts the shorter wait is divided; streams are checked once per part. */
 const PRECISION = 16
@@ -141,7 +138,7 @@ export class Streams {
   failed(error: unknown, query: List): Frame {
     const last = error instanceof FolioError && error.code === 'ROLLED_BACK' ? Number(error.fields['last']) : undefined
     // What offers were left by a rollback, an id does not tell.
-    const cursor = last === undefined || query.of.kept !== 'log' ? undefined : endOf(last)
+    const cursor = last === undefined || query.of.kept !== 'log' ? undefined : endOfLedger(last)
     return errorFrame(this.problem(error), cursor)
   }
 

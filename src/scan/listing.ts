@@ -1,8 +1,6 @@
 /** A list of the catalogue with its values: what a read of it needs to know that does not depend on history, worked out once for any number of reads. */
-import { pathNames } from '../params.ts'
 import type { Facing, List } from '../query.ts'
 import { ListKey } from './list-key.ts'
-import { parentOf } from './parents.ts'
 
 export type Values = { readonly [name: string]: any }
 
@@ -32,13 +30,10 @@ export class Listing<R = unknown> {
   }
 }
 
-function pick({ path, by, filters }: List, values: Values): Picked {
+function pick({ by, filters }: List, values: Values): Picked {
   const picked = filters?.pick(values)
   const lists: ListKey[] = []
-  if (by) {
-    const keys = pathNames(path).filter((name) => !('span' in parentOf(name)))
-    lists.push(new ListKey(by, by.column === undefined ? [] : keys.map((name) => values[name])))
-  }
+  if (by) lists.push(new ListKey(by, by.column === undefined ? [] : [values[by.column]]))
   if (picked) for (const [index, key] of picked.lists) lists.push(new ListKey(index, key))
   return { lists, facing: picked?.facing }
 }

@@ -7,7 +7,7 @@
  */
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
-import { idText, parseCursor } from '../position.ts'
+import { endOfLedger, parseCursor } from '../position.ts'
 import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
@@ -48,9 +48,6 @@ export interface Waiting {
   again(): void
   fail(error: unknown): void
 }
-
-/** The position after every record of a ledger and of those before it. */
-const endOf = (ledger: number): string => idText(ledger, 0xffffffff)
 
 export class Crowd implements Sleeper {
   /** Tells hand-overs apart: a tail that was handed a page at this stage, and no later one, stands at this crowd's place. */
@@ -169,7 +166,7 @@ export class Crowd implements Sleeper {
     const { query } = this.list.listing
     if (query.of.kept !== 'log' || (this.cursor !== '' && parseCursor(this.cursor, query.of.indexed).hi > last)) return true
     this.crowds.remove(this)
-    this.cursor = endOf(last)
+    this.cursor = endOfLedger(last)
     this.through = Math.max(this.through, last)
     const there = this.crowds.enter(this)
     if (there === this) return true
