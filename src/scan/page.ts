@@ -199,8 +199,9 @@ const beginsForGood = ({ head }: Reader, at: Cursor | undefined): boolean =>
 
 /** The newest ledger of any record on a page; for offers, which go by their ids, that may be any of them. 0 for an empty page. */
 export function newestLedger(page: RawPage): number {
-  const last = page.slices.at(-1)
-  if (last === undefined || last.block.resource.kept === 'log') return last?.block.hi(last.last) ?? 0
+  const [first, last] = [page.slices[0], page.slices.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  if (last.block.resource.kept === 'log') return Math.max(first.block.hi(first.first), last.block.hi(last.last))
   let newest = 0
   page.each((block, at) => {
     newest = Math.max(newest, Number(block.side(at, offers.columns.ledger)))

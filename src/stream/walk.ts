@@ -1,8 +1,9 @@
 /** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
 import { checkObject } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
-import type { PageOptions, RawPage } from '../scan/page.ts'
+import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
 import type { Source } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
@@ -11,10 +12,11 @@ import { done, Item, type Stream } from './stream.ts'
 /**
  * The pages of a listing to its end, without empty ones.
  * @param listingOf called at the first pull, which is told if the values are wrong
- * @throws as a read, GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands
+ * @throws as a read; GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands, ROLLED_BACK if it is rolled back below what
+ * was given
  */
 export async function* pagesToEnd<R>(
-  source: Pick<Source, 'head' | 'read'>,
+  source: Pick<Source, 'bell' | 'head' | 'read'>,
   listingOf: () => Listing<R>,
   options: PageOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
@@ -22,11 +24,19 @@ export async function* pagesToEnd<R>(
   const { limit = MAX_LIMIT } = checkObject(options, 'options')
   let { cursor } = options
   const { oldest } = source.head
+  let rollbacks = source.bell.rollbackCount
+  /** The newest ledger of anything that was given. */
+  let reached = 0
   for (let through = Number.POSITIVE_INFINITY; ; ) {
     await giveWay()
-    const page = await source.read(listing, { ...options, ...(cursor !== undefined && { cursor }), limit })
+    const page = await source.read(listing, { ...options, cursor, limit })
+    // A rollback that is still going on has lowered the head, and not yet rung.
+    const last = Math.min(source.bell.lowestSince(rollbacks) ?? source.head.last, source.head.last)
+    if (last < reached) throw new FolioError('ROLLED_BACK', { last, reached })
+    rollbacks = source.bell.rollbackCount
     const missed = missedBy(source.head, oldest, through, page.cursor)
     if (missed) throw missed
+    reached = Math.max(reached, newestLedger(page))
     if (page.count > 0) yield page
     if (page.ended === 'end') return
     cursor = page.next

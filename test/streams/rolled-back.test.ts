@@ -1,0 +1,84 @@
+/** Rolling history back while somebody walks through a listing: what was given and is gone ends with an error, and whatever else goes on. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+
+const FIRST = 70
+const closes = [
+  ...generate({ ledgers: 20, seed: 8, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30 }),
+] as readonly LedgerClose[]
+
+const open: Ledger[] = []
+afterEach(async () => {
+  for (const ledger of open.splice(0)) await ledger.close()
+})
+
+/** Ledgers in place of those from `at` on. */
+function others(at: number): LedgerClose[] {
+  let prev = closes[at - 1]!.ledger.hash
+  return closes.slice(at).map(({ ledger }) => {
+    const hash = `ab${ledger.hash.slice(2)}`
+    const close = { ledger: { ...ledger, hash, prev_hash: prev }, transactions: [] }
+    prev = hash
+    return close
+  })
+}
+
+describe.each([
+  ['at once', () => memory()],
+  ['late', () => slow(memory())],
+] as const)('over a store that answers %s', (_, store) => {
+  async function holding(count: number): Promise<Ledger> {
+    const ledger = await openLedger(store(), { cacheBytes: 2 ** 20, fileEvery: 40 })
+    open.push(ledger)
+    await ledger.ingest(closes.slice(0, count))
+    return ledger
+  }
+
+  describe.each(['records', 'pages', 'ndjson'] as const)('a walk by %s', (by) => {
+    test('ends with an error if what it gave is gone, also if other ledgers took its place, and goes on otherwise', async () => {
+      const ledger = await holding(20)
+      const walk = ledger[by](catalogue.ledgers, {}, { limit: 1 })
+      for (let at = 0; at < 4; at++) await walk.next()
+      await ledger.rollback(FIRST + 3)
+      await ledger.ingest(others(4))
+      expect((await walk.next()).done).toBe(false)
+      await ledger.rollback(FIRST + 3)
+      await ledger.ingest(closes.slice(4))
+      await expect(walk.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 3, reached: FIRST + 4 } })
+      expect(await walk.next()).toEqual({ done: true, value: undefined })
+    })
+
+    test('that goes back ends with an error if the newest ledger that it gave is gone', async () => {
+      const ledger = await holding(20)
+      const walk = ledger[by](catalogue.ledgers, {}, { limit: 2, order: 'desc' })
+      for (let at = 0; at < (by === 'records' ? 6 : 3); at++) await walk.next()
+      await ledger.rollback(FIRST + 18)
+      await expect(walk.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 18, reached: FIRST + 19 } })
+    })
+
+    test('that has given nothing begins with what there is', async () => {
+      const ledger = await holding(20)
+      const walk = ledger[by](catalogue.ledgers, {}, { limit: 5 })
+      await ledger.rollback(FIRST)
+      expect((await walk.next()).done).toBe(false)
+      expect((await walk.next()).done).toBe(true)
+    })
+  })
+
+  test('a walk that meets a rollback on its way is told of it, and does not end as if the list did', async () => {
+    const ledger = await holding(20)
+    const walk = ledger.pages(catalogue.operations, {}, { limit: 3 })
+    const given: number[] = []
+    const gone = (async () => {
+      for await (const { records } of walk) {
+        given.push(...records.map(({ paging_token }) => Number(BigInt(paging_token) >> 32n)))
+        if (given.length === 45) void ledger.rollback(FIRST)
+      }
+    })()
+    await expect(gone).rejects.toMatchObject({ code: 'ROLLED_BACK' })
+    expect(given.length).toBeGreaterThanOrEqual(45)
+  })
+})
