@@ -3,6 +3,7 @@
  * **Invariants:** batches are written one after another, each once the one before it is written and told; if one fails, nothing behind it is written.
  */
 import { OptionRules } from '../check.ts'
+import { giveWay } from '../turn.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type Prepared, prepareClose } from './encode.ts'
 import type { Appended, Behind } from './writer.ts'
@@ -79,6 +80,7 @@ export async function inBatches(closes: Closes, append: Append, options: IngestO
   try {
     if (signal?.aborted) stop()
     for await (const close of source) {
+      await giveWay()
       if (onRefused) given.push(close)
       if (batch.push(prepareClose(close)) >= size) await flush()
     }
@@ -112,7 +114,9 @@ class Source implements AsyncIterableIterator<LedgerClose> {
     if (this.isLeft) return Promise.resolve(END)
     return new Promise((resolve, reject) => {
       this.wake = () => resolve(END)
-      Promise.resolve(this.inner.next()).then((next) => resolve(next.done ? END : next), reject)
+      Promise.resolve(this.inner.next())
+        .then((next) => (next.done ? END : next))
+        .then(resolve, reject)
     })
   }
 

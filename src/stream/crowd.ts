@@ -19,7 +19,7 @@ export interface Source {
   readonly bell: Bell
   readonly head: Head
   read<R>(listing: Listing<R>, options: PageOptions): MaybePromise<RawPage<R>>
-  /** Resolves when what is being appended or rolled back now has rung the bell. */
+  /** Resolves when what is being appended, rolled back or pruned now has rung the bell. */
   settled(): Promise<void>
 }
 
@@ -47,6 +47,8 @@ export interface Waiting {
   /** Looks for its place again: history was rolled back, or the ledger closed. */
   again(): void
   fail(error: unknown): void
+  /** Ends without a word. */
+  drop(): void
 }
 
 export class Crowd implements Sleeper {
@@ -112,21 +114,21 @@ export class Crowd implements Sleeper {
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
     const ticket = bell.ticket()
     const { last } = source.head
-    const { listing } = this.list
+    let page: MaybePromise<RawPage>
     try {
-      const page = source.read(listing, this.cursor === '' ? { limit: MAX_LIMIT } : { cursor: this.cursor, limit: MAX_LIMIT })
-      if (!isPromise(page)) return void this.found(page, ticket, last)
-      this.reading = true
-      page.then(
-        (come) => {
-          this.reading = false
-          this.found(come, ticket, last)
-        },
-        (error) => this.failed(error),
-      )
+      page = source.read(this.list.listing, { cursor: this.cursor, limit: MAX_LIMIT })
     } catch (error) {
-      this.failed(error)
+      return void this.failed(error)
     }
+    if (!isPromise(page)) return void this.found(page, ticket, last)
+    this.reading = true
+    page.then(
+      (come) => {
+        this.reading = false
+        this.found(come, ticket, last)
+      },
+      (error) => this.failed(error),
+    )
   }
 
   private found(page: RawPage, ticket: number, last: number): void {
@@ -147,7 +149,7 @@ export class Crowd implements Sleeper {
     this.ticket = page.ended === 'end' ? ticket : -1
     this.through = page.ended === 'end' ? last : throughOf(this.list.listing.query.of, this.cursor)
     const reached = newestLedger(page)
-    for (const tail of tails) tail.take(page, this, reached)
+    each(tails, (tail) => tail.take(page, this, reached))
   }
 
   /** What was read may begin after a gap that pruning has made. */
@@ -155,7 +157,7 @@ export class Crowd implements Sleeper {
     const { oldest } = this.crowds.source.head
     if (oldest === this.oldest) return
     this.oldest = oldest
-    for (const tail of [...this.tails]) tail.pruned(this.through)
+    each([...this.tails], (tail) => tail.pruned(this.through))
   }
 
   /**
@@ -181,13 +183,26 @@ export class Crowd implements Sleeper {
     void settled().then(() => {
       this.reading = false
       if (bell.isSilent || bell.rollbackCount !== this.rollbacks) this.scatter()
-      else for (const tail of this.disband()) tail.fail(error)
+      else each(this.disband(), (tail) => tail.fail(error))
     })
   }
 
   private scatter(): void {
-    for (const tail of this.disband()) tail.again()
+    each(this.disband(), (tail) => tail.again())
   }
+}
+
+/** Tells each of these tails; one whose taker throws ends, and its error is reported as uncaught, but the others are told all the same. */
+function each(tails: Iterable<Waiting>, tell: (tail: Waiting) => void): void {
+  for (const tail of tails)
+    try {
+      tell(tail)
+    } catch (error) {
+      tail.drop()
+      queueMicrotask(() => {
+        throw error
+      })
+    }
 }
 
 /** The crowds of a ledger, by their places. */

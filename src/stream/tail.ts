@@ -10,7 +10,7 @@ import { isPromise, type MaybePromise } from '../store.ts'
 import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
 
-/** Whoever pulls a tail: called once per pull, and must not throw. */
+/** Whoever pulls a tail: called once per pull. Whoever throws ends their tail, and what they throw is an uncaught exception. */
 export interface Taker {
   /** The records after the previous ones; never empty. */
   page(page: RawPage): void
@@ -170,6 +170,10 @@ export class Tail implements Waiting {
   /** Ends the tail, and tells whoever waits for it. */
   stop(): void {
     this.finish()?.end()
+  }
+
+  drop(): void {
+    this.finish()
   }
 
   private finish(): Taker | undefined {

@@ -212,3 +212,25 @@ test('what was told is not kept, however long the signal is not aborted', async 
   expect(given.length).toBe(40)
   expect(kept).toBeLessThan(5)
 })
+
+test('an ingest over a store that answers at once lets timers have their turn, and so can be stopped by one', async () => {
+  const ledger = await openLedger(memory())
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(), 20)
+  const { appended } = await ledger.ingest(generate({ ledgers: 100_000, seed: 5, accounts: 16, transactionsPerLedger: 3 }), {
+    signal: stop.signal,
+  })
+  expect(appended).toBeGreaterThan(0)
+  expect(appended).toBeLessThan(20_000)
+  await ledger.close()
+})
+
+test('a source whose next gives no object fails the ingest, and what came before stays', async () => {
+  const ledger = await openLedger(memory())
+  let pulled = 0
+  const next = async () => (pulled++ < 2 ? { done: false, value: closes[pulled - 1]! } : undefined)
+  const source = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<LedgerClose>
+  await expect(ledger.ingest(source)).rejects.toThrow(TypeError)
+  expect(ledger.head?.last).toBe(FIRST + 1)
+  await ledger.close()
+})

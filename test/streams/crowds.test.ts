@@ -38,7 +38,7 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
     head: head as never,
     read(_: unknown, options: PageOptions): any {
       const { cursor = '', limit = 0 } = options
-      limits.push('cursor' in options && cursor === '' ? -1 : limit)
+      limits.push(limit)
       reads.push(cursor)
       if (broken && !late) throw broken
       const [answer, error] = [page(cursor), broken]
@@ -665,4 +665,39 @@ test('a signal ends its tails once, has no listener once they have ended, and en
   late.pull()
   await settle()
   expect([late.given, reads.length]).toEqual([['end'], before])
+})
+
+describe.each([false, true])('a taker that throws, over reads that are late: %s,', (late) => {
+  test('ends its own stream, and the others are told all the same', async () => {
+    const uncaught: unknown[] = []
+    const held = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.on('uncaughtException', (error) => uncaught.push(error))
+    try {
+      const { tail, append, answer, crowds } = stage({ late })
+      const [first, bad, last] = [tail(), tail(), tail()]
+      first.pull()
+      bad.one.pull({
+        page: () => {
+          throw new Error('mine')
+        },
+        end: () => {},
+        fail: () => {},
+      })
+      last.pull()
+      await settle()
+      await answer()
+      await append(10, at(10))
+      await answer()
+      expect([first.given, last.given, bad.one.ended, first.one.ended]).toEqual([[[at(10)]], [[at(10)]], true, false])
+      expect(uncaught).toEqual([new Error('mine')])
+      for (const { pull } of [first, last]) pull()
+      await append(11, at(11))
+      await answer()
+      expect([first.given[1], last.given[1], crowds.source.bell.waiting]).toEqual([[at(11)], [at(11)], 0])
+    } finally {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of held) process.on('uncaughtException', listener)
+    }
+  })
 })
