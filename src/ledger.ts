@@ -19,10 +19,10 @@ import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
 import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
-import { Listing } from './scan/listing.ts'
+import type { Listing } from './scan/listing.ts'
 import { headToken, type Page, type PageOptions, type RawPage, readPage, recordsOf, typedPage } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
-import { checkQuery, checkValues, resolveOne } from './scan/resolve.ts'
+import { checkQuery, checkValues, kept, listingOf, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
@@ -62,7 +62,7 @@ export class Ledger {
         return writer.head
       },
       read: (listing, options) => this.readListing(listing, options),
-      settled: () => writer.idle(),
+      settled: () => writer.steady(),
     })
   }
 
@@ -76,9 +76,9 @@ export class Ledger {
   private follow(): () => void {
     // A look that fails is repeated by the next one; reads meanwhile fail by themselves, with an error that reaches a caller.
     const look = (): void => void this.writer.refresh().catch(() => {})
+    const unwatch = this.store.watch?.(look)
     const timer = setInterval(look, this.pollMs)
     if (typeof timer === 'object') timer.unref()
-    const unwatch = this.store.watch?.(look)
     return () => {
       clearInterval(timer)
       unwatch?.()
@@ -88,8 +88,9 @@ export class Ledger {
   /**
    * Checks whether another process has appended ledgers, without waiting for the next poll. Only useful over a store that processes share.
    * @returns whether history has moved
+   * @throws CLOSED, CORRUPT, STORE_FAILED
    */
-  refresh(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     this.checkOpen()
     return this.writer.refresh()
   }
@@ -175,7 +176,7 @@ export class Ledger {
    * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK if history was rolled back meanwhile, CLOSED, CORRUPT, STORE_FAILED
    */
   async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
-    if (!this.head) return
+    this.checkOpen()
     const { from, to } = checkRange(this.writer.head, range)
     const watched = this.bell.watch()
     for (let sequence = from; sequence <= to; sequence++) {
@@ -196,7 +197,8 @@ export class Ledger {
    */
   async digest(range: LedgerRange = {}): Promise<string> {
     const all = hasher()
-    const { from, to } = this.head ? checkRange(this.writer.head, range) : { from: 1, to: 0 }
+    this.checkOpen()
+    const { from, to } = checkRange(this.writer.head, range)
     const watched = this.bell.watch()
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
@@ -231,7 +233,7 @@ export class Ledger {
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
-    return this.readListing(new Listing(query, checkValues(query, 'list', values)), options)
+    return this.readListing(listingOf(query, values), options)
   }
 
   /**
@@ -239,7 +241,7 @@ export class Ledger {
    * @throws BAD_REQUEST
    */
   listing<R, V>(query: List<R, V>, values: V): Listing<R> {
-    return new Listing(query, structuredClone(checkValues(query, 'list', values)))
+    return kept(listingOf(query, values))
   }
 
   /** As {@link read}. @param listing as {@link listing} gave it */
@@ -259,7 +261,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    const listing = new Listing(query, checkValues(query, 'list', values))
+    const listing = listingOf(query, values)
     return typedPage(await this.ask((reader) => readPage(reader, listing, options, true), query.of))
   }
 
@@ -275,7 +277,7 @@ export class Ledger {
 
   /** Reads a page and reports what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
-    const listing = new Listing(query, checkValues(query, 'list', values))
+    const listing = listingOf(query, values)
     return this.ask((reader) => explainPage(reader, listing, options), query.of)
   }
 
@@ -325,12 +327,11 @@ export class Ledger {
 
   /** As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. */
   subscribe<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Tail {
-    const checked = checkValues(query, 'list', values)
+    const listing = listingOf(query, values)
     const { cursor, signal } = checkTail(query, options)
     const start = cursor === 'now' ? this.now(query) : cursor
     this.checkOpen()
-    // A copy: streams that follow the same list are recognised by what the values are now.
-    return new Tail(this.crowds, followed(new Listing(query, structuredClone(checked))), start, signal)
+    return new Tail(this.crowds, followed(kept(listing)), start, signal)
   }
 
   /** The paging token that `now` stands for in a listing. */

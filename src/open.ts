@@ -1,4 +1,5 @@
 /** Opening: what the store holds is checked before anything is read from it. */
+import { same } from './bytes.ts'
 import { OptionRules } from './check.ts'
 import { FolioError } from './errors.ts'
 import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
@@ -33,20 +34,9 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     })
   try {
     ledgerOptions.check(options)
-    const catalogue = fingerprint(logs, indexes)
     const head = await opened.get(HEAD)
     const isEmpty = !head && (await opened.scan(ALL_KEYS, { limit: 1 })).entries.length === 0
-    // Read last: another process that opens the same store writes the format first.
-    const format = await opened.get(FORMAT)
-    if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')
-    if (!format && !isEmpty)
-      throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
-    const { network } = options
-    const found = format && checkFormat(format, catalogue)
-    if (network !== undefined && found !== undefined && found !== network)
-      throw new FolioError('STORE_NETWORK', { found, expected: network })
-    if (!format || (network !== undefined && found === undefined))
-      await opened.write([[FORMAT, encodeFormat(catalogue, network)]], { durable: true })
+    await settleFormat(opened, head !== undefined, isEmpty, options.network)
     const ledger = new Ledger(opened, head, options)
     await ledger.load()
     return ledger
@@ -57,5 +47,27 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
       // Whatever closing adds, what came before is why it failed.
     }
     throw error
+  }
+}
+
+/**
+ * Checks the format of the store, and writes it if the store has none, or names no network yet. Read after everything else, since another process that
+ * opens the same store writes it first.
+ */
+async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, network: string | undefined): Promise<void> {
+  const catalogue = fingerprint(logs, indexes)
+  const format = await store.get(FORMAT)
+  if (!format && hasHead) throw corrupt(FORMAT, 'the format of the store is missing')
+  if (!format && !isEmpty)
+    throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
+  const found = format && checkFormat(format, catalogue)
+  if (network !== undefined && found !== undefined && found !== network) throw new FolioError('STORE_NETWORK', { found, expected: network })
+  if (format && (network === undefined || found !== undefined)) return
+  try {
+    await store.write([[FORMAT, encodeFormat(catalogue, network)]], { durable: true, expect: { key: FORMAT, value: format } })
+  } catch (error) {
+    // Another process has written it meanwhile: of two that open a new store, only one names its network.
+    if (!(error instanceof FolioError) || error.code !== 'CONFLICT' || same(await store.get(FORMAT), format)) throw error
+    await settleFormat(store, hasHead, isEmpty, network)
   }
 }

@@ -34,7 +34,7 @@ const account: Param<string> = {
   schema: { type: 'string', description: 'Account ID' },
   parse: (text, field) => account.check(text, field),
   check(value, field) {
-    if (typeof value !== 'string' || value === '') throw badRequest(field, 'a non-empty account id')
+    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) throw badRequest(field, 'a non-empty account id')
     return value
   },
 }

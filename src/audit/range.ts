@@ -21,7 +21,12 @@ const bounds = new OptionRules<LedgerRange>('a range', { from: SEQUENCE, to: SEQ
  * @throws BAD_REQUEST if a bound is not a ledger or is newer than the newest one, or if the range ends before it begins; GONE_BEFORE_HISTORY
  */
 export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: number; to: number } {
-  const { from = oldest, to = last } = bounds.check(checkObject(range, 'range'))
+  const { from = last === 0 ? 1 : oldest, to = last } = bounds.check(checkObject(range, 'range'))
+  if (last === 0) {
+    if (from > 1) throw badRequest('from', 'at most 1: no ledgers are held')
+    if (to > 0) throw badRequest('to', 'left out: no ledgers are held')
+    return { from: 1, to: 0 }
+  }
   const isNext = from === last + 1 && to === last
   if (range.from !== undefined && from > to && !isNext)
     throw badRequest(

@@ -196,6 +196,7 @@ function checkAsset(filter: TradeFilter, side: 'base' | 'counter'): string {
   const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
   const problem = assetProblem(asset.type, asset.code, asset.issuer)
   if (problem) throw badRequest(`${side}_asset_${problem.member}`, problem.reason)
+  if (asset.issuer?.isWellFormed() === false) throw badRequest(`${side}_asset_issuer`, 'the account id of the issuer')
   return assetText(asset.type, asset.code, asset.issuer)
 }
 

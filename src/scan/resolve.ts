@@ -3,9 +3,9 @@ import { badRequest, checkObject } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import type { Place } from '../layout/block.ts'
 import { params, pathNames } from '../params.ts'
-import type { Facing, One, Query } from '../query.ts'
+import type { Facing, List, One, Query } from '../query.ts'
 import { common, type OrdinalList, Posting, type Span, wholeLog } from './list.ts'
-import type { Listing, Values } from './listing.ts'
+import { Listing, type Values } from './listing.ts'
 import { everything } from './locate.ts'
 import { parentOf } from './parents.ts'
 import type { Reader } from './reader.ts'
@@ -42,6 +42,19 @@ export function checkValues(query: Query, kind: Query['kind'], values: unknown =
   const checked: Record<string, unknown> = { ...given }
   for (const name of names) checked[name] = params[name].check(given[name] as never, name)
   return checked
+}
+
+/** A list with its values, which must not change while it is in use. Its filters are checked once it is read. @throws BAD_REQUEST */
+export const listingOf = <R, V>(query: List<R, V>, values: V): Listing<R> => new Listing(query, checkValues(query, 'list', values))
+
+/** A listing with its filters checked and its values copied: whoever keeps it recognises equal ones by what they are now. @throws BAD_REQUEST */
+export function kept<R>(listing: Listing<R>): Listing<R> {
+  void listing.picked
+  try {
+    return new Listing(listing.query, structuredClone(listing.values))
+  } catch {
+    throw badRequest('values', 'plain values, without functions')
+  }
 }
 
 export interface Resolved {

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { codeOf, errorOf, ledgerOf } from './support.ts'
@@ -34,14 +35,27 @@ describe('a store is opened', () => {
     }
     await open()
     await open()
-    expect(writes).toEqual([{ durable: true }])
+    expect(writes).toEqual([{ durable: true, expect: { key: FORMAT, value: undefined } }])
     await open('one')
     await open('one')
     await open()
-    expect([writes.length, writes[1], closed]).toEqual([2, { durable: true }, 0])
+    expect([writes.length, writes[1]?.durable, writes[1]?.expect?.key, closed]).toEqual([2, true, FORMAT, 0])
     expect([await networkOf(memory(disk)), await networkOf(memory())]).toEqual(['one', undefined])
     expect((await errorOf(() => open('two'))).fields).toEqual({ found: 'one', expected: 'two' })
     expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 2])
+  })
+
+  test('by two at once, for the network that one of them names first', async () => {
+    const disk = memoryDisk()
+    const open = (network?: string) => openLedger(slow(memory(disk)), network === undefined ? {} : { network })
+    const opened = await Promise.allSettled([open('one'), open('two'), open()])
+    const held = await networkOf(memory(disk))
+    expect(opened.map(({ status }) => status)).toEqual([
+      held === 'one' ? 'fulfilled' : 'rejected',
+      held === 'two' ? 'fulfilled' : 'rejected',
+      'fulfilled',
+    ])
+    expect(opened.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'STORE_NETWORK' } })
   })
 
   test('only with its format', async () => {

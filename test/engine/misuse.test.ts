@@ -4,6 +4,7 @@ import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, openLedger, repairStore, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from './support.ts'
@@ -263,4 +264,31 @@ test('`level` takes databases with any key and value encodings, and stores bytes
   // A type check: the database of classic-level is taken as well; test/engine/support.ts opens one by its directory.
   const classic = (location: string): Promise<Store> => level(new ClassicLevel(location))
   expect(classic).toBeTypeOf('function')
+})
+
+test('wrong filters are refused by a stream and a listing at once, and fail no stream whose filters are right', async () => {
+  const ledger = await openLedger(memory())
+  await ledger.append(richClose(5, hashOf(4, 1)))
+  const wrong = { offer_id: '5' as never }
+  for (const call of [() => ledger.stream(catalogue.trades, wrong), () => ledger.listing(catalogue.trades, wrong)])
+    expect(await codeOf(call)).toBe('BAD_REQUEST offer_id')
+  const secret = { base: { type: 'native' as const, code: () => 1 }, counter: { type: 'native' as const } }
+  expect(await codeOf(() => ledger.listing(catalogue.trades, secret as never))).toBe('BAD_REQUEST values')
+  expect(await codeOf(() => ledger.stream(catalogue.trades, wrong, { cursor: 'x' }))).toBe('BAD_REQUEST cursor')
+  await ledger.close()
+})
+
+test('a name with a lone surrogate, which as bytes would be another name, is not looked up', async () => {
+  const ledger = await openLedger(memory())
+  await ledger.append({
+    ...richClose(5, hashOf(4, 1)),
+    transactions: [{ ...richClose(5, hashOf(4, 1)).transactions![0]!, account: '\ufffd' }],
+  })
+  expect((await ledger.page(catalogue.transactionsOfAccount, { account: '\ufffd' })).records).toHaveLength(1)
+  expect(await codeOf(() => ledger.page(catalogue.transactionsOfAccount, { account: '\ud800' }))).toBe('BAD_REQUEST account')
+  const asset = { type: 'credit_alphanum4', code: 'USD', issuer: '\ud800' } as const
+  expect(await codeOf(() => ledger.page(catalogue.trades, { base: { type: 'native' }, counter: asset }))).toBe(
+    'BAD_REQUEST counter_asset_issuer',
+  )
+  await ledger.close()
 })

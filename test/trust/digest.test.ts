@@ -12,11 +12,12 @@ import { directory } from '../cli/support.ts'
 import { dump } from '../dump.ts'
 import { errorOf, holds, ledgerOf } from '../engine/support.ts'
 
-async function linesOf(store: Store): Promise<string[]> {
-  const lines: string[] = []
-  for await (const line of (await openLedger(store)).lines()) lines.push(line)
-  return lines
+async function collected(lines: AsyncIterable<string>): Promise<string[]> {
+  const all: string[] = []
+  for await (const line of lines) all.push(line)
+  return all
 }
+const linesOf = async (store: Store): Promise<string[]> => collected((await openLedger(store)).lines())
 
 const ingest = async (store: Store, closes: Iterable<LedgerClose>, fileEvery: number, batch: number): Promise<Store> => {
   await (await openLedger(store, { fileEvery })).ingest(closes, { batch })
@@ -55,6 +56,26 @@ describe('lines', () => {
     expect(await errorOf(() => sequences({ to: 109 }))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'to' } })
     expect(await errorOf(() => sequences({ from: 99 }))).toMatchObject({ code: 'GONE_BEFORE_HISTORY' })
     expect(await errorOf(() => sequences({ from: 1.5 }))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'from' } })
+  })
+
+  test('of an empty ledger are none, and none can be asked for', async () => {
+    const ledger = await openLedger(memory())
+    const empty = createHash('sha256').digest('hex')
+    for (const range of [undefined, {}, { from: 1 }, { from: 1, to: 0 }]) {
+      expect(await ledger.digest(range)).toBe(empty)
+      expect(await collected(ledger.lines(range))).toEqual([])
+    }
+    for (const [range, field] of [
+      [{ from: 2 }, 'from'],
+      [{ from: 1, to: 10 }, 'to'],
+      [{ form: 1 }, 'form'],
+    ] as const) {
+      const refused = { code: 'BAD_REQUEST', fields: { field } }
+      expect(await errorOf(() => ledger.digest(range as object))).toMatchObject(refused)
+      expect(await errorOf(() => collected(ledger.lines(range as object)))).toMatchObject(refused)
+    }
+    await ledger.close()
+    expect(await errorOf(() => collected(ledger.lines()))).toMatchObject({ code: 'CLOSED' })
   })
 
   test('stop if history is rolled back under them', async () => {
