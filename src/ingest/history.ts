@@ -38,6 +38,8 @@ export class History {
   protected turns = 0
   /** The batch of an append that is being written; never rejects. */
   protected committing: Promise<unknown> = Promise.resolve()
+  /** What is changing history otherwise than by appending, and looks that are due; never rejects. */
+  private changing: Promise<unknown> = Promise.resolve()
   protected failure: unknown
   /** What was written last may not be on stable storage yet. */
   protected soft = false
@@ -87,15 +89,22 @@ export class History {
     return done
   }
 
+  /** Work that may leave another history behind, and that {@link steady} waits for. */
+  protected change<T>(work: Promise<T>): Promise<T> {
+    this.changing = Promise.allSettled([this.changing, work])
+    return work
+  }
+
   /** Resolves when nothing is in progress and the note says how far history reached. */
   async rest(): Promise<void> {
-    await this.idle()
+    await this.queue
+    await this.committing
     await this.mark.flush()
   }
 
-  /** Resolves when nothing is in progress. */
-  async idle(): Promise<void> {
-    await this.queue
+  /** Resolves when history is not being changed, and what was has been told. What leaves it as it is, however long, is not waited for. */
+  async steady(): Promise<void> {
+    await this.changing
     await this.committing
   }
 

@@ -43,7 +43,7 @@ export class Mark {
   /** History is about to be rolled back. @throws what the store throws, since a note that stays ahead would be a false alarm */
   async lower(last: number, era?: Era): Promise<void> {
     if (!this.note) return
-    this.waiting = undefined
+    if (this.waiting && this.waiting.last > last) this.waiting = undefined
     await this.writing
     const noted = await readMark(this.note, era)
     // Durable before the rollback is: a higher note that reappeared after a power loss would be a false alarm.

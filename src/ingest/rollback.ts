@@ -37,7 +37,8 @@ export function stepBack(reader: Reader, target: number): Step {
   const floor = before.filed > target ? filedUnder(reader, before.filed - 1) : target
   const head = headAt(reader, Math.max(target, floor))
   const writes: Write[] = []
-  for (const resource of logs) writes.push(...cutLog(reader, resource, head.counts[resource.tag]!))
+  // One by one: as arguments of a call there could be too many.
+  for (const resource of logs) for (const write of cutLog(reader, resource, head.counts[resource.tag]!)) writes.push(write)
   if (head.filed < before.filed)
     reader.each(fileAgain(reader, head.filedCounts, before.filedCounts).all(), ({ index, key }) => {
       writes.push(...cutList(reader, index, key, head.filedCounts[index.of.tag]!))

@@ -84,10 +84,12 @@ export class LedgerWriter extends History {
    * @returns whether history has moved
    */
   refresh(): Promise<boolean> {
-    this.refreshing ??= this.exclusive(() => {
-      this.refreshing = undefined
-      return this.look()
-    })
+    this.refreshing ??= this.change(
+      this.exclusive(() => {
+        this.refreshing = undefined
+        return this.look()
+      }),
+    )
     return this.refreshing
   }
 
@@ -176,7 +178,7 @@ export class LedgerWriter extends History {
     this.checkSound()
     if (this.ahead) return this.ahead.basis
     // Without a head, nothing fences a writer that has not seen that another process emptied the store.
-    if (this.store.capabilities.shared && this.head.last === 0) await this.look()
+    if (this.store.capabilities.shared && this.head.last === 0) await this.change(this.look())
     await this.settle()
     const { head, fileEvery, store, state } = this
     if (!this.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
@@ -215,7 +217,11 @@ export class LedgerWriter extends History {
     return this.rollBackTo(sequence)
   }
 
-  private async rollBackTo(sequence: number): Promise<number> {
+  private rollBackTo(sequence: number): Promise<number> {
+    return this.change(this.goBackTo(sequence))
+  }
+
+  private async goBackTo(sequence: number): Promise<number> {
     const { oldest, first, last } = this.head
     const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
     this.checkSound()
@@ -248,10 +254,12 @@ export class LedgerWriter extends History {
 
   private async pruneTo(oldest: number): Promise<number> {
     const before = this.head.oldest
-    await this.takeSteps(
-      { prune: oldest },
-      (read) => stepUp(read, oldest),
-      (head) => head.oldest >= oldest,
+    await this.change(
+      this.takeSteps(
+        { prune: oldest },
+        (read) => stepUp(read, oldest),
+        (head) => head.oldest >= oldest,
+      ),
     )
     if (this.head.oldest > before) for (const range of prunedRanges(this.head)) await this.store.compact?.(range)
     return this.head.oldest - before
@@ -270,7 +278,9 @@ export class LedgerWriter extends History {
       await giveWay()
       const { writes, unfiled, ...step } = await readToWrite(this.store, this.state, () => this.reader().run(next))
       const { head: before, backlog: waited } = this
-      const era = this.state.era + 1
+      // If only this process has the store open, nobody else reads, and no era is kept.
+      const { shared } = this.store.capabilities
+      const era = shared ? this.state.era + 1 : this.state.era
       const head = inEra(this.store, step.head, era)
       const move = (head: Head, backlog: Backlog): void => {
         this.head = head
@@ -281,8 +291,7 @@ export class LedgerWriter extends History {
       this.removals++
       if (head.filed <= before.filed) adopt()
       try {
-        // If only this process has the store open, nobody else reads, and no era is kept.
-        const begun: Write[] = this.store.capabilities.shared ? [[ERA, encodeEra(era)]] : []
+        const begun: Write[] = shared ? [[ERA, encodeEra(era)]] : []
         await this.write([[INTENT, isDone(head) ? undefined : encodeIntent(intent)], ...begun, ...writes], head, true, adopt, era)
       } catch (error) {
         // What was not removed is still history, even for a read that found nothing there meanwhile.
@@ -295,7 +304,7 @@ export class LedgerWriter extends History {
         this.removals++
       }
     }
-    // The note belongs to an earlier era now.
-    if (this.store.capabilities.shared) this.mark.reached(this.head)
+    // What was noted before belongs to an earlier era, or to a ledger that is gone.
+    if (!this.soft) this.mark.reached(this.head)
   }
 }

@@ -19,8 +19,8 @@ export interface History {
   stands(): MaybePromise<boolean>
   /** Adopts what another process has written. */
   refresh(): Promise<unknown>
-  /** Resolves when no step is in progress. */
-  idle(): Promise<void>
+  /** Resolves when history is not being changed. */
+  steady(): Promise<void>
 }
 
 /** What a read needs to know about what it reads. */
@@ -35,7 +35,7 @@ export interface Ground {
 export function ask<T>(history: History, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
   const again = (): MaybePromise<T> => ask(history, ground, read)
-  if (ground.book && isRemoving(removals)) return history.idle().then(again)
+  if (ground.book && isRemoving(removals)) return history.steady().then(again)
   const { shared } = ground
   const reader = history.reader()
   // What arrived with awaits in between may mix what was there before and what was appended in its place.
@@ -44,7 +44,7 @@ export function ask<T>(history: History, ground: Ground, read: (reader: Reader) 
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
     // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
-    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.idle().then(again)
+    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.steady().then(again)
     if (!shared) throw error
     return confirmed(history, reader, () => {
       if (history.removals === removals) throw error

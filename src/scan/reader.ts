@@ -55,10 +55,14 @@ export class Reader {
 
   /** Runs a read to its end; without a promise if the store answers without one. */
   run<T>(read: (reader: Reader) => T): MaybePromise<T> {
-    // A read that is run again meets again what is to be cached.
+    // A read that is run again meets again what is to be cached, and what it has looked into.
     return this.requests.run(
       () => read(this),
-      () => this.unsure?.splice(0),
+      () => {
+        this.unsure?.splice(0)
+        this.stats.blocks = 0
+        this.stats.hits = 0
+      },
     )
   }
 

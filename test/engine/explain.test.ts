@@ -1,7 +1,9 @@
 /** What explain says a page is read from, and what that costs. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
-import { catalogue, type LedgerClose } from '../../src/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { slow } from '../../adapters/testing/slow-store.ts'
+import { catalogue, type LedgerClose, openLedger } from '../../src/index.ts'
 import { ledgerOf } from './support.ts'
 
 const closes = [...generate({ ledgers: 6, seed: 3, accounts: 16, transactionsPerLedger: 5, firstLedger: 9 })] as readonly LedgerClose[]
@@ -38,4 +40,16 @@ test('explain says what a page reads, how many records it finds, and what that c
   const cold = await ledgerOf(closes, { cacheBytes: 0 })
   const { cost: read } = await cold.explain(catalogue.offersOfAccount, { account })
   expect(read).toMatchObject({ scans: 1, blocks: 0 })
+})
+
+test('explain counts what the answer needed, however often the read was run over a store that answers late', async () => {
+  const costs: unknown[] = []
+  for (const store of [memory(), slow(memory())]) {
+    const ledger = await openLedger(store, { cacheBytes: 0 })
+    await ledger.ingest(closes)
+    const { cost } = await ledger.explain(catalogue.operationsOfAccount, { account })
+    costs.push([cost.blocks, cost.hits])
+    await ledger.close()
+  }
+  expect(costs[1]).toEqual(costs[0])
 })

@@ -289,13 +289,18 @@ describe('over a shared store', () => {
 
   test('looks that have not begun are combined into one', async () => {
     const disk = memoryDisk()
-    const [writer, other] = [await open(disk), await open(disk)]
-    const looks = [other.refresh(), other.refresh()]
-    expect(looks[0]).toBe(looks[1])
-    await Promise.all(looks)
-    const later = other.refresh()
-    expect(later).not.toBe(looks[0])
-    expect(await later).toBe(false)
+    let asked = 0
+    const watched = memory(disk)
+    const getMany = watched.getMany.bind(watched)
+    watched.getMany = (keys) => {
+      asked++
+      return getMany(keys)
+    }
+    const [writer, other] = [await open(disk), await openLedger(watched)]
+    asked = 0
+    expect(await Promise.all([other.refresh(), other.refresh()])).toEqual([false, false])
+    expect(asked).toBe(1)
+    expect([await other.refresh(), asked]).toEqual([false, 2])
     await writer.append(closes[0]!)
     expect(await other.refresh()).toBe(true)
   })

@@ -122,6 +122,30 @@ describe('how far history reached', () => {
   })
 })
 
+test('what waits to be noted outlives a rollback that does not concern it, and is replaced by one that does', async () => {
+  const noting = async (to: number): Promise<unknown> => {
+    const on = paper()
+    const ledger = await openLedger(Object.assign(Object.create(memory()) as Store, { note: on.note }))
+    await ledger.ingest(closes)
+    await ledger.rollback(to)
+    expect(await ledger.refresh()).toBe(false)
+    await ledger.close()
+    return noted(on)
+  }
+  expect(await noting(1000)).toEqual({ last: 10, hash: hashOf(10, 99) })
+  expect(await noting(8)).toEqual({ last: 8, hash: hashOf(8, 99) })
+})
+
+test('what is not durable is not noted, even if a rollback does not concern it', async () => {
+  const on = paper()
+  const ledger = await openLedger(Object.assign(Object.create(shared(memory())) as Store, { note: on.note }))
+  await ledger.append(closes[0]!)
+  await ledger.append(closes[1]!, { durable: false })
+  await ledger.rollback(1000)
+  await ledger.close()
+  expect(noted(on)).toMatchObject({ last: 5 })
+})
+
 test('appending a known ledger again durably syncs the store once', async () => {
   const synced: boolean[] = []
   const inner = memory()
@@ -183,6 +207,8 @@ describe.each([
     const stream = other.stream(catalogue.ledgers, {}, { cursor: 'now' })
     const waiting = stream.next()
     waiting.catch(() => {})
+    // Until it waits it reads, and might find out about the rollback alone.
+    await expect.poll(() => other.waitingStreams).toBe(1)
     expect(await one.rollback(6)).toBe(3)
     await one.ingest(others)
     expect(one.head?.last).toBe(9)
