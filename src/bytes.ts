@@ -120,16 +120,14 @@ export function carve(bytes: number): Uint8Array {
 /** Text up to this length is written character by character. */
 const SHORT = 24
 
-/** A growing byte buffer, written front to back. Integers are little-endian. */
+/** A growing byte buffer, written front to back. */
 export class Writer {
   bytes: Uint8Array
   length = 0
-  private view: DataView
 
   /** @param capacity bytes that will be needed; if that was too few, the buffer grows by copying */
   constructor(capacity = 256) {
     this.bytes = carve(capacity)
-    this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length)
   }
 
   reserve(more: number): void {
@@ -137,45 +135,11 @@ export class Writer {
     const grown = allocate(Math.max(this.bytes.length * 2, this.length + more))
     grown.set(this.bytes.subarray(0, this.length))
     this.bytes = grown
-    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length)
   }
 
   u8(value: number): void {
     this.reserve(1)
     this.bytes[this.length++] = value
-  }
-
-  u16(value: number): void {
-    this.reserve(2)
-    this.view.setUint16(this.length, value, true)
-    this.length += 2
-  }
-
-  u32(value: number): void {
-    this.reserve(4)
-    this.view.setUint32(this.length, value, true)
-    this.length += 4
-  }
-
-  /** Skips `bytes` of undefined content, to be set later. */
-  skip(bytes: number): void {
-    this.reserve(bytes)
-    this.length += bytes
-  }
-
-  /** Overwrites a byte that was written before. */
-  setU8(at: number, value: number): void {
-    this.bytes[at] = value
-  }
-
-  /** Overwrites two bytes that were written before. */
-  setU16(at: number, value: number): void {
-    this.view.setUint16(at, value, true)
-  }
-
-  /** Overwrites four bytes that were written before. */
-  setU32(at: number, value: number): void {
-    this.view.setUint32(at, value, true)
   }
 
   /** LEB128 of a whole number up to 2^53 - 1. */

@@ -14,7 +14,7 @@ export { type AppendOptions, type AppendResult, checkCloses, closeSchema, type L
 export { Digits, type Json, parseJson, stringifyJson } from './json.ts'
 export type { Block, Place, Slice } from './layout/block.ts'
 export type { Finished, Finisher } from './layout/finisher.ts'
-export { Ledger } from './ledger.ts'
+export type { Ledger } from './ledger.ts'
 export { openLedger } from './open.ts'
 export type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
 export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, params, parseLimit, parseOrder, pathNames } from './params.ts'
@@ -38,9 +38,9 @@ export type { Int64Input } from './resources/schema.ts'
 export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
-export type { Lines, LinesOptions } from './scan/lines.ts'
 export type { Listing } from './scan/listing.ts'
-export { type Ended, newestLedger, type Page, type PageOptions, type RawPage } from './scan/page.ts'
+export type { NdjsonChunk, NdjsonOptions } from './scan/ndjson.ts'
+export { type Ended, newestLedger, type Page, type PageOptions, type RawPage, type WalkOptions } from './scan/page.ts'
 export {
   after,
   type Capabilities,
@@ -57,6 +57,6 @@ export {
   type Write,
   type WriteOptions,
 } from './store.ts'
-export type { Stream, TailOptions } from './stream/stream.ts'
-export type { Tail, Taker } from './stream/tail.ts'
+export type { Stream, StreamOptions } from './stream/stream.ts'
+export type { Subscription, Taker } from './stream/tail.ts'
 export { giveWay, nextTurn } from './turn.ts'

@@ -10,7 +10,7 @@ import { FolioError } from './errors.ts'
 import { type IngestOptions, inBatches, ingestOptions } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
-import { type Appended, type Behind, LedgerWriter } from './ingest/writer.ts'
+import { type Appended, type BatchOrder, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
 import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
@@ -18,17 +18,17 @@ import { params } from './params.ts'
 import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
 import { type Explanation, explainPage } from './scan/explain.ts'
-import { type Lines, type LinesOptions, linesOf } from './scan/lines.ts'
 import type { Listing } from './scan/listing.ts'
-import { headToken, type Page, type PageOptions, type RawPage, readPage, recordsOf, typedPage } from './scan/page.ts'
+import { type NdjsonChunk, type NdjsonOptions, ndjsonOf } from './scan/ndjson.ts'
+import { headToken, type Page, type PageOptions, type RawPage, readPage, recordsOf, typedPage, type WalkOptions } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
 import { checkQuery, checkValues, kept, listingOf, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
-import { checkTail, type Stream, type TailOptions, TailStream } from './stream/stream.ts'
-import { Tail } from './stream/tail.ts'
+import { checkTail, type Stream, type StreamOptions, TailStream } from './stream/stream.ts'
+import { type Subscription, Tail } from './stream/tail.ts'
 import { pagesToEnd, Walk } from './stream/walk.ts'
 import { giveWay } from './turn.ts'
 
@@ -123,7 +123,7 @@ export class Ledger {
     return results[0]!
   }
 
-  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, behind?: Behind): Promise<Appended> {
+  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, behind?: BatchOrder): Promise<Appended> {
     this.checkOpen()
     return this.writer.append(closes, durable, behind)
   }
@@ -135,7 +135,7 @@ export class Ledger {
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
     ingestOptions.check(options)
-    const append = (group: readonly Prepared[], behind: Behind) => {
+    const append = (group: readonly Prepared[], behind: BatchOrder) => {
       const isWanted = (): boolean => {
         this.checkOpen()
         return behind.isWanted()
@@ -281,12 +281,12 @@ export class Ledger {
     return this.ask((reader) => explainPage(reader, listing, options), query.of)
   }
 
-  private rawPages<R, V>(query: List<R, V>, values: V, options: PageOptions): AsyncGenerator<RawPage<R>, void, undefined> {
+  private rawPages<R, V>(query: List<R, V>, values: V, options: WalkOptions): AsyncGenerator<RawPage<R>, void, undefined> {
     return pagesToEnd(this.crowds.source, () => this.listing(query, values), options)
   }
 
   /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
-  async *pages<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
+  async *pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
     for await (const page of this.rawPages(query, values, options)) yield typedPage(page)
   }
 
@@ -296,12 +296,12 @@ export class Ledger {
    * @example for await (const { bytes } of ledger.ndjson(catalogue.operations, {})) await file.write(bytes)
    * @throws as {@link read}
    */
-  ndjson<R, V>(query: List<R, V>, values: V, options: LinesOptions = {}): AsyncGenerator<Lines, void, undefined> {
-    return linesOf((pages) => this.rawPages(query, values, pages), options)
+  ndjson<R, V>(query: List<R, V>, values: V, options: NdjsonOptions = {}): AsyncGenerator<NdjsonChunk, void, undefined> {
+    return ndjsonOf((pages) => this.rawPages(query, values, pages), options)
   }
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */
-  records<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Stream<R> {
+  records<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): Stream<R> {
     return new Walk(this.pages(query, values, options))
   }
 
@@ -311,22 +311,22 @@ export class Ledger {
    * `break`, on `return()`, when its signal aborts, or when the ledger is closed.
    * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
    */
-  stream<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<R> {
+  stream<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Stream<R> {
     return new TailStream(this.subscribe(query, values, options), places, typed)
   }
 
   /** As {@link stream}, in batches of up to 200 records, for throughput. */
-  streamPages<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<readonly R[]> {
+  streamPages<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Stream<readonly R[]> {
     return new TailStream(this.subscribe(query, values, options), whole, recordsOf)
   }
 
   /** As {@link stream}, in raw pages, for adapters. Streams of the same list at the same position are given the same page object. */
-  tail<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Stream<RawPage<R>> {
+  tail<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Stream<RawPage<R>> {
     return new TailStream(this.subscribe(query, values, options), whole, (page) => page)
   }
 
   /** As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. */
-  subscribe<R, V>(query: List<R, V, true>, values: V, options: TailOptions = {}): Tail {
+  subscribe<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Subscription {
     const listing = listingOf(query, values)
     const { cursor, signal } = checkTail(query, options)
     const start = cursor === 'now' ? this.now(query) : cursor
@@ -334,7 +334,7 @@ export class Ledger {
     return new Tail(this.crowds, followed(kept(listing)), start, signal)
   }
 
-  /** The paging token that `now` stands for in a listing. */
+  /** The paging token that `now` stands for in a listing. @throws BAD_REQUEST, CLOSED, CORRUPT, STORE_FAILED */
   now(query: List): MaybePromise<string> {
     checkQuery(query, 'list')
     const { head } = this.writer
@@ -346,7 +346,10 @@ export class Ledger {
     return this.bell.waiting
   }
 
-  /** Waits for work in progress, then closes the store. Later calls fail with CLOSED. */
+  /**
+   * Ends all streams, waits for work in progress, then closes the store. Later calls fail with CLOSED, but for this one, which gives the same promise.
+   * @throws what closing the store throws
+   */
   close(): Promise<void> {
     this.closing ??= (async () => {
       this.unwatch?.()

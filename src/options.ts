@@ -22,9 +22,11 @@ export interface LedgerOptions {
 }
 
 export interface IngestResult {
+  /** Ledgers that were new. */
   readonly appended: number
   /** Ledgers that were already held. */
   readonly known: number
+  /** The newest ledger held then; undefined if there is none. */
   readonly last: number | undefined
 }
 
@@ -34,6 +36,8 @@ export interface HistoryHead {
   readonly oldest: number
   /** The newest ledger. */
   readonly last: number
+  /** Its hash, in lower case. */
   readonly hash: string
+  /** When it closed: `closed_at` of its record, in UTC, such as `2019-06-01T12:00:00Z`. */
   readonly closedAt: string
 }

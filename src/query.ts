@@ -13,7 +13,7 @@ import type { Element } from './tuple.ts'
 export type OpenRecord = { readonly [member: string]: any }
 
 /** Where decoded members came from. */
-export interface Source {
+export interface StoredSource {
   /** The id in the record's token. */
   readonly id: bigint
   /** The record's JSON text. */
@@ -41,14 +41,17 @@ interface ResourceSpec<R, N extends string, C extends string, K extends Kept> {
    * members need without parsing.
    */
   readonly columns: { readonly [Name in C]: number }
-  /** For records with two faces: for each side column, the one that takes its place in the other face. */
-  readonly turning?: readonly number[]
-  /** For the same records: the column by which one tells which way it faces. It is less than its counterpart, or not. */
-  readonly facing?: number
+  /** For records with two faces. */
+  readonly faces?: {
+    /** For each side column, the one that takes its place in the other face. */
+    readonly turned: readonly number[]
+    /** The column by which a record tells which way it faces: it is less than its counterpart, or not. */
+    readonly by: number
+  }
   /** The side column with the hash by which records are found. */
   readonly hashColumn?: number
   /** Gives decoded members their types (64-bit integers as bigint). */
-  decode(members: OpenRecord, source: Source): R
+  decode(members: OpenRecord, source: StoredSource): R
 }
 
 export interface Resource<R = unknown, N extends string = string, C extends string = string, K extends Kept = Kept>
@@ -114,7 +117,7 @@ export type Facing = 'lesser' | 'greater' | undefined
 export interface Picked<R> {
   /** The posting lists that must all hold a record. */
   readonly lists: readonly (readonly [index: Index<R>, key: readonly Element[]])[]
-  /** The view asked for, if any: the face of each record whose column {@link Resource.facing} is the lesser one, or the other face. */
+  /** The view asked for, if any: the face of each record whose column {@link Resource.faces} goes by is the lesser one, or the other face. */
   readonly facing: Facing
 }
 

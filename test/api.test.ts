@@ -1,7 +1,8 @@
 /** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { FolioError, Ledger } from '../src/index.ts'
+import { FolioError } from '../src/index.ts'
+import { Ledger } from '../src/ledger.ts'
 import { read } from './docs.ts'
 
 const page = read('docs/api.md')
@@ -64,9 +65,9 @@ describe('every option is named', () => {
     ['Ledger', 'src/options.ts', ['LedgerOptions']],
     ['Ledger', 'src/ingest/batches.ts', ['IngestOptions']],
     ['Ledger', 'src/ingest/close.ts', ['AppendOptions']],
-    ['Ledger', 'src/scan/page.ts', ['PageOptions']],
-    ['Ledger', 'src/scan/lines.ts', ['LinesOptions']],
-    ['Ledger', 'src/stream/stream.ts', ['TailOptions']],
+    ['Ledger', 'src/scan/page.ts', ['PageOptions', 'WalkOptions']],
+    ['Ledger', 'src/scan/ndjson.ts', ['NdjsonOptions']],
+    ['Ledger', 'src/stream/stream.ts', ['StreamOptions']],
     ['Ledger', 'src/audit/range.ts', ['LedgerRange']],
     ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
     ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],

@@ -12,11 +12,11 @@ import {
   type Ledger,
   type LedgerOptions,
   type LedgerRange,
-  type LinesOptions,
+  type NdjsonOptions,
   type Operation,
   type PageOptions,
   type RepairOptions,
-  type TailOptions,
+  type StreamOptions,
   type TradeFilter,
   type VerifyOptions,
 } from '../src/index.ts'
@@ -79,8 +79,8 @@ type Maybe<T> = { readonly [N in keyof Required<T>]: Required<T>[N] | undefined 
 
 function options(): void {
   expectTypeOf<Maybe<PageOptions>>().toExtend<PageOptions>()
-  expectTypeOf<Maybe<LinesOptions>>().toExtend<LinesOptions>()
-  expectTypeOf<Maybe<TailOptions>>().toExtend<TailOptions>()
+  expectTypeOf<Maybe<NdjsonOptions>>().toExtend<NdjsonOptions>()
+  expectTypeOf<Maybe<StreamOptions>>().toExtend<StreamOptions>()
   expectTypeOf<Maybe<LedgerOptions>>().toExtend<LedgerOptions>()
   expectTypeOf<Maybe<IngestOptions>>().toExtend<IngestOptions>()
   expectTypeOf<Maybe<AppendOptions>>().toExtend<AppendOptions>()

@@ -2,7 +2,7 @@
  * One event stream: the frames of a tail, given one at a time to whoever writes them to a socket.
  * **Invariants:** nothing is read ahead of demand; whatever goes wrong ends only this stream, with an error that its reader sees.
  */
-import { type HistoryHead, type List, newestLedger, nextTurn, parseCursor, type RawPage, type Tail, type Taker } from '../../src/index.ts'
+import { type HistoryHead, type List, newestLedger, nextTurn, parseCursor, type RawPage, type Subscription, type Taker } from '../../src/index.ts'
 import { type Frame, helloFrame } from './frames.ts'
 import type { Renderer } from './hal.ts'
 import type { Streams } from './streams.ts'
@@ -53,10 +53,10 @@ export class EventStream implements Frames, Taker {
   private failure: { readonly error: unknown } | undefined
   private readonly streams: Streams
   private readonly query: List
-  private readonly tail: Tail
+  private readonly tail: Subscription
   private readonly renderer: Renderer
 
-  constructor(streams: Streams, query: List, tail: Tail, cursor: string, renderer: Renderer) {
+  constructor(streams: Streams, query: List, tail: Subscription, cursor: string, renderer: Renderer) {
     this.streams = streams
     this.query = query
     this.through = before(query, cursor, streams.ledger.head)

@@ -1,4 +1,5 @@
 /** From the records to each kind of value that follows from them, but for posting lists. */
+
 import { equal, hex, same } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
 import { inEra } from '../ingest/follow.ts'
@@ -23,6 +24,7 @@ import {
   readDigestKey,
   readOffer,
 } from '../layout/keys.ts'
+import { endsOf, filedAt, topOfferAt } from '../layout/ledger-row.ts'
 import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
@@ -31,7 +33,6 @@ import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { endsOf } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
 import { takeApart } from '../text/writer.ts'
@@ -173,11 +174,11 @@ export async function rebuildHead({ store }: Context): Promise<Write[]> {
   const counts = endsOf(block, at)
   const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
   const { hash, closed_at } = block.members(at)
-  const filed = Math.max(Number(block.side(at, ledgers.columns.filed)), oldest === first ? 0 : oldest - 1)
+  const filed = Math.max(filedAt(block, at), oldest === first ? 0 : oldest - 1)
   const row = filed - first
   const filing = blocks.get(blockNumber(ledgers, row))
   const filedCounts = filing ? endsOf(filing, placeInBlock(ledgers, row)) : since
-  const topOffer = block.side(at, ledgers.columns.top_offer)
+  const topOffer = topOfferAt(block, at)
   const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
   return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
 }

@@ -2,12 +2,14 @@
  * The records, ledger by ledger: read back as a line, encoded again, and compared with what is stored: texts, side columns, places, counts, the chain
  * of hashes, the digest. What they require of the indexes and of the book is tallied on the way.
  */
+
 import { crc32, equal, utf8 } from '../bytes.ts'
 import { type EncodedClose, prepareClose } from '../ingest/encode.ts'
 import { closeLine, type LedgerRows, rowsOfClose, storedRows, textOf } from '../ingest/line.ts'
 import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { blockKey, digestKey, HEAD, hashKey, postingKey } from '../layout/keys.ts'
+import { filedOf, topOfferOf } from '../layout/ledger-row.ts'
 import { blockNumber } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
@@ -129,7 +131,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   if (previous.hash !== undefined && texts['prev_hash'] !== previous.hash)
     wrong('prev_hash is not the hash of the ledger before', ledgerBlock(context, sequence))
   for (const resource of logs) if (resource !== ledgers) compareRows(context, stored, resource, again.of(resource))
-  const filed = Number(ledger.sides[ledgers.columns.filed])
+  const filed = filedOf(ledger.sides)
   const top = checkTop(context, stored, previous.top)
   if (!(filed >= previous.filed && filed <= sequence))
     wrong('the ledger up to which lists are filed went back', ledgerBlock(context, sequence))
@@ -166,7 +168,7 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
     const id = parseId(sides[offerChanges.columns.id]!)
     if (id !== undefined && id > top) top = id
   }
-  const said = parseId(ledger.sides[ledgers.columns.top_offer]!) ?? -1n
+  const said = parseId(topOfferOf(ledger.sides)) ?? -1n
   const { head, findings } = context
   const known = before >= 0n && (sequence > head.oldest || head.oldest === head.first)
   if (known ? said !== top : said < top)
@@ -187,7 +189,7 @@ function tally(context: Context, { from }: Stored, { rows, entries }: EncodedClo
     const ordinal = next[resource.tag]!++
     context.records++
     if (resource === transactions || resource === failedTransactions)
-      wantedHashes.add(hashKey(row.sides[resource.hashColumn!]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
+      wantedHashes.add(hashKey(row.sides[transactions.columns.hash]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
     if (resource === offerChanges) changeBook(book, row)
   }
   context.records++

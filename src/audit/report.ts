@@ -55,12 +55,15 @@ export interface VerifyReport {
   readonly faultCount: number
   /** A change that the next open finishes, or a repair that has to be run again; not a fault. */
   readonly unfinished?: 'rollback' | 'prune' | 'repair'
+  /** The oldest and the newest ledger held; neither if there is none. */
   readonly oldest?: number
   readonly last?: number
   readonly ledgers: number
+  /** Records of all logs that could be read. */
   readonly records: number
   /** Entries of posting lists that were checked against the records. */
   readonly filings: number
+  /** Values in the store, and the bytes of both keys and values. */
   readonly values: number
   readonly bytes: number
 }

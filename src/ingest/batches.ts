@@ -6,7 +6,7 @@ import { OptionRules } from '../check.ts'
 import { giveWay } from '../turn.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type Prepared, prepareClose } from './encode.ts'
-import type { Appended, Behind } from './writer.ts'
+import type { Appended, BatchOrder } from './writer.ts'
 
 export interface IngestOptions extends AppendOptions {
   /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
@@ -31,7 +31,7 @@ export const ingestOptions = new OptionRules<IngestOptions>('ingest', {
 })
 
 type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
-type Append = (batch: readonly Prepared[], behind: Behind) => Promise<Appended>
+type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Appended>
 
 /**
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.

@@ -32,6 +32,7 @@ export const closeSchema = closedObject({
 
 export interface AppendResult {
   readonly sequence: number
+  /** In lower case. */
   readonly hash: string
   /** False if the ledger was already held and nothing was written. */
   readonly appended: boolean

@@ -4,12 +4,14 @@
  * **Invariants:** until it is committed, a draft changes nothing from which it was made, except that it may prepare more of a filing; a ledger that
  * it refuses has changed nothing in it.
  */
+
 import { FolioError, invalidInput } from '../errors.ts'
 import type { Block } from '../layout/block.ts'
 import { encodeAndKeep } from '../layout/encode-block.ts'
 import { decodeHash, encodeHash } from '../layout/hash.ts'
 import { decodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
+import { ledgerSides } from '../layout/ledger-row.ts'
 import { blockNumber, recordsPerBlock } from '../layout/ordinals.ts'
 import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
@@ -218,7 +220,7 @@ export class Draft {
     }
     const topOffer = String(top)
     const { sequence: last, hash, closedAt } = close
-    this.push(ledgers, close.ledgerRow([counts.join(), topOffer, String(this.head.filed)]))
+    this.push(ledgers, close.ledgerRow(ledgerSides(counts, topOffer, this.head.filed)))
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}
     this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer }
     this.ledgerHashes.set(last, hash)

@@ -3,8 +3,10 @@
  * What is made for each record is made by classes: V8 takes the objects of a literal for long-lived once many of them were alive while it collected,
  * and then collects them, and all they refer to, late and at a high price.
  */
+
 import { invalidInput } from '../errors.ts'
 import { LOGS } from '../layout/head.ts'
+import type { LedgerSides } from '../layout/ledger-row.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
@@ -75,7 +77,7 @@ export interface EncodedClose {
   /** Transactions in order: the hash, which log, and where the input has them. */
   readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
   readonly book: readonly BookChange[]
-  ledgerRow(sides: readonly [ends: string, topOffer: string, filed: string]): Row
+  ledgerRow(sides: LedgerSides): Row
 }
 
 /** A close, checked and encoded as far as possible; what stopped it is thrown when its turn comes. */
@@ -220,7 +222,7 @@ class CloseEncoder {
     }
     const place = new Place(sequence, closedAt, 0, 0, 'ledger')
     const { texts, exact } = encodeLedger(ledger, counts, place)
-    const ledgerRow = (sides: readonly [string, string, string]): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
+    const ledgerRow = (sides: LedgerSides): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
     return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, entries, hashes, book, ledgerRow }
   }
 }

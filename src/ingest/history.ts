@@ -17,7 +17,7 @@ import { isSame, type Stand, type State, stateOf } from './follow.ts'
 import { Mark } from './mark.ts'
 
 /** Notified when history has moved, each time readers can see it. */
-export interface Told {
+export interface HistoryListener {
   committed(): void
   rolledBack(last: number): void
 }
@@ -28,7 +28,7 @@ export class History {
   removals = 0
   protected readonly store: Store
   protected readonly cache: Cache
-  protected readonly told: Told
+  protected readonly listener: HistoryListener
   protected tails: Tails = new Map()
   protected backlog: Backlog = { unfiled: new Unfiled() }
   /** As it is in the store. */
@@ -45,12 +45,12 @@ export class History {
   protected soft = false
   protected readonly mark: Mark
 
-  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, told: Told) {
+  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, listener: HistoryListener) {
     this.store = store
     this.cache = cache
     this.head = headBytes ? decodeHead(headBytes) : emptyHead
     this.state = { head: headBytes, era: 0 }
-    this.told = told
+    this.listener = listener
     this.mark = new Mark(store)
   }
 

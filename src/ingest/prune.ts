@@ -60,7 +60,7 @@ function giveUp(reader: Reader, target: number): Step {
   })
   writes.push([PRUNED, encodePruned(pruned)])
   for (const resource of [transactions, failedTransactions])
-    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])
+    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
   const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
   for (const { block, at, ordinal } of given(reader, offerChanges, head))
     bases.set(block.side(at, offerChanges.columns.id), { row: block.row(at), ordinal })

@@ -6,11 +6,11 @@
 import { encodeBlock } from '../layout/encode-block.ts'
 import { emptyHead, type Head } from '../layout/head.ts'
 import { blockKey, digestKey, hashKey, postingKey, postingPageKey } from '../layout/keys.ts'
+import { filedAt, topOfferAt } from '../layout/ledger-row.ts'
 import { blockNumber, firstOfBlock, placeInBlock } from '../layout/ordinals.ts'
 import { rank, truncate } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
 import type { Index, Resource } from '../query.ts'
-import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Posting } from '../scan/list.ts'
@@ -47,7 +47,7 @@ export function stepBack(reader: Reader, target: number): Step {
   for (const resource of [transactions, failedTransactions])
     for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
       const { block, at } = reader.at(resource, ordinal)
-      writes.push([hashKey(block.side(at, resource.hashColumn!)), undefined])
+      writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
     }
   const changed = new Set<string>()
   for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
@@ -66,7 +66,7 @@ function filedUnder(reader: Reader, sequence: number): number {
   const least = oldest > first ? oldest - 1 : 0
   if (sequence < oldest) return least
   const { block, at } = ledgerAt(reader, sequence)
-  return Math.max(least, Number(block.side(at, ledgers.columns.filed)))
+  return Math.max(least, filedAt(block, at))
 }
 
 /** The head as it was when `sequence` was the newest ledger, taken from that ledger's row. */
@@ -83,7 +83,7 @@ export function headAt(reader: Reader, sequence: number): Head {
     hash,
     closedAt: closed_at,
     counts: countsAfter(reader, sequence),
-    topOffer: block.side(at, ledgers.columns.top_offer),
+    topOffer: topOfferAt(block, at),
     filed,
     filedCounts: countsAfter(reader, filed),
   }

@@ -18,7 +18,7 @@ import { type Basis, Draft } from './draft.ts'
 import type { Prepared } from './encode.ts'
 import { type Backlog, isDue, takeUp } from './filing.ts'
 import { type Following, inEra, lookFor, mayHold, readToWrite, tailsOf } from './follow.ts'
-import { History, type Told } from './history.ts'
+import { History, type HistoryListener } from './history.ts'
 import { digestOf, rowsOfClose } from './line.ts'
 import { hashOf, loadFrom, unfinished } from './load.ts'
 import { prunedRanges, stepUp } from './prune.ts'
@@ -31,7 +31,7 @@ export interface Appended {
 }
 
 /** What a batch that follows another waits for. */
-export interface Behind {
+export interface BatchOrder {
   /** Nothing is written before it resolves, nor if it fails. */
   readonly before: Promise<unknown>
   /** Asked then, in turn: if not, nothing is appended. May throw. */
@@ -53,8 +53,8 @@ export class LedgerWriter extends History {
   private settled = false
   private refreshing: Promise<boolean> | undefined
 
-  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, told: Told) {
-    super(store, cache, headBytes, told)
+  constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, fileEvery: number, listener: HistoryListener) {
+    super(store, cache, headBytes, listener)
     this.fileEvery = fileEvery
   }
 
@@ -107,9 +107,9 @@ export class LedgerWriter extends History {
     if (!found.grown || found.state.era !== this.state.era) this.removals += 2
     this.standOn(found)
     this.settled = false
-    if (found.grown) return void this.told.committed()
+    if (found.grown) return void this.listener.committed()
     // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
-    this.told.rolledBack(Math.max(0, found.head.oldest - 1))
+    this.listener.rolledBack(Math.max(0, found.head.oldest - 1))
   }
 
   /**
@@ -117,7 +117,7 @@ export class LedgerWriter extends History {
    * written, this one is drafted; it is written only once that one is.
    * @throws what `behind` or the store throws
    */
-  async append(closes: readonly Prepared[], durable: boolean, behind?: Behind): Promise<Appended> {
+  async append(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Appended> {
     const early = behind && (await this.draftEarly(closes, behind))
     const { appended, written } = await this.inTurn(async () => {
       if (behind && !behind.isWanted()) return { appended: { results: [], refused: undefined }, written: undefined }
@@ -137,7 +137,7 @@ export class LedgerWriter extends History {
    * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of that batch may itself write; the
    * draft is of use if the turn after its own is that of its commit.
    */
-  private async draftEarly(closes: readonly Prepared[], { before }: Behind): Promise<{ drafted: Drafted; turn: number }> {
+  private async draftEarly(closes: readonly Prepared[], { before }: BatchOrder): Promise<{ drafted: Drafted; turn: number }> {
     const early = await this.inTurn(async () => ({ turn: this.turns, drafted: await this.draft(closes) }))
     await before
     return early
@@ -202,7 +202,7 @@ export class LedgerWriter extends History {
       for (const { resource, number, block } of draft.blocks) this.cache.putBlock(resource, number, block)
       for (const [id, { edge }] of draft.edges) this.cache.put(id, toHeld(this.cache, edge, draft.head.last))
       if (durable) this.mark.reached(this.head)
-      this.told.committed()
+      this.listener.committed()
     })
   }
 
@@ -235,7 +235,7 @@ export class LedgerWriter extends History {
       if (this.head.last < last) this.failure ??= error
       throw error
     } finally {
-      if (this.head.last < last) this.told.rolledBack(this.head.last)
+      if (this.head.last < last) this.listener.rolledBack(this.head.last)
     }
     return last === 0 ? 0 : last - Math.max(this.head.last, first - 1)
   }
@@ -297,7 +297,7 @@ export class LedgerWriter extends History {
         // What was not removed is still history, even for a read that found nothing there meanwhile.
         if (!(await mayHold(this.store, head))) {
           move(before, waited)
-          this.told.committed()
+          this.listener.committed()
         }
         throw error
       } finally {

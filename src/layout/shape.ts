@@ -212,7 +212,7 @@ export class Shape<R> extends Holder {
   /** Which of the block's strings a side column holds. */
   ref(at: number, column: number): number {
     return this.number(
-      this.sideAt + this.width * (at * this.resource.sides.length + (this.face ? this.resource.turning![column]! : column)),
+      this.sideAt + this.width * (at * this.resource.sides.length + (this.face ? this.resource.faces!.turned[column]! : column)),
     )
   }
 
@@ -229,8 +229,8 @@ export class Shape<R> extends Holder {
   /** True if the side column that says which way a record faces is less than its counterpart, byte by byte. */
   isLesser(at: number): boolean {
     if (this.flags & FINISHED) return (this.number(this.cell(0, at)) & LESSER) !== 0
-    const { facing, turning } = this.resource
-    return facing !== undefined && compare(this.sideBytes(at, facing), this.sideBytes(at, turning![facing]!)) < 0
+    const { faces } = this.resource
+    return faces !== undefined && compare(this.sideBytes(at, faces.by), this.sideBytes(at, faces.turned[faces.by]!)) < 0
   }
 
   private sideBytes(at: number, column: number): Uint8Array {

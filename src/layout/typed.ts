@@ -1,6 +1,6 @@
 /** Typed records of blocks. Decoding one takes several times as long as finding it, so those that are read over and over are kept. */
 import { frozen, parseForReading } from '../json.ts'
-import type { OpenRecord, Source } from '../query.ts'
+import type { OpenRecord, StoredSource } from '../query.ts'
 import type { Block } from './block.ts'
 
 /** The key under which the kept records of a block are attached. */
@@ -31,7 +31,7 @@ export function typedRecord<R>(block: Block<R>, at: number): R {
 }
 
 /** What a record is decoded from, besides its members; few resources look at it. */
-class Stored<R> implements Source {
+class Stored<R> implements StoredSource {
   private readonly block: Block<R>
   private readonly at: number
   constructor(block: Block<R>, at: number) {

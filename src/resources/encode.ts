@@ -5,7 +5,7 @@
 
 import { FolioError, invalidInput } from '../errors.ts'
 import { idText } from '../position.ts'
-import type { OpenRecord, Source } from '../query.ts'
+import type { OpenRecord, StoredSource } from '../query.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Form } from '../text/form.ts'
 import type { TextWriter } from '../text/writer.ts'
@@ -141,7 +141,7 @@ export const priceOf = (price: OpenRecord): OpenRecord => {
 }
 
 /** A 64-bit member as a bigint: from the parsed number if that is exact, else from its digits in the text. */
-export function exactInteger(parsed: unknown, source: Source, name: string): bigint | undefined {
+export function exactInteger(parsed: unknown, source: StoredSource, name: string): bigint | undefined {
   if (typeof parsed === 'bigint') return parsed
   return Number.isSafeInteger(parsed) ? BigInt(parsed as number) : integerIn(source.text, name)
 }

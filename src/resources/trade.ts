@@ -89,8 +89,7 @@ export const trades = resource({
   shift: 3,
   indexed: true,
   columns,
-  turning: [columns.counter_account, columns.base_account, columns.counter_asset, columns.base_asset],
-  facing: columns.base_asset,
+  faces: { turned: [columns.counter_account, columns.base_account, columns.counter_asset, columns.base_asset], by: columns.base_asset },
   decode: (members) => members as Trade,
 })
 

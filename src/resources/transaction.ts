@@ -1,7 +1,7 @@
 /** Transactions: the record, its input, its text, its indexes. Token: `(ledger, transaction, 0)`. Failed ones live in a log of their own. */
 
 import type { TSchema } from 'typebox'
-import { type KeyIndex, resource, type Source } from '../query.ts'
+import { type KeyIndex, resource, type StoredSource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
@@ -59,7 +59,7 @@ export const transactionSchema = (operation: TSchema): TSchema =>
     operations: optional(array(operation)),
   })
 
-const decode = (members: any, source: Source): Transaction => {
+const decode = (members: any, source: StoredSource): Transaction => {
   members.account_sequence = exactInteger(members.account_sequence, source, 'account_sequence')
   return members
 }

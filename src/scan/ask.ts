@@ -9,7 +9,7 @@ import { after, isPromise, type MaybePromise } from '../store.ts'
 import type { Reader } from './reader.ts'
 
 /** History, as a moving read sees it. */
-export interface History {
+export interface ReadableHistory {
   readonly head: Head
   /** Counts the beginning and the end of each step that removes. */
   readonly removals: number
@@ -32,7 +32,7 @@ export interface Ground {
 }
 
 /** Runs a read under the current head; without a promise if the store answers without one. */
-export function ask<T>(history: History, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
+export function ask<T>(history: ReadableHistory, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
   const again = (): MaybePromise<T> => ask(history, ground, read)
   if (ground.book && isRemoving(removals)) return history.steady().then(again)
@@ -62,12 +62,12 @@ export function ask<T>(history: History, ground: Ground, read: (reader: Reader) 
 
 /** The reads of a ledger. */
 export class Reads {
-  private readonly history: History
+  private readonly history: ReadableHistory
   private readonly logs: Ground
   private readonly book: Ground
   private readonly underWay = new Set<Promise<unknown>>()
 
-  constructor(history: History, shared: boolean) {
+  constructor(history: ReadableHistory, shared: boolean) {
     this.history = history
     this.logs = { shared, book: false }
     this.book = { shared, book: true }
@@ -96,7 +96,7 @@ export class Reads {
 const isRemoving = (removals: number): boolean => removals % 2 === 1
 
 /** Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile. */
-function confirmed<T>(history: History, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
+function confirmed<T>(history: ReadableHistory, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
   return after(history.stands(), (stands) => {
     if (!stands) return history.refresh().then(then)
     if (history.head === reader.head) reader.confirm()

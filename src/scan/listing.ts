@@ -5,7 +5,7 @@ import { ListKey } from './list-key.ts'
 export type Values = { readonly [name: string]: any }
 
 /** The posting lists that must all name a record; none if the whole log is listed. */
-interface Picked {
+interface SelectedLists {
   readonly lists: readonly ListKey[]
   /** The face of the records asked for, if any. */
   readonly facing: Facing
@@ -14,7 +14,7 @@ interface Picked {
 export class Listing<R = unknown> {
   readonly query: List<R>
   readonly values: Values
-  private found: Picked | undefined
+  private found: SelectedLists | undefined
 
   /** @param values checked, as far as the path names them, and never changed again */
   constructor(query: List<R>, values: Values) {
@@ -24,13 +24,13 @@ export class Listing<R = unknown> {
   }
 
   /** @throws BAD_REQUEST if filters are malformed */
-  get picked(): Picked {
+  get picked(): SelectedLists {
     this.found ??= pick(this.query, this.values)
     return this.found
   }
 }
 
-function pick({ by, filters }: List, values: Values): Picked {
+function pick({ by, filters }: List, values: Values): SelectedLists {
   const picked = filters?.pick(values)
   const lists: ListKey[] = []
   if (by) lists.push(new ListKey(by, by.column === undefined ? [] : [values[by.column]]))

@@ -6,6 +6,7 @@
 import type { Found } from '../cache/hash-table.ts'
 import { FolioError } from '../errors.ts'
 import type { Block, Place } from '../layout/block.ts'
+import { endsOf } from '../layout/ledger-row.ts'
 import { blockBySize, recordsPerBlock } from '../layout/ordinals.ts'
 import { type Position, splitId, TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
@@ -25,28 +26,6 @@ const held = (reader: Reader, sequence: number): boolean =>
 
 /** A ledger that is held. */
 export const ledgerAt = (reader: Reader, sequence: number): Place<Ledger> => reader.at(ledgers, sequence - reader.head.first)
-
-const COMMA = 44
-
-/** The counts of every log after a ledger; NaN for one that is not a whole number. */
-export function endsOf(block: Block, at: number): number[] {
-  const { bytes } = block.region
-  const start = block.sideStart(at, ledgers.columns.ends)
-  const end = start + block.sideLength(at, ledgers.columns.ends)
-  const counts: number[] = []
-  let count = 0
-  // From the bytes: every page from an old place reads some, and to split and parse text would take a tenth of its time.
-  for (let i = start; i < end; i++) {
-    const digit = bytes[i]! - 48
-    if (digit >= 0 && digit <= 9) count = count * 10 + digit
-    else if (bytes[i] === COMMA) {
-      counts.push(count)
-      count = 0
-    } else count = Number.NaN
-  }
-  counts.push(count)
-  return counts
-}
 
 /** The key under which the parsed counts of a block of ledgers are attached; each is parsed on first use. */
 const COUNTS = Symbol('counts')
@@ -128,7 +107,7 @@ export function spanOfIds(reader: Reader, resource: Resource, hi: number, from: 
 export function findTransaction(reader: Reader, hash: string): Place | undefined {
   const guess = reader.guess(hash)
   const guessed = guess && placeOf(reader, guess)
-  if (guessed && guessed.block.side(guessed.at, transactions.hashColumn!) === hash) return guessed
+  if (guessed && guessed.block.side(guessed.at, transactions.columns.hash) === hash) return guessed
   const found = reader.hashed(hash)
   return found && placeOf(reader, found)
 }

@@ -26,6 +26,12 @@ export interface PageOptions {
   readonly limit?: number | undefined
 }
 
+/** As {@link PageOptions}, for what reads page after page to the end of a list. */
+export interface WalkOptions extends PageOptions {
+  /** Records read at a time: 1 to 200, default 200. */
+  readonly limit?: number | undefined
+}
+
 /** Why a page ended: it reached its limit, or the end of the listing. */
 export type Ended = 'limit' | 'end'
 

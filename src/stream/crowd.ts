@@ -15,7 +15,7 @@ import type { Bell, Sleeper } from './bell.ts'
 import { throughOf } from './pruned.ts'
 
 /** What crowds need from the ledger to which they belong. */
-export interface Source {
+export interface StreamSource {
   readonly bell: Bell
   readonly head: Head
   read<R>(listing: Listing<R>, options: PageOptions): MaybePromise<RawPage<R>>
@@ -207,10 +207,10 @@ function each(tails: Iterable<Waiting>, tell: (tail: Waiting) => void): void {
 
 /** The crowds of a ledger, by their places. */
 export class Crowds {
-  readonly source: Source
+  readonly source: StreamSource
   private readonly byPlace = new Map<string, Crowd>()
 
-  constructor(source: Source) {
+  constructor(source: StreamSource) {
     this.source = source
   }
 

@@ -2,19 +2,19 @@
 import { badRequest, OptionRules } from '../check.ts'
 import type { List } from '../query.ts'
 import { CURSOR, pointed, type RawPage } from '../scan/page.ts'
-import type { Tail, Taker } from './tail.ts'
+import type { Subscription, Taker } from './tail.ts'
 
-export interface TailOptions {
+export interface StreamOptions {
   /** Start after this paging token; `now` for what comes after the call. Default: the earliest record. */
   readonly cursor?: string | undefined
   /** Ends the stream quietly when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
-const tailOptions = new OptionRules<TailOptions>('a stream', { cursor: CURSOR, signal: 'signal' })
+const tailOptions = new OptionRules<StreamOptions>('a stream', { cursor: CURSOR, signal: 'signal' })
 
 /** @throws BAD_REQUEST if the list never grows, or an option is unknown or wrong */
-export function checkTail(query: List, options: TailOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
+export function checkTail(query: List, options: StreamOptions): { readonly cursor: string; readonly signal: AbortSignal | undefined } {
   if (!query.live) throw badRequest('query', 'a row of the catalogue that may be streamed')
   const { cursor = '', signal } = tailOptions.check(options)
   pointed(cursor, query.of)
@@ -49,14 +49,14 @@ const nothing: readonly never[] = []
 
 /** What `split` makes of each page, shown by `give`, one item per pull. Overlapping pulls are answered in order. */
 export class TailStream<I, T> implements Stream<T>, Taker {
-  private readonly tail: Tail
+  private readonly tail: Subscription
   private readonly split: (page: RawPage) => readonly I[]
   private readonly give: (item: I) => T
   private items: readonly I[] = nothing
   private at = 0
   private asked: Asked<T>[] = []
 
-  constructor(tail: Tail, split: (page: RawPage) => readonly I[], give: (item: I) => T) {
+  constructor(tail: Subscription, split: (page: RawPage) => readonly I[], give: (item: I) => T) {
     this.tail = tail
     this.split = split
     this.give = give

@@ -3,6 +3,7 @@
  * come from the same read, so there is no hand-over in which one could be lost or repeated.
  * **Invariants:** the cursor moves when a page is handed over, not before; nothing is read that was not asked for, and nothing is queued.
  */
+import { badRequest } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { parseCursor } from '../position.ts'
 import type { RawPage } from '../scan/page.ts'
@@ -17,6 +18,17 @@ export interface Taker {
   /** The tail was stopped, or its ledger was closed. */
   end(): void
   fail(error: unknown): void
+}
+
+/** A tail as whoever pulls it has it: nothing is read before it is asked for. */
+export interface Subscription {
+  /** After the newest record handed over; empty before the first one of a stream from the start. */
+  readonly cursor: string
+  readonly ended: boolean
+  /** Asks for the next page. One call at a time. @throws BAD_REQUEST if the call before has not been answered */
+  pull(taker: Taker): void
+  /** Ends it, and tells whoever waits for it. */
+  stop(): void
 }
 
 /** The tails that one signal stops: they share a listener, since platforms warn of a leak if a signal has many. */
@@ -45,8 +57,7 @@ function unwatch(signal: AbortSignal, tail: Tail): void {
   signal.removeEventListener('abort', held.stop)
 }
 
-export class Tail implements Waiting {
-  /** After the newest record handed over; empty before the first one of a stream from the start. */
+export class Tail implements Subscription, Waiting {
   cursor = ''
   private readonly crowds: Crowds
   private readonly list: Followed
@@ -110,8 +121,8 @@ export class Tail implements Waiting {
     this.again()
   }
 
-  /** Asks for the next page. One call at a time. */
   pull(taker: Taker): void {
+    if (this.taker) throw badRequest('taker', 'one at a time: the one before has not been answered')
     this.taker = taker
     if (this.over) return void this.finish()?.end()
     if (this.starting || !this.sound()) return
@@ -167,7 +178,6 @@ export class Tail implements Waiting {
     this.finish()?.fail(error)
   }
 
-  /** Ends the tail, and tells whoever waits for it. */
   stop(): void {
     this.finish()?.end()
   }

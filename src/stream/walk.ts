@@ -3,9 +3,9 @@ import { checkObject } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
-import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
+import { newestLedger, type RawPage, type WalkOptions } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
-import type { Source } from './crowd.ts'
+import type { StreamSource } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
 import { done, Item, type Stream } from './stream.ts'
 
@@ -16,9 +16,9 @@ import { done, Item, type Stream } from './stream.ts'
  * was given
  */
 export async function* pagesToEnd<R>(
-  source: Pick<Source, 'bell' | 'head' | 'read'>,
+  source: Pick<StreamSource, 'bell' | 'head' | 'read'>,
   listingOf: () => Listing<R>,
-  options: PageOptions,
+  options: WalkOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
   const listing = listingOf()
   const { limit = MAX_LIMIT } = checkObject(options, 'options')

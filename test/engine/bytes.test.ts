@@ -114,23 +114,16 @@ describe('a writer', () => {
   /** Writes everything that a writer can write, twice. */
   const fill = (out: Writer): void => {
     for (let round = 0; round < 2; round++) {
-      const at = out.length
       out.u8(7)
-      out.u16(0x0102)
-      out.u32(0x03040506)
-      out.skip(7)
-      out.setU8(at + 7, 9)
-      out.setU16(at + 8, 0x0a0b)
-      out.setU32(at + 10, 0xf0e0d0c0)
       out.varint(300)
       out.raw(bytes(1, 2, 3))
       expect(out.text('é!')).toBe(3)
       expect(out.text('')).toBe(0)
     }
   }
-  const once = '07' + '0201' + '06050403' + '09' + '0b0a' + 'c0d0e0f0' + 'ac02' + '010203' + 'c3a921'
+  const once = '07' + 'ac02' + '010203' + 'c3a921'
 
-  test.each([0, 1, 2, 5, 21, 22, 43, 44, 45, 256, 70_000])('that begins with room for %i bytes writes the same', (capacity) => {
+  test.each([0, 1, 2, 5, 8, 9, 10, 17, 18, 19, 256, 70_000])('that begins with room for %i bytes writes the same', (capacity) => {
     const out = new Writer(capacity)
     fill(out)
     expect(hex(out.finish())).toBe(once + once)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
-import { catalogue, type LedgerClose, type Lines, type List, type PageOptions } from '../../src/index.ts'
+import { catalogue, type LedgerClose, type List, type NdjsonChunk, type PageOptions } from '../../src/index.ts'
 import { assetOf, ledgerOf } from './support.ts'
 
 const ledger = await ledgerOf([...generate({ ledgers: 60, seed: 5 })] as unknown as LedgerClose[])
@@ -21,8 +21,8 @@ const rows: [name: string, query: List, values: object][] = [
   ['trades of the reversed pair', catalogue.trades, { base: counter, counter: base }],
 ]
 
-async function linesOf(query: List, values: object, options: PageOptions): Promise<Lines[]> {
-  const all: Lines[] = []
+async function linesOf(query: List, values: object, options: PageOptions): Promise<NdjsonChunk[]> {
+  const all: NdjsonChunk[] = []
   for await (const lines of ledger.ndjson(query, values, options)) all.push(lines)
   return all
 }
@@ -66,7 +66,7 @@ test.for(rows)('lines of %s join to their stored texts', async ([, query, values
 
 test('chunks of lines share memory with `reuse`, and otherwise have their own', async () => {
   const wanted = await linesOf(catalogue.operations, {}, { limit: 50 })
-  const [own, shared]: [Lines[], Lines[]] = [[], []]
+  const [own, shared]: [NdjsonChunk[], NdjsonChunk[]] = [[], []]
   for (const [kept, reuse] of [
     [own, false],
     [shared, true],
@@ -77,7 +77,7 @@ test('chunks of lines share memory with `reuse`, and otherwise have their own', 
     }
   expect(own).toEqual(wanted)
   expect(shared.map(({ count, next }) => [count, next])).toEqual(wanted.map(({ count, next }) => [count, next]))
-  const buffersOf = (all: readonly Lines[]) => new Set(all.map(({ bytes }) => bytes.buffer)).size
+  const buffersOf = (all: readonly NdjsonChunk[]) => new Set(all.map(({ bytes }) => bytes.buffer)).size
   expect(buffersOf(own)).toBe(own.length)
   expect(buffersOf(shared)).toBeLessThan(own.length / 2)
 })

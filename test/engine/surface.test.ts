@@ -41,11 +41,11 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('the names exported', () => {
   test('as values are these', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError Ledger MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare copy endOfLedger errorTable giveWay isCreateAccount isEmptyRange isPayment isPromise missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson verifyStore writeId writeIndexed writeNumber"`,
+      `"DEFAULT_LIMIT Digits FolioError MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare copy endOfLedger errorTable giveWay isCreateAccount isEmptyRange isPayment isPromise missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson verifyStore writeId writeIndexed writeNumber"`,
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord Lines LinesOptions List Listing MaybePromise Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream Tail TailOptions Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange Ledger LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List Listing MaybePromise NdjsonChunk NdjsonOptions Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream StreamOptions Subscription Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport WalkOptions Write WriteOptions"`,
     ))
 })
 

@@ -701,3 +701,13 @@ describe.each([false, true])('a taker that throws, over reads that are late: %s,
     }
   })
 })
+
+test('a tail takes one call at a time: another one would keep the first from ever being answered', async () => {
+  const { tail, append } = stage()
+  const { given, pull } = tail()
+  pull()
+  expect(pull).toThrow(expect.objectContaining({ code: 'BAD_REQUEST' }))
+  await append(10, at(10))
+  expect(given).toEqual([[at(10)]])
+  pull()
+})

@@ -1,6 +1,6 @@
 /** `folio get`: the answer to one HTTP path, without a server; or everything in a list, as NDJSON. */
 import type { Command } from 'commander'
-import type { Ledger, Lines } from '../../../src/index.ts'
+import type { Ledger, NdjsonChunk } from '../../../src/index.ts'
 import { createCore, listOf } from '../../http/index.ts'
 import { exitOf, exits, logTo, UsageError } from '../exit.ts'
 import { type Io, pour, print } from '../io.ts'
@@ -70,6 +70,6 @@ async function writeLines(io: Io, ledger: Ledger, target: string): Promise<numbe
   return exitOf(io.signal)
 }
 
-async function* bytesOf(all: AsyncIterable<Lines>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* bytesOf(all: AsyncIterable<NdjsonChunk>): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const { bytes } of all) yield bytes
 }

@@ -20,8 +20,7 @@ export const resource = (indexed: boolean, ...sides: string[]): Resource =>
     shift: 4,
     indexed,
     columns: Object.fromEntries(sides.map((name, column) => [name, column])),
-    turning: sides.map((_, column) => sides.length - 1 - column),
-    facing: 0,
+    faces: { turned: sides.map((_, column) => sides.length - 1 - column), by: 0 },
     decode: (members, { id, text }) => ({ members, id, json: text }),
   })
 export const bare = resource(false)

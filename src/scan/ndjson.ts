@@ -1,9 +1,9 @@
 /** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
-import { type PageOptions, pageOptions, type RawPage } from './page.ts'
+import { pageOptions, type RawPage, type WalkOptions } from './page.ts'
 
-export interface LinesOptions extends PageOptions {
+export interface NdjsonOptions extends WalkOptions {
   /**
    * Batches share their memory: the bytes of one are valid until the next one is pulled. Up to a third faster, since fresh memory costs that much.
    * Default false.
@@ -11,7 +11,8 @@ export interface LinesOptions extends PageOptions {
   readonly reuse?: boolean | undefined
 }
 
-export interface Lines {
+/** What `ndjson` gives: the lines of one page. */
+export interface NdjsonChunk {
   /** UTF-8: each record as it was stored, every digit kept, without `_links`, and followed by a line feed. */
   readonly bytes: Uint8Array
   /** How many records these are. */
@@ -20,16 +21,16 @@ export interface Lines {
   readonly next: string
 }
 
-const lineOptions = new OptionRules<LinesOptions>('ndjson', { ...pageOptions.rules, reuse: 'flag' })
+const ndjsonOptions = new OptionRules<NdjsonOptions>('ndjson', { ...pageOptions.rules, reuse: 'flag' })
 
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
 /** The lines of pages, as they come. */
-export async function* linesOf(
-  pagesOf: (options: PageOptions) => AsyncIterable<RawPage>,
-  options: LinesOptions,
-): AsyncGenerator<Lines, void, undefined> {
-  const { reuse, ...ofPages } = lineOptions.check(options)
+export async function* ndjsonOf(
+  pagesOf: (options: WalkOptions) => AsyncIterable<RawPage>,
+  options: NdjsonOptions,
+): AsyncGenerator<NdjsonChunk, void, undefined> {
+  const { reuse, ...ofPages } = ndjsonOptions.check(options)
   let room = Region.room(0)
   for await (const page of pagesOf(ofPages)) {
     let length = 0
