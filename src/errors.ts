@@ -91,7 +91,7 @@ export const errorTable = {
 
   ROLLED_BACK: {
     status: 503,
-    sentence: 'History was rolled back below what this stream has delivered. Discard everything after the ledger named, and stream again.',
+    sentence: 'History was rolled back below what was delivered. Discard everything after the ledger named, and go on from there.',
     fields: { last: 'the newest ledger left', reached: 'the newest ledger delivered' },
   },
   CLOSED: {
@@ -137,7 +137,8 @@ export const errorTable = {
   },
   STORE_FORMAT: {
     status: 500,
-    sentence: 'The store was written in another format version. Open it with the release that wrote it, or ingest again into a new store.',
+    sentence:
+      'The store was written in another format version, or holds entries of something else. Open it with the release that wrote it, or ingest again into a new store.',
     fields: format,
   },
   STORE_CATALOGUE: {

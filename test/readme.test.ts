@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { generateLines } from '../adapters/generate/index.ts'
+import { problems } from '../adapters/http/index.ts'
 import { catalogue, type ErrorCode, errorTable } from '../src/index.ts'
 import { read, same, withExamples } from './docs.ts'
 
@@ -59,7 +60,12 @@ test('docs/errors.md has a heading for every error code, with its fields', () =>
     return `## ${code}\n\n${row.sentence} HTTP status ${row.status}.${again}\n${fields.length > 0 ? '\n' : ''}${fields.join('')}`
   })
   const page = read('docs/errors.md')
-  same('docs/errors.md', page.slice(0, page.indexOf('## ')) + sections.join('\n'))
+  same('docs/errors.md', page.slice(0, page.indexOf(sections[0]!.split('\n')[0]!)) + sections.join('\n'))
+})
+
+test('docs/errors.md has a row for every problem over HTTP, with its status', () => {
+  const rows = Array.from(read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d+) \|/gm), ([, name, status]) => [name, Number(status)])
+  expect(rows).toEqual(Object.entries(problems).map(([name, { status }]) => [name, status]))
 })
 
 /** The names of the members of an object literal; strings, which may hold anything, are skipped. */
