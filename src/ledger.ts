@@ -265,7 +265,10 @@ export class Ledger {
     return typedPage(await this.ask((reader) => readPage(reader, listing, options, true), query.of))
   }
 
-  /** One typed record, or undefined if nothing matches. @throws BAD_REQUEST, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED */
+  /**
+   * One typed record, or undefined if nothing matches, also if it was pruned.
+   * @throws GONE_BEFORE_HISTORY for a ledger below the oldest held; BAD_REQUEST, CLOSED, CORRUPT, STORE_FAILED
+   */
   async get<R, V>(query: One<R, V>, values: V): Promise<R | undefined> {
     try {
       return typed(await this.readOne(query, values))
@@ -285,7 +288,10 @@ export class Ledger {
     return pagesToEnd(this.crowds.source, () => this.listing(query, values), options)
   }
 
-  /** The pages of a listing to its end, `limit` records each (default 200). @throws as {@link read} */
+  /**
+   * The pages of a listing to its end, `limit` records each (default 200).
+   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
+   */
   async *pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
     for await (const page of this.rawPages(query, values, options)) yield typedPage(page)
   }
@@ -294,13 +300,13 @@ export class Ledger {
    * The records of a listing to its end as lines of JSON, in batches of `limit` (default 200): the text as stored, for files and pipes. Two to three
    * times as fast as making typed records.
    * @example for await (const { bytes } of ledger.ndjson(catalogue.operations, {})) await file.write(bytes)
-   * @throws as {@link read}
+   * @throws as {@link pages}
    */
   ndjson<R, V>(query: List<R, V>, values: V, options: NdjsonOptions = {}): AsyncGenerator<NdjsonChunk, void, undefined> {
     return ndjsonOf((pages) => this.rawPages(query, values, pages), options)
   }
 
-  /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link read} */
+  /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link pages} */
   records<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): Stream<R> {
     return new Walk(this.pages(query, values, options))
   }
@@ -309,7 +315,7 @@ export class Ledger {
    * The records of a listing after a cursor, and then every new one as ledgers are appended: each once, in order, without end. Pull at your own pace;
    * nothing is queued. Records that were read together are all delivered; if a rollback happens meanwhile, the next read reports it. Ends quietly on
    * `break`, on `return()`, when its signal aborts, or when the ledger is closed.
-   * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
+   * @throws as {@link pages}
    */
   stream<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Stream<R> {
     return new TailStream(this.subscribe(query, values, options), places, typed)
@@ -325,7 +331,10 @@ export class Ledger {
     return new TailStream(this.subscribe(query, values, options), whole, (page) => page)
   }
 
-  /** As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. */
+  /**
+   * As {@link tail}, with callbacks instead of promises, for adapters with many readers: all that wait at one position are called in one loop. What a
+   * taker throws ends its own tail alone, and is an uncaught exception.
+   */
   subscribe<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Subscription {
     const listing = listingOf(query, values)
     const { cursor, signal } = checkTail(query, options)

@@ -1,6 +1,7 @@
 /** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { DEFAULTS } from '../adapters/generate/options.ts'
 import { FolioError } from '../src/index.ts'
 import { Ledger } from '../src/ledger.ts'
 import { read } from './docs.ts'
@@ -89,4 +90,20 @@ describe('every option is named', () => {
       expect(options.filter((name) => !named.has(name))).toEqual([])
     }
   })
+})
+
+test('every metric is named, and nothing that is none', () => {
+  const metrics = read('adapters/http/metrics.ts')
+    .match(/'folio_\w+'/g)!
+    .map((name) => name.slice(1, -1))
+  const named = section('ledger-folio/http').match(/\bfolio_\w+/g)!
+  expect([...named].sort()).toEqual(metrics.sort())
+})
+
+test('the defaults of a generated network are those of the code', () => {
+  const rows = Array.from(section('ledger-folio/generate').matchAll(/^\| `(\w+)` \| ([\d.,]+) \|/gm), ([, name, value]) => [
+    name,
+    Number(value!.replaceAll(',', '')),
+  ])
+  expect(Object.fromEntries(rows)).toEqual(DEFAULTS)
 })

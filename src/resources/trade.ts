@@ -172,7 +172,7 @@ function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 
   return undefined
 }
 
-/** Filters of trade listings; all that are given must match. With both assets, base and counter follow the order of the filter. */
+/** Filters of trade listings; all that are given must match. Base and counter go together, and those of each record follow the order of the filter. */
 export interface TradeFilter {
   readonly base?: Asset | undefined
   readonly counter?: Asset | undefined
