@@ -1,6 +1,6 @@
 /**
  * The building blocks of the input schemas: what a member must be, in JSON Schema, with the phrase that an error quotes.
- * TypeBox compiles a schema to a check function; the same schema documents the record in the OpenAPI document.
+ * TypeBox compiles a schema to a check function; that of a whole close is exported as documentation.
  */
 import Type, { type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
