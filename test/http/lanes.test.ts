@@ -456,7 +456,10 @@ describe('a wait', () => {
     ])
   })
 
-  it('for an answer keeps what arrives meanwhile, even the end of the connection', async () => {
+  it.each([
+    ['in pieces', ['GET /se', 'cond HTTP/1.1\r\n', 'Host: x\r\n\r\n\r\n']],
+    ['in one piece', [get('/second')]],
+  ])('for an answer keeps what arrives meanwhile %s, even the end of the connection', async (_, pieces) => {
     const answers: (() => void)[] = []
     const { port, sockets, left } = await started(
       ({ target }) => new Promise((resolve) => answers.push(() => resolve({ ...small(), status: target === '/' ? 200 : 404 }))),
@@ -467,7 +470,7 @@ describe('a wait', () => {
       got += chunk
     })
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    for (const piece of [get('/'), 'GET /se', 'cond HTTP/1.1\r\n', 'Host: x\r\n\r\n\r\n']) {
+    for (const piece of [get('/'), ...pieces]) {
       socket.write(piece)
       await pause(20)
     }

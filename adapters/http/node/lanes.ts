@@ -73,8 +73,6 @@ class Lane implements Due, Underway {
   /** To be answered at the end of the turn. */
   private request: PlainRequest | undefined
   private answer: CoreResponse | undefined
-  /** What arrived behind a request before that was answered. */
-  private unread: Buffer | undefined
   /** The client sends nothing more, or was told that this answer is the last. */
   private last = false
   /** Present if the connection was left to Node with an answer on its way: to be called once that was taken. */
@@ -102,8 +100,8 @@ class Lane implements Due, Underway {
       if (request) this.ask(request)
       else this.leave(chunk)
     } else if (this.state === 'asked') {
-      this.unread = this.unread ? Buffer.concat([this.unread, chunk]) : chunk
-      this.socket.pause()
+      // It stays in the stream until the answer is sent, so that the stream does not end before it was read.
+      this.socket.pause().unshift(chunk)
     } else if (!this.last) this.leave(chunk)
   }
 
@@ -136,17 +134,18 @@ class Lane implements Due, Underway {
   }
 
   send(): void {
-    const { socket, lanes, answer, unread } = this
+    const { socket, lanes, answer } = this
     if (answer === undefined || socket.destroyed) return
     this.state = 'answered'
-    const closes = lanes.turns.closing && unread === undefined
+    const unread = socket.readableLength > 0
+    const closes = lanes.turns.closing && !unread
     if (closes) this.last = true
     const pieces = inPieces(answer, closes ? 0 : lanes.waits.keepAliveMs)
     const final = pieces.length - 1
     if (final > 0) socket.cork()
     for (let i = 0; i <= final; i++) socket.write(pieces[i]!, i < final ? undefined : this.taken)
     if (final > 0) socket.uncork()
-    if (unread) this.leave(unread)
+    if (unread) this.leave()
     else if (socket.writableLength > 0) socket.setTimeout(lanes.waits.stallMs)
   }
 
@@ -166,14 +165,17 @@ class Lane implements Due, Underway {
     else if (socket.timeout !== wait) socket.setTimeout(wait)
   }
 
-  /** Leaves the connection to Node, as if nothing had been read of what is left. */
-  private leave(unread: Buffer): void {
+  /**
+   * Leaves the connection to Node, as if nothing had been read of what is left.
+   * @param chunk what was taken out of the stream, but is left
+   */
+  private leave(chunk?: Buffer): void {
     const { socket, lanes } = this
     socket.setTimeout(0)
     socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail)
     if (this.state === 'answered') this.over = lanes.turns.behind(socket, this, this.answer!.release)
     socket.pause()
-    socket.unshift(unread)
+    if (chunk) socket.unshift(chunk)
     lanes.leave(socket)
     socket.resume()
   }
