@@ -196,6 +196,24 @@ describe('a socket that takes a frame slowly', () => {
   })
 })
 
+test('a client that takes nothing is cut at the stall limit of streams, however short the waits of a server for other things are', async () => {
+  const told: unknown[] = []
+  const hear = (message: unknown): void => void told.push(message)
+  const events = channel('ledger-folio:stream')
+  const large = await openLedger(memory())
+  await large.ingest(generate({ ledgers: 100, seed: 12, envelopeBytes: 4000 }), { batch: 50 })
+  const own = await serve(large, { port: 0, stallMs: 100, streamIdleMs: 100, streamStallMs: 1000, drainMs: 100 })
+  events.subscribe(hear)
+  const stalled = await bare('/transactions', own.port)
+  stalled.pause()
+  await expect.poll(() => told.length, { timeout: 5_000 }).toBe(2)
+  expect(told).toMatchObject([{ event: 'open' }, { event: 'cut' }])
+  events.unsubscribe(hear)
+  stalled.destroy()
+  await own.close()
+  await large.close()
+})
+
 describe('a client that half-closes', () => {
   const half = (sent: string): Promise<Socket> =>
     new Promise((resolve) => {

@@ -139,8 +139,9 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   // A client may close its sending side and still wait for its answers.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = set.maxConnections
-  // A connection on which nothing moves for so long is dead. Silent event streams say hello before that; for answers there is `stall.ts`.
-  server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs)
+  // A connection on which nothing moves for so long is dead. Silent event streams say hello before that, and those that are not taken are cut; for
+  // answers there is `stall.ts`.
+  server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs, 2 * set.streamStallMs)
   refuse(server, turns, set.maxHeaderBytes)
   const lanes = new Lanes(server, core, turns, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
   const sockets = new Sockets(server, lanes)
