@@ -6,10 +6,18 @@ import { badParameter, ProblemError } from './problem.ts'
 
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
+/** The last host that was let through, as it came and as links begin with it: nearly all requests name the same one. */
+let [known, checked] = ['', '']
+
 /** The authority that a link may be built on. @throws ProblemError for anything else */
 function checkHost(host: string): string {
-  if (!hostPattern.test(host)) throw new ProblemError(badParameter('Host', 'a host name or address, and perhaps a port'))
-  return host.toLowerCase()
+  if (host === known) return checked
+  // The pattern keeps out what could end up in a body, the parser what makes no URL: ports and addresses that there cannot be.
+  if (!hostPattern.test(host) || !URL.canParse(`http://${host}`))
+    throw new ProblemError(badParameter('Host', 'a host name or address, and perhaps a port'))
+  checked = host.toLowerCase()
+  known = host
+  return checked
 }
 
 /** Whether something is a base URL: absolute, http or https, without query. */

@@ -140,6 +140,8 @@ describe('what the parser rejects', () => {
     ['an expectation', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n', 417],
     ['no host', 'GET /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Host'],
     ['a malformed host', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400, 'Host'],
+    ['two hosts', last('/ledgers', 'Host: y.test\r\n'), 400, 'Host'],
+    ['the same host twice', last('/ledgers', 'host: x.test\r\n'), 400, 'Host'],
   ])('%s is answered with a problem', async (_name, sent, status, field?: string) => {
     const answer = await raw(server.port, sent)
     expect(statusOf(answer)).toBe(status)
@@ -251,6 +253,7 @@ describe('a listener', () => {
     const page: any = await (await fetch(`http://127.0.0.1:${port}/history/ledgers?limit=1`)).json()
     expect(page._links.self.href).toBe(`http://127.0.0.1:${port}/history/ledgers?cursor=&limit=1&order=asc`)
     expect((await fetch(page._links.next.href)).status).toBe(200)
+    expect(statusOf(await raw(port, last('/history/ledgers', 'Host: y.test\r\n')))).toBe(400)
     host.closeAllConnections()
     host.close()
   })

@@ -95,10 +95,15 @@ class NodeRequest implements CoreRequest {
   }
 
   header(name: string): string | undefined {
-    const { headers } = this.request
-    // HTTP/2 has a pseudo-header for the host.
-    const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
+    const value = name === 'host' ? this.hosts : this.request.headers[name]
     return Array.isArray(value) ? value.join() : value
+  }
+
+  /** All of them: in `headers` Node keeps the first one only, but a request with several is malformed (RFC 9112, 3.2). */
+  private get hosts(): string | string[] | undefined {
+    const { headersDistinct, headers } = this.request
+    // HTTP/2 has no distinct headers, and a pseudo-header for the host.
+    return headersDistinct?.['host'] ?? headers.host ?? (headers[':authority'] as string | undefined)
   }
 }
 
