@@ -24,20 +24,20 @@ const GRACE_MS = 1_000
 const watched = channel('http.server.request.start')
 
 export class Lanes {
+  readonly server: Server
   readonly core: Core
   readonly turns: Turns
   readonly waits: Waits
   readonly outbox = new Outbox()
   private readonly lanes = new WeakMap<Socket, Lane>()
-  private readonly server: Server
   private readonly nodes: (this: Server, socket: Socket) => void
 
   /** Takes the connections of a server before Node's parser does. */
   constructor(server: Server, core: Core, turns: Turns, waits: Waits) {
+    this.server = server
     this.core = core
     this.turns = turns
     this.waits = waits
-    this.server = server
     const [nodes] = server.listeners('connection')
     this.nodes = nodes as typeof this.nodes
     server.removeListener('connection', this.nodes)
@@ -125,7 +125,8 @@ class Lane implements Due, Underway {
     if (request === undefined || socket.destroyed) return
     const answer = lanes.core(request)
     if (isPromise(answer)) {
-      socket.setTimeout(lanes.waits.stallMs)
+      // As long as Node would wait.
+      socket.setTimeout(lanes.server.timeout)
       void answer.then((found) => {
         this.answer = found
         lanes.outbox.put(this)
