@@ -100,7 +100,7 @@ export function problemResponse(problem: Problem): CoreResponse {
   const headers = ['content-type', 'application/problem+json; charset=utf-8', 'content-length', String(body.length)]
   headers.push('cache-control', REVALIDATE, 'access-control-allow-origin', '*')
   if (status === 405) headers.push('allow', ALLOW)
-  if (status === 503 || status === 429) headers.push('retry-after', '5')
+  if (status === 503 || status === 429) headers.push('retry-after', '5', 'access-control-expose-headers', 'retry-after')
   if (status === 406) headers.push('vary', 'accept')
   return { status, headers, parts: [body] }
 }

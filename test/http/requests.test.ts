@@ -290,7 +290,10 @@ describe('problems', () => {
   it('say when to come back if their page says that they do', () => {
     for (const [name, { detail }] of Object.entries(problems)) {
       const { headers } = answerOf(problemResponse({ name: name as ProblemName }))
-      expect([name, headers['retry-after']]).toEqual([name, detail.includes('Retry-After') ? '5' : undefined])
+      const says = detail.includes('Retry-After')
+      expect([name, headers['retry-after']]).toEqual([name, says ? '5' : undefined])
+      // So that scripts of other origins may read it.
+      expect([name, headers['access-control-expose-headers']]).toEqual([name, says ? 'retry-after' : undefined])
     }
   })
 
