@@ -27,7 +27,7 @@ import {
 import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
-import { type CoreOptions, checkGiven, coreOptions } from './options.ts'
+import { type CoreOptions, checkGiven, coreOptions, type Log, logOf } from './options.ts'
 import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
@@ -63,7 +63,7 @@ class HttpCore {
   private readonly baseUrl: string | undefined
   private readonly trustProxy: boolean
   private readonly maxTargetBytes: number
-  private readonly log: NonNullable<CoreOptions['log']>
+  private readonly log: Log
   private readonly renderers: Renderers
   private readonly sink = new Sink(PASSED, HEAD_ROOM)
   private readonly counters = new Counters()
@@ -77,7 +77,7 @@ class HttpCore {
     this.baseUrl = options.baseUrl === undefined ? undefined : plainBaseUrl(options.baseUrl)
     this.trustProxy = options.trustProxy ?? false
     this.maxTargetBytes = set.maxTargetBytes
-    this.log = options.log ?? ((error, { id, method, target }) => console.error('%s %s %s', id, method, target, error))
+    this.log = logOf(options)
     this.renderers = new Renderers(options.profile ?? 'document')
     this.streams = new Streams(ledger, set, (error) => this.problem({ method: 'GET', target: '(stream)' }, error))
   }
@@ -260,13 +260,7 @@ class HttpCore {
   }
 
   private problem({ method, target }: Pick<CoreRequest, 'method' | 'target'>, error: unknown): Problem {
-    return problemOf(error, (cause, id) => {
-      try {
-        this.log(cause, { id, method, target })
-      } catch {
-        // A log that fails must not cost the answer.
-      }
-    })
+    return problemOf(error, (cause, id) => this.log(cause, { id, method, target }))
   }
 
   private fail(request: CoreRequest, error: unknown): CoreResponse {

@@ -14,9 +14,26 @@ export interface CoreOptions extends StreamOptions {
   readonly profile?: Profile | undefined
   /** The longest request target that is read. Default 8192. */
   readonly maxTargetBytes?: number | undefined
-  /** Called with the error behind an `internal_error` or `unavailable` answer. Default: `console.error`. */
+  /**
+   * Called with the error behind an `internal_error` or `unavailable` answer, and with the errors of a server that listens. Default: `console.error`.
+   */
   readonly log?: ((error: unknown, about: { readonly id: string; readonly method: string; readonly target: string }) => void) | undefined
 }
+
+export type Log = NonNullable<CoreOptions['log']>
+
+/** The log of a service. */
+export function logOf({ log = toConsole }: CoreOptions): Log {
+  return (error, about) => {
+    try {
+      log(error, about)
+    } catch {
+      // A log that fails must not cost the answer.
+    }
+  }
+}
+
+const toConsole: Log = (error, { id, method, target }) => console.error('%s %s %s', id, method, target, error)
 
 export const coreRules: Rules<CoreOptions> = {
   baseUrl: { expected: 'an absolute http or https URL without query', fits: isBaseUrl },

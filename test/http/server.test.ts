@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2'
-import { connect, type Socket } from 'node:net'
+import { connect, Server as NetServer, type Socket } from 'node:net'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
@@ -380,6 +380,26 @@ describe('a listener in an HTTP/2 server', () => {
     client.destroy()
     await new Promise((resolve) => host.close(resolve))
     await mine.close()
+  })
+})
+
+describe('an error of a server that listens', () => {
+  it('is logged each time, and ends nothing', async () => {
+    const listen = vi.spyOn(NetServer.prototype, 'listen')
+    const logged: unknown[] = []
+    const own = await serve(ledger, { port: 0, log: (...given) => logged.push(given) })
+    const [inner] = listen.mock.contexts as [NetServer]
+    listen.mockRestore()
+    // What a server says when it cannot accept a connection.
+    const failure = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' })
+    for (let again = 0; again < 2; again++) inner.emit('error', failure)
+    const about = { id: expect.stringMatching(/^[\da-f-]{36}$/), method: '-', target: '(server)' }
+    expect(logged).toEqual([
+      [failure, about],
+      [failure, about],
+    ])
+    expect((await fetch(`${own.url}/health`)).status).toBe(200)
+    await own.close()
   })
 })
 

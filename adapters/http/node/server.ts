@@ -4,6 +4,7 @@
  * (`lanes.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a server that closes cuts off no answer that its reader is
  * taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
  */
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Ledger, OptionRules } from '../../../src/index.ts'
@@ -11,7 +12,7 @@ import { type Core, coreOf } from '../handler.ts'
 import { type Limits, limitRules, settle } from '../limits.ts'
 import type { CoreRequest } from '../message.ts'
 import { below, elsewhere, isMount, type MountOptions, mountRules } from '../mount.ts'
-import { type CoreOptions, checkGiven, coreRules } from '../options.ts'
+import { type CoreOptions, checkGiven, coreRules, logOf } from '../options.ts'
 import { Lanes } from './lanes.ts'
 import { refuse } from './refuse.ts'
 import { Sockets } from './sockets.ts'
@@ -150,10 +151,10 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   refuse(server, turns, set.maxHeaderBytes)
   const lanes = new Lanes(server, core, turns, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
   const sockets = new Sockets(server, lanes)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => resolve())
-  })
+  await once(server.listen(port, host), 'listening')
+  // Such as EMFILE, if a connection cannot be accepted: it must neither go unseen nor end the process.
+  const log = logOf(options)
+  server.on('error', (error) => log(error, { id: globalThis.crypto.randomUUID(), method: '-', target: '(server)' }))
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   let closing: Promise<void> | undefined
