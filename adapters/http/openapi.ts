@@ -26,6 +26,14 @@ const pageParameters = [
   queryParameter('order', { description: 'asc: older records first.' }, { type: 'string', enum: ['asc', 'desc'], default: 'asc' }),
 ]
 
+const streamParameter = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'Of an event stream: the id of the newest event received, to continue after. It counts instead of cursor.',
+  schema: { type: 'string' },
+}
+
 const errors = (...names: readonly ProblemName[]): object =>
   Object.fromEntries(names.map((name) => [problems[name].status, { $ref: `#/components/responses/${name}` }]))
 
@@ -44,21 +52,28 @@ function get(name: string, query: One | List): object {
   })
   const filters =
     query.kind === 'list' ? Object.entries(query.filters?.names ?? {}).map(([filter, schema]) => queryParameter(filter, schema)) : []
+  const streamed = query.kind === 'list' && query.live
   const record = title(query.of.name)
   return {
     operationId: name,
     summary: words(name),
     tags: [query.of.name],
-    parameters: [...path, ...filters, ...(query.kind === 'list' ? pageParameters : [])],
+    parameters: [...path, ...filters, ...(query.kind === 'list' ? pageParameters : []), ...(streamed ? [streamParameter] : [])],
     responses: {
-      200: query.kind === 'list' ? answers(`${record}Page`, query.live) : answers(record, false),
+      200: query.kind === 'list' ? answers(`${record}Page`, streamed) : answers(record, false),
       ...errors('bad_request', 'not_found', 'not_acceptable', 'gone_before_history', 'uri_too_long', 'internal_error', 'unavailable'),
     },
   }
 }
 
-const plain = (operationId: string, summary: string, type: string, more: object = {}): object => ({
-  get: { operationId, summary, tags: ['service'], responses: { 200: { description: 'OK', content: { [type]: { schema: {} } } } }, ...more },
+const plain = (operationId: string, summary: string, type: string, failing: readonly ProblemName[] = [], more: object = {}): object => ({
+  get: {
+    operationId,
+    summary,
+    tags: ['service'],
+    responses: { 200: { description: 'OK', content: { [type]: { schema: {} } } }, ...errors(...failing) },
+    ...more,
+  },
 })
 
 /** The document for a service at `base`. */
@@ -68,16 +83,17 @@ export function openapi(base: string): object {
     schemas[title(name)] = schema
     schemas[`${title(name)}Page`] = pageSchema(title(name))
   }
-  const paths: Record<string, object> = { '/': plain('root', 'The link index', 'application/hal+json') }
+  const paths: Record<string, object> = { '/': plain('root', 'The link index', 'application/hal+json', ['bad_request', 'not_acceptable']) }
   for (const [name, query] of Object.entries(catalogue)) paths[query.path] = { get: get(name, query) }
-  paths['/problems/{name}'] = plain('problem', 'What an error means', 'application/json', {
+  paths['/problems/{name}'] = plain('problem', 'What an error means', 'application/json', ['bad_request', 'not_found'], {
     parameters: [{ name: 'name', in: 'path', required: true, schema: { type: 'string', enum: Object.keys(problems) } }],
   })
-  paths['/openapi.json'] = plain('openapi', 'This document', 'application/json')
+  paths['/openapi.json'] = plain('openapi', 'This document', 'application/json', ['bad_request'])
   paths['/health'] = plain(
     'health',
     'Whether history can be read and, by the process that writes, extended (ok or poisoned), and how far it reaches',
     'application/json',
+    ['unavailable'],
   )
   paths['/metrics'] = plain('metrics', 'Figures for Prometheus', 'text/plain')
   return {

@@ -62,6 +62,31 @@ describe('the OpenAPI document', () => {
     for (const [, ref] of refs) resolve(ref!)
   })
 
+  it('describes where a stream goes on, for the lists that are streamed', () => {
+    for (const query of Object.values(catalogue)) {
+      const headers = document.paths[query.path].get.parameters.filter((one: any) => one.in === 'header').map((one: any) => one.name)
+      expect(headers, query.path).toEqual(query.kind === 'list' && query.live ? ['Last-Event-ID'] : [])
+    }
+  })
+
+  it('describes the problems of every path', async () => {
+    const closed = await smallLedger()
+    await closed.close()
+    const asked: [path: string, target: string, ask: Ask, headers: Record<string, string>][] = [
+      ['/', '/', ask, { accept: 'image/png' }],
+      ['/', '/', ask, { host: '' }],
+      ['/problems/{name}', '/problems/nothing', ask, {}],
+      ['/problems/{name}', '/problems/%zz', ask, {}],
+      ['/openapi.json', '/openapi.json', ask, { host: '' }],
+      ['/health', '/health', asker(closed), {}],
+    ]
+    for (const [path, target, ask, headers] of asked) {
+      const { status } = await ask(target, headers)
+      expect(status).toBeGreaterThan(399)
+      expect(Object.keys(document.paths[path].get.responses), `${path} ${status}`).toContain(String(status))
+    }
+  })
+
   it('describes what each path answers', async () => {
     for (const query of Object.values(catalogue)) {
       const target = query.path.replace(/\{(\w+)\}/g, (_, name) => examples[name]!)
