@@ -93,10 +93,18 @@ export const writeText: (bytes: Uint8Array, at: number, value: string) => number
   ? (bytes, at, value) => node.prototype.utf8Write.call(bytes, value, at)
   : (bytes, at, value) => encoder.encodeInto(value, bytes.subarray(at)).written
 
-/** The same for text that is all ASCII. */
-export const writeAscii: (bytes: Uint8Array, at: number, value: string) => number = node
-  ? (bytes, at, value) => node.prototype.latin1Write.call(bytes, value, at)
-  : writeText
+/** Text up to this length is written faster character by character than by a call to the platform. */
+const SHORT = 24
+
+const writeLongAscii: typeof writeText = node ? (bytes, at, value) => node.prototype.latin1Write.call(bytes, value, at) : writeText
+
+/** As {@link writeText}, for text that is all ASCII. */
+export function writeAscii(bytes: Uint8Array, at: number, value: string): number {
+  const { length } = value
+  if (length > SHORT) return writeLongAscii(bytes, at, value)
+  for (let i = 0; i < length; i++) bytes[at + i] = value.charCodeAt(i)
+  return length
+}
 
 /**
  * Values are carved from slabs, since many small buffers cost the garbage collector far more than a few large ones. A slab is abandoned when full,
@@ -116,9 +124,6 @@ export function carve(bytes: number): Uint8Array {
   slabUsed += bytes
   return slab.subarray(slabUsed - bytes, slabUsed)
 }
-
-/** Text up to this length is written character by character. */
-const SHORT = 24
 
 /** A growing byte buffer, written front to back. */
 export class Writer {
@@ -167,7 +172,7 @@ export class Writer {
     return written
   }
 
-  /** Writes text that is all ASCII, for short text faster than a call to the platform. For other text it returns false, and nothing is written. */
+  /** Writes short text that is all ASCII. For other text it returns false, and nothing is written. */
   private ascii(value: string): boolean {
     const { bytes, length } = this
     for (let at = 0; at < value.length; at++) {

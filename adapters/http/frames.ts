@@ -7,9 +7,9 @@
  *
  * `id` comes after `data`: older clients take the id as soon as its line arrives, so a connection cut between the two would lose the record.
  */
-import type { RawPage } from '../../src/index.ts'
-import { fromUtf8, Out, own } from './bytes.ts'
+import { fromUtf8, type RawPage, Region } from '../../src/index.ts'
 import type { Renderer } from './hal.ts'
+import { Out } from './out.ts'
 import { type Problem, problemBody } from './problem.ts'
 
 /** What is sent at a time: plain, and as one chunk of an HTTP/1.1 body. Views of one buffer, which must not be written to. */
@@ -31,7 +31,7 @@ function frame(write: (out: Out) => void): Frame {
   const head = `${length.toString(16)}\r\n`
   scratch.at = HEAD - head.length
   const start = scratch.ascii(head)
-  const chunk = own(scratch.bytes.subarray(start, end))
+  const chunk = Region.padded(scratch.bytes.subarray(start, end)).bytes
   return { chunk, bytes: chunk.subarray(head.length, head.length + length) }
 }
 

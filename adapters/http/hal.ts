@@ -5,10 +5,13 @@
  * **Invariants:** every record is rendered with a trailing comma, which the last one of a page drops; each core has the blocks of only one base URL
  * finished, however many Host headers come in.
  */
-import { type Block, type Finished, type Finisher, type Place, Region, type Slice } from '../../src/index.ts'
-import { checksum, Out, type Sink, type Tag, utf8 } from './bytes.ts'
+import { type Block, crc32, type Finished, type Finisher, type Place, Region, type Slice, utf8 } from '../../src/index.ts'
 import { extendedText, type Profile } from './extended.ts'
 import { type Fill, fillOf, type Templates, templatesFor } from './links.ts'
+import type { Form } from './negotiate.ts'
+import { Out } from './out.ts'
+import type { Sink } from './sink.ts'
+import { Tag } from './tag.ts'
 import { Values } from './template.ts'
 
 /** Base URLs whose templates are kept. */
@@ -63,8 +66,8 @@ export class Renderer implements Finisher {
   /** Set once this renderer has blocks finished. */
   id = 0
   readonly base: string
-  /** For entity tags: differs with what all links begin with, and with the profile. */
-  readonly salt: number
+  /** Differs with what all links begin with, and with the profile. */
+  private readonly salt: number
   private readonly what: string
   uses = 0
   private readonly extended: boolean
@@ -74,7 +77,7 @@ export class Renderer implements Finisher {
   constructor(base: string, profile: Profile, stats: RenderStats) {
     this.base = base
     this.what = `${profile} ${base}`
-    this.salt = checksum(utf8(this.what))
+    this.salt = crc32(utf8(this.what))
     this.extended = profile === 'extended'
     this.templates = templatesFor(base, profile)
     this.stats = stats
@@ -91,6 +94,13 @@ export class Renderer implements Finisher {
 
   giveWay(): void {
     this.id = 0
+  }
+
+  /** A tag that differs if the same records would be different bytes. */
+  tag(form: Form): Tag {
+    const tag = new Tag()
+    tag.add(form === 'hal' ? this.salt : ~this.salt)
+    return tag
   }
 
   /** Writes one record, as {@link page} would. */

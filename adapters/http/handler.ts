@@ -3,10 +3,20 @@
  * **Invariants:** it never throws and never rejects; every answer, including errors, may be read by any origin; the answer to HEAD has the headers of
  * GET. The checks run in this order: cursor, limit, order, filters, path parameters, then what exists.
  */
-import { after, isPromise, type Ledger, type List, type MaybePromise, type One, type Place, type RawPage } from '../../src/index.ts'
+import {
+  after,
+  crc32,
+  isPromise,
+  type Ledger,
+  type List,
+  type MaybePromise,
+  type One,
+  type Place,
+  type RawPage,
+  utf8,
+} from '../../src/index.ts'
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, plainBaseUrl } from './base.ts'
-import { checksum, collect, Sink, Tag, utf8 } from './bytes.ts'
 import { type Renderer, Renderers } from './hal.ts'
 import { settle } from './limits.ts'
 import { LinkedListing, Listings } from './listings.ts'
@@ -32,6 +42,7 @@ import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
+import { collect, Sink } from './sink.ts'
 import { type StreamRequest, Streams } from './streams.ts'
 import { decode, parseQuery, parseTarget, type Target } from './target.ts'
 
@@ -128,7 +139,7 @@ class HttpCore {
   private answerOne(request: CoreRequest, query: One, { params }: Match, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
     const values = pathValues(query, params)
     return after(this.ledger.readOne(query, values), (place: Place) => {
-      const tag = tagOf(form, renderer)
+      const tag = renderer.tag(form)
       const { sink } = this
       const body = collect(sink, () => renderer.one(sink, place, tag))
       // Any ledger may change what is in no log; the contents of a ledger do not change once another one has followed.
@@ -171,14 +182,14 @@ class HttpCore {
     renderer: Renderer,
   ): MaybePromise<CoreResponse> {
     return after(this.ledger.readListing(listing.listing, asked), (page: RawPage) => {
-      const tag = tagOf(form, renderer)
+      const tag = renderer.tag(form)
       const { sink } = this
       const body = collect(sink, () => {
         const oldest = listing.byLedger ? (this.ledger.head?.oldest ?? 0) : 0
         const start = writePageHead(sink, listing.linkFrom(renderer.base), asked, page, oldest)
         // What surrounds the records follows from them and from the URL, to which a tag belongs; if there are none, it also tells how far history
         // reaches.
-        if (page.count === 0) tag.add(checksum(sink.bytes.subarray(start, sink.at)))
+        if (page.count === 0) tag.add(crc32(sink.bytes.subarray(start, sink.at)))
         renderer.page(sink, page.slices, tag)
         sink.ascii(PAGE_TAIL)
       })
@@ -267,11 +278,4 @@ class HttpCore {
     const { status, headers, parts } = problemResponse(this.problem(request, error))
     return this.done(request, status, headers, parts, parts[0]!.length)
   }
-}
-
-/** A tag that differs if the same records would be different bytes. */
-function tagOf(form: Form, renderer: Renderer): Tag {
-  const tag = new Tag()
-  tag.add(form === 'hal' ? renderer.salt : ~renderer.salt)
-  return tag
 }

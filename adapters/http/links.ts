@@ -7,8 +7,18 @@
  * - every operation has the links of an operation; the payment types also have `transaction`, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
  */
-import { type Block, catalogue, operationTypes, type RecordName, Region, writeId, writeIndexed, writeNumber } from '../../src/index.ts'
-import { fromUtf8, utf8 } from './bytes.ts'
+import {
+  type Block,
+  catalogue,
+  fromUtf8,
+  operationTypes,
+  type RecordName,
+  Region,
+  utf8,
+  writeId,
+  writeIndexed,
+  writeNumber,
+} from '../../src/index.ts'
 import type { Profile } from './extended.ts'
 import { type Slot, slots, Template, type Values } from './template.ts'
 
@@ -113,7 +123,7 @@ function setAccount(values: Values, to: number, block: Block, at: number, column
   for (let i = start; i < start + length; i++) clean &= plain[bytes[i]!]!
   if (clean) values.set(to, block.region, start, length)
   else {
-    const encoded = utf8(encodeURIComponent(fromUtf8(bytes.subarray(start, start + length))))
+    const encoded = utf8(encodeURIComponent(fromUtf8(bytes, start, start + length)))
     values.set(to, Region.padded(encoded), 0, encoded.length)
   }
 }

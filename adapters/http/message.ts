@@ -2,10 +2,11 @@
  * Requests and responses as the core sees them, and the headers that go with every kind of answer.
  * **Invariant:** every answer, including errors, may be read by any origin.
  */
-import { checksum, Tag, utf8 } from './bytes.ts'
+import { crc32, utf8 } from '../../src/index.ts'
 import type { Frames } from './event-stream.ts'
 import { type Form, mediaTypes } from './negotiate.ts'
 import { type Problem, problemBody, problems } from './problem.ts'
+import { Tag } from './tag.ts'
 
 export interface CoreRequest {
   readonly method: string
@@ -116,8 +117,8 @@ export const typeOf = (form: Form): string => contentTypes[form]
 export function whole(type: string, body: object, varies = false): Answer {
   const bytes = body instanceof Uint8Array ? body : utf8(JSON.stringify(body))
   const tag = new Tag()
-  tag.add(checksum(bytes))
-  tag.add(checksum(utf8(type)))
+  tag.add(crc32(bytes))
+  tag.add(crc32(utf8(type)))
   return { type, parts: [bytes], etag: tag.toString(), cacheControl: REVALIDATE, varies }
 }
 

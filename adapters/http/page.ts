@@ -3,8 +3,8 @@
  * **Invariants:** the three links always carry the path, the filters in declared order, then cursor, limit and order; everything in them is
  * percent-encoded, so that JSON has nothing to escape.
  */
-import { copy, type List, type Order, pathNames, type RawPage, Region } from '../../src/index.ts'
-import { type Out, utf8 } from './bytes.ts'
+import { copy, type List, type Order, pathNames, type RawPage, Region, utf8 } from '../../src/index.ts'
+import type { Out } from './out.ts'
 
 /** A page as requested, fully checked. */
 export interface Asked {

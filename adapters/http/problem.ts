@@ -2,8 +2,7 @@
  * Errors on the wire: problem details (RFC 9457). `type` is the relative reference `/problems/<name>`, which the adapter serves.
  * **Invariant:** a body never reveals internals: store errors and defects are logged under an id, and only that id is shown.
  */
-import { FolioError } from '../../src/index.ts'
-import { utf8 } from './bytes.ts'
+import { FolioError, utf8 } from '../../src/index.ts'
 
 interface Row {
   readonly status: number

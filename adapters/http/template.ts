@@ -3,8 +3,7 @@
  * Holes of neighbouring records nearly always have the same lengths (account ids, hashes, tokens), so the constant bytes are kept laid out for the
  * last lengths seen: writing a record takes one copy of them, and one short copy per hole.
  */
-import { Region } from '../../src/index.ts'
-import { utf8 } from './bytes.ts'
+import { Region, utf8 } from '../../src/index.ts'
 
 /** What a hole can be filled with. */
 export const slots = ['hash', 'token', 'ledger', 'account', 'other', 'operation', 'before'] as const

@@ -2,10 +2,11 @@
  * Ours: a ledger over LevelDB.
  */
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
-import { type Body, Sink, Tag } from '../../adapters/http/bytes.ts'
 import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
 import { serve } from '../../adapters/http/node/server.ts'
 import { PAGE_TAIL, writePageHead } from '../../adapters/http/page.ts'
+import { type Body, Sink } from '../../adapters/http/sink.ts'
+import { Tag } from '../../adapters/http/tag.ts'
 import { level } from '../../adapters/level/index.ts'
 import { catalogue, isPromise, type Ledger, openLedger, type Place, type RawPage } from '../../src/index.ts'
 import { type Ask, BASE, type Contender, filtersOf, inOnePiece, pathOf } from '../contender.ts'

@@ -17,6 +17,8 @@ import {
   utf8,
   VarintReader,
   Writer,
+  writeAscii,
+  writeText,
 } from '../../src/bytes.ts'
 import { badRequest } from '../../src/check.ts'
 import { FolioError, invalidInput } from '../../src/errors.ts'
@@ -98,6 +100,20 @@ describe('on a platform without Buffer', () => {
       out.u8(9)
       expect([text(taken), out.length]).toEqual(['aé€𝄞b', 1])
     }
+  })
+
+  test('text has its place among other bytes', () => {
+    for (const write of [{ writeAscii, writeText }, portable])
+      for (const value of ['', 'a', 'x'.repeat(24), 'y'.repeat(25)]) {
+        const out = new Uint8Array(30)
+        expect([write.writeAscii(out, 2, value), text(out, 2, 2 + value.length), out[1], out[2 + value.length]]).toEqual([
+          value.length,
+          value,
+          0,
+          0,
+        ])
+        expect([write.writeText(out, 1, `é${value}`), text(out, 1, 3 + value.length), out[0]]).toEqual([2 + value.length, `é${value}`, 0])
+      }
   })
 
   test('bytes compare the same', () => {

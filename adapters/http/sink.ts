@@ -1,144 +1,10 @@
 /**
- * Bytes of a response body: a writer that collects parts, and a checksum for entity tags.
+ * A writer that collects the parts of response bodies.
  * **Invariant:** once a byte was handed out in a part, it is not written again until the receiver says that the part was sent, so parts may wait on a
  * socket while the writer goes on.
  */
-import { type Block, copy, Region, SLACK } from '../../src/index.ts'
-
-const encoder = new TextEncoder()
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-const node: typeof Buffer | undefined = globalThis.Buffer
-
-export const utf8 = (text: string): Uint8Array => encoder.encode(text)
-export const fromUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes)
-
-/** Bytes that nobody else has access to, their content undefined. */
-const allocate = (length: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(length).buffer) : new Uint8Array(length))
-
-/** A copy of `bytes` in memory of its own. */
-export function own(bytes: Uint8Array): Uint8Array {
-  const copy = allocate(bytes.length)
-  copy.set(bytes)
-  return copy
-}
-
-export function concat(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0]!
-  let length = 0
-  for (const part of parts) length += part.length
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
-}
-
-/** FNV-1a, for platforms without a CRC-32: an entity tag needs a checksum, not a particular one. */
-function fnv(bytes: Uint8Array): number {
-  let sum = 0x811c9dc5
-  for (let i = 0; i < bytes.length; i++) sum = Math.imul(sum ^ bytes[i]!, 0x01000193)
-  return sum >>> 0
-}
-
-export const checksum: (bytes: Uint8Array) => number = globalThis.process?.getBuiltinModule?.('node:zlib')?.crc32 ?? fnv
-
-const QUOTE = 34
-const LETTERS = utf8('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
-const six = (bits: number): number => LETTERS[bits & 63]!
-
-const foldA = (a: number, sum: number): number => Math.imul((a << 13) | (a >>> 19), 0x9e3779b1) ^ sum
-const foldB = (b: number, sum: number): number => Math.imul(b + sum, 0x85ebca6b) ^ (b >>> 15)
-
-/** Folds checksums into an entity tag of 64 bits. The order of what is folded matters. */
-export class Tag {
-  private a = 0x2545f491
-  private b = 0x9e3779b9 | 0
-
-  add(sum: number): void {
-    this.a = foldA(this.a, sum)
-    this.b = foldB(this.b, sum)
-  }
-
-  /** Folds the marks of neighbouring records, from the `first`-th to the `last`-th. */
-  addMarks(block: Block, first: number, last: number): void {
-    const step = first <= last ? 1 : -1
-    let { a, b } = this
-    for (let at = first; at !== last + step; at += step) {
-      const mark = block.mark(at)
-      a = foldA(a, mark)
-      b = foldB(b, mark)
-    }
-    this.a = a
-    this.b = b
-  }
-
-  toString(): string {
-    const { a, b } = this
-    // Six bits per character. Number.prototype.toString takes ten times as long for any base other than ten.
-    return String.fromCharCode(
-      QUOTE,
-      six(a),
-      six(a >> 6),
-      six(a >> 12),
-      six(a >> 18),
-      six(a >> 24),
-      six((a >>> 30) | ((b & 15) << 2)),
-      six(b >> 4),
-      six(b >> 10),
-      six(b >> 16),
-      six(b >> 22),
-      six(b >>> 28),
-      QUOTE,
-    )
-  }
-}
-
-const CHUNK = 64 * 1024
-/** Text up to this length is written faster character by character than by a call to the platform. */
-const SHORT_TEXT = 24
-
-/** A buffer written front to back; when it is full, a larger one takes its place. */
-export class Out extends Region {
-  at = 0
-
-  constructor() {
-    super(allocate(CHUNK))
-  }
-
-  /** Makes room for `more` bytes from `at` on, and the slack of `copy`; `bytes` and `at` may change. */
-  reserve(more: number): void {
-    if (this.at + more + SLACK <= this.bytes.length) return
-    const larger = allocate(Math.max(2 * this.bytes.length, this.at + more + SLACK))
-    larger.set(this.bytes.subarray(0, this.at))
-    this.use(larger)
-  }
-
-  text(text: string): void {
-    this.reserve(text.length * 3)
-    if (node) this.at += node.prototype.utf8Write.call(this.bytes, text, this.at)
-    else this.at += encoder.encodeInto(text, this.bytes.subarray(this.at)).written
-  }
-
-  /** Copies all of a region, where there is room for it. */
-  put(region: Region): void {
-    this.at = copy(this, this.at, region, 0, region.bytes.length)
-  }
-
-  /** Writes text that consists of ASCII characters only; returns where it starts. */
-  ascii(text: string): number {
-    this.reserve(text.length)
-    const start = this.at
-    if (text.length <= SHORT_TEXT) {
-      const { bytes } = this
-      for (let i = 0; i < text.length; i++) bytes[start + i] = text.charCodeAt(i)
-      this.at += text.length
-    } else if (node) this.at += node.prototype.latin1Write.call(this.bytes, text, start)
-    else this.at += encoder.encodeInto(text, this.bytes.subarray(start)).written
-    return start
-  }
-}
+import { Region, SLACK } from '../../src/index.ts'
+import { CHUNK, Out } from './out.ts'
 
 /** Memory that bodies are written into; abandoned if nobody says that they were sent. */
 interface Chunk {
@@ -222,7 +88,7 @@ export class Sink extends Out {
     this.flush()
     this.full.push(this.chunk)
     const need = Math.max(CHUNK, this.room + more + SLACK)
-    this.chunk = (need === CHUNK ? this.free.pop() : undefined) ?? { bytes: allocate(need), users: 0 }
+    this.chunk = (need === CHUNK ? this.free.pop() : undefined) ?? { bytes: Region.room(need).bytes, users: 0 }
     this.use(this.chunk.bytes)
     this.begin(0)
   }

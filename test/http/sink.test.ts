@@ -1,7 +1,7 @@
 /** Bodies in memory that is reused: whatever was not released stays as it was written. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Body, concat, Sink } from '../../adapters/http/bytes.ts'
+import { type Body, Sink } from '../../adapters/http/sink.ts'
 import { Region } from '../../src/index.ts'
 
 const CHUNK = 64 * 1024
@@ -9,7 +9,7 @@ const bodyOf = (sink: Sink, text: string): Body => {
   sink.ascii(text)
   return sink.finish()
 }
-const textOf = ({ parts }: Body): string => Buffer.from(concat(parts)).toString('latin1')
+const textOf = ({ parts }: Body): string => Buffer.concat(parts).toString('latin1')
 
 describe('a sink', () => {
   test('writes bodies one after another, and starts over once they have been sent', () => {
