@@ -78,7 +78,7 @@ describe('every option is named', () => {
     ['ledger-folio/ndjson', 'adapters/ndjson/index.ts', ['ReadClosesOptions']],
     ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
     ['ledger-folio/http', 'adapters/http/options.ts', ['CoreOptions']],
-    ['ledger-folio/http', 'adapters/http/node/server.ts', ['ListenerOptions', 'ServeOptions']],
+    ['ledger-folio/http', 'adapters/http/node/server.ts', ['ServeOptions']],
     ['ledger-folio/generate', 'adapters/generate/options.ts', ['GenerateOptions']],
   ])('%s: %s', (heading, path, types) => {
     expect(existsSync(path)).toBe(true)

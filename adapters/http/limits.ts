@@ -62,6 +62,13 @@ export const limitRules = Object.fromEntries(
   Object.entries<Limit>(limits).map(([name, { least, most }]) => [name, { least, most, whole: true }]),
 ) as Rules<Limits>
 
+/** The limits that hold wherever a core is mounted; the others belong to its server. */
+const ofCore = ['maxTargetBytes', 'maxStreams', 'streamIdleMs', 'streamStallMs'] as const
+
+export type CoreLimits = Pick<Limits, (typeof ofCore)[number]>
+
+export const coreLimitRules = Object.fromEntries(ofCore.map((name) => [name, limitRules[name]])) as Rules<CoreLimits>
+
 /** All limits, set or default. */
 export function settle(set: Limits): Readonly<Record<LimitName, number>> {
   const settled = Object.entries<Limit>(limits).map(([name, { default: fallback }]) => [name, set[name as LimitName] ?? fallback])

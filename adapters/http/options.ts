@@ -2,18 +2,15 @@
 import { badRequest, isPromise, type Ledger, OptionRules, type Rules } from '../../src/index.ts'
 import { isBaseUrl } from './base.ts'
 import { type Profile, profiles } from './extended.ts'
-import { limitRules } from './limits.ts'
-import type { StreamOptions } from './streams.ts'
+import { type CoreLimits, coreLimitRules } from './limits.ts'
 
-export interface CoreOptions extends StreamOptions {
+export interface CoreOptions extends CoreLimits {
   /** The base of all links. Default: scheme and host of each request. Set it if clients may send any Host. */
   readonly baseUrl?: string | undefined
   /** Believe `X-Forwarded-Proto` and `X-Forwarded-Host`. Only behind a proxy that sets them. Default false. */
   readonly trustProxy?: boolean | undefined
   /** Which members records have. Default `document`. */
   readonly profile?: Profile | undefined
-  /** The longest request target that is read. Default 8192. */
-  readonly maxTargetBytes?: number | undefined
   /**
    * Called with the error behind an `internal_error` or `unavailable` answer, and with the errors of a server that listens. Default: `console.error`.
    */
@@ -40,10 +37,7 @@ export const coreRules: Rules<CoreOptions> = {
   trustProxy: 'flag',
   profile: profiles,
   log: 'callback',
-  maxTargetBytes: limitRules.maxTargetBytes,
-  maxStreams: limitRules.maxStreams,
-  streamIdleMs: limitRules.streamIdleMs,
-  streamStallMs: limitRules.streamStallMs,
+  ...coreLimitRules,
 }
 
 export const coreOptions = new OptionRules<CoreOptions>('createCore', coreRules)

@@ -19,15 +19,6 @@ export interface StreamRequest {
   readonly renderer: Renderer
 }
 
-export interface StreamOptions {
-  /** How many streams may be open at a time; one more is answered 503. Default 10,000. */
-  readonly maxStreams?: number | undefined
-  /** Milliseconds of silence after which the hello is sent again. Default 15,000. */
-  readonly streamIdleMs?: number | undefined
-  /** How many milliseconds an event stream waits for a reader that takes nothing of what it was given, before it is cut off. Default 30,000. */
-  readonly streamStallMs?: number | undefined
-}
-
 /** Held in a variable: a channel that nobody holds may be collected, and publishers would then never reach those who subscribe to its successor. */
 const channel = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')?.channel('ledger-folio:stream')
 
@@ -61,7 +52,7 @@ export class Streams {
   /** @param problem the problem with which an error after the hello is answered */
   constructor(
     ledger: Ledger,
-    { maxStreams, streamIdleMs, streamStallMs }: Readonly<Record<keyof StreamOptions, number>>,
+    { maxStreams, streamIdleMs, streamStallMs }: Readonly<Record<'maxStreams' | 'streamIdleMs' | 'streamStallMs', number>>,
     problem: (error: unknown) => Problem,
   ) {
     this.ledger = ledger

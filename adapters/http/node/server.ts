@@ -18,10 +18,7 @@ import { refuse } from './refuse.ts'
 import { Sockets } from './sockets.ts'
 import { Turns } from './turns.ts'
 
-export interface ListenerOptions extends CoreOptions, MountOptions {
-  /** How many requests of a connection may wait for the answer before them; after that many it is closed. Default 32. */
-  readonly maxQueued?: number | undefined
-}
+export interface ListenerOptions extends CoreOptions, MountOptions, Pick<Limits, 'maxQueued'> {}
 
 const listenerOptions = new OptionRules<ListenerOptions>('listener', { ...coreRules, ...mountRules, maxQueued: limitRules.maxQueued })
 
