@@ -4,7 +4,7 @@
  */
 import { type HistoryHead, type List, newestLedger, nextTurn, parseCursor, type RawPage, type Subscription, type Taker } from '../../src/index.ts'
 import { type Frame, helloFrame } from './frames.ts'
-import type { Renderer } from './hal.ts'
+import type { Renderer } from './renderer.ts'
 import type { Streams } from './streams.ts'
 
 /** The body of an event stream. */

@@ -8,9 +8,9 @@
  * `id` comes after `data`: older clients take the id as soon as its line arrives, so a connection cut between the two would lose the record.
  */
 import { fromUtf8, type RawPage, Region } from '../../src/index.ts'
-import type { Renderer } from './hal.ts'
 import { Out } from './out.ts'
 import { type Problem, problemBody } from './problem.ts'
+import type { Renderer } from './renderer.ts'
 
 /** What is sent at a time: plain, and as one chunk of an HTTP/1.1 body. Views of one buffer, which must not be written to. */
 export interface Frame {

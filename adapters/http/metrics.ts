@@ -1,6 +1,6 @@
 /** Metrics in the text format of Prometheus. */
 import type { Ledger } from '../../src/index.ts'
-import type { RenderStats } from './hal.ts'
+import type { RenderStats } from './renderer.ts'
 import type { Streams } from './streams.ts'
 
 export class Counters {

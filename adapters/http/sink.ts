@@ -55,7 +55,7 @@ export class Sink extends Out {
   /** What is left free in front of each body that begins with bytes written here: from `start - room` on, while there are no parts. */
   private readonly room: number
   /** The room in front of the first part. */
-  private lead = 0
+  private roomBefore = 0
   /** Short pieces that are still to be copied. */
   private readonly pieces: Region[] = []
   private readonly froms: number[] = []
@@ -132,7 +132,7 @@ export class Sink extends Out {
 
   private flush(): void {
     if (this.at > this.start) {
-      if (this.parts.length === 0) this.lead = this.room
+      if (this.parts.length === 0) this.roomBefore = this.room
       this.parts.push(this.bytes.subarray(this.start, this.at))
     }
     this.start = this.at
@@ -142,12 +142,12 @@ export class Sink extends Out {
   finish(): Body {
     this.copyWaiting()
     this.flush()
-    const { parts, full, lead: room } = this
+    const { parts, full, roomBefore: room } = this
     const used = [...full, this.chunk]
     for (const chunk of used) chunk.users++
     this.parts = []
     this.full = []
-    this.lead = 0
+    this.roomBefore = 0
     this.begin(this.at)
     return { parts, room, release: () => this.reuse(used.splice(0)) }
   }
@@ -157,7 +157,7 @@ export class Sink extends Out {
     this.pieces.fill(nothing)
     this.waiting = 0
     this.parts = []
-    this.lead = 0
+    this.roomBefore = 0
     this.begin(this.at)
     for (const chunk of this.full.splice(0)) this.spare(chunk)
   }

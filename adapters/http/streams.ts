@@ -6,8 +6,8 @@
 import { endOfLedger, FolioError, type Ledger, type List, type RawPage } from '../../src/index.ts'
 import { EventStream, type Frames } from './event-stream.ts'
 import { errorFrame, type Frame, recordsFrame } from './frames.ts'
-import type { Renderer } from './hal.ts'
 import { type Problem, ProblemError } from './problem.ts'
+import type { Renderer } from './renderer.ts'
 
 /** A stream as requested: everything checked, nothing read. */
 export interface StreamRequest {

@@ -2,9 +2,10 @@
  * Ours: a ledger over LevelDB.
  */
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
-import { type Renderer, Renderers } from '../../adapters/http/hal.ts'
 import { serve } from '../../adapters/http/node/server.ts'
 import { PAGE_TAIL, writePageHead } from '../../adapters/http/page.ts'
+import type { Renderer } from '../../adapters/http/renderer.ts'
+import { Renderers } from '../../adapters/http/renderers.ts'
 import { type Body, Sink } from '../../adapters/http/sink.ts'
 import { Tag } from '../../adapters/http/tag.ts'
 import { level } from '../../adapters/level/index.ts'

@@ -2,8 +2,7 @@
  * Records on the wire: `{"_links":{…},` and the stored text and `}`. Nothing is parsed, nothing is stringified.
  *
  * For the one base URL that is used most, the cache keeps blocks finished (`src/layout/finisher.ts`): from then on a page is assembled from views.
- * **Invariants:** every record is rendered with a trailing comma, which the last one of a page drops; each core has the blocks of only one base URL
- * finished, however many Host headers come in.
+ * **Invariant:** every record is rendered with a trailing comma, which the last one of a page drops.
  */
 import { type Block, crc32, type Finished, type Finisher, type Place, Region, type Slice, utf8 } from '../../src/index.ts'
 import { extendedText, type Profile } from './extended.ts'
@@ -14,17 +13,13 @@ import type { Sink } from './sink.ts'
 import { Tag } from './tag.ts'
 import { Values } from './template.ts'
 
-/** Base URLs whose templates are kept. */
-const KNOWN_BASES = 16
-const HALVE_AFTER = 4096
-
 /** A descending run of this many records is worth a copy of the block in that order. */
 const DOWN_RUN = 4
 
 /** What is attached to a finished block that is read over and over. */
 interface Down {
   /** How often a run was asked for in descending order. */
-  turns: number
+  asked: number
   /** The same records last to first, made when a descending page wants a run of them for the second time. */
   region: Region | undefined
 }
@@ -43,32 +38,15 @@ const nothing = new Uint8Array(0)
 const values = new Values()
 const scratch = new Out()
 
-/**
- * The number for each way of finishing records: renderers that write the same links share one, so that cores over one ledger share finished texts.
- */
-const numbers = new Map<string, number>()
-const MAX_NUMBERS = 64
-let last = 0
-
-function numberOf(what: string): number {
-  let number = numbers.get(what)
-  if (number === undefined) {
-    // A number is never given a second meaning: a way that was forgotten gets a new one.
-    if (numbers.size >= MAX_NUMBERS) numbers.clear()
-    number = ++last
-    numbers.set(what, number)
-  }
-  return number
-}
-
 /** Writes records for one base URL and profile. */
 export class Renderer implements Finisher {
-  /** Set once this renderer has blocks finished. */
+  /** The number of what it writes, while it has blocks finished; 0 otherwise. `renderers.ts` sets it. */
   id = 0
   readonly base: string
   /** Differs with what all links begin with, and with the profile. */
   private readonly salt: number
-  private readonly what: string
+  /** Names what it writes: renderers of the same name write the same. */
+  readonly what: string
   uses = 0
   private readonly extended: boolean
   private readonly templates: Templates
@@ -83,17 +61,9 @@ export class Renderer implements Finisher {
     this.stats = stats
   }
 
-  /** True if it has blocks finished: no other base URL is used far more. */
+  /** True while it has blocks finished: no other base URL is used far more. */
   get isMain(): boolean {
     return this.id > 0
-  }
-
-  lead(): void {
-    this.id = numberOf(this.what)
-  }
-
-  giveWay(): void {
-    this.id = 0
   }
 
   /** A tag that differs if the same records would be different bytes. */
@@ -132,9 +102,9 @@ export class Renderer implements Finisher {
 
   /** Writes descending records of a finished block. */
   private down(sink: Sink, block: Block, first: number, last: number, comma: number): void {
-    const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, noTurns, downWeight) : undefined
-    if (kept && (kept.region || kept.turns++ > 0)) {
-      kept.region ??= turned(block)
+    const kept = first - last >= DOWN_RUN - 1 && block.isHot ? block.attach<Down>(this, notAsked, downWeight) : undefined
+    if (kept && (kept.region || kept.asked++ > 0)) {
+      kept.region ??= reversed(block)
       const end = block.bodyEnd(block.count - 1)
       sink.pass(kept.region, end - block.bodyEnd(first), end - block.bodyStart(last) - comma)
     } else
@@ -198,11 +168,11 @@ function again(out: Out, block: Block, at: number): number {
   return block.lead(at)
 }
 
-const noTurns = (): Down => ({ turns: 0, region: undefined })
+const notAsked = (): Down => ({ asked: 0, region: undefined })
 const downWeight = (): number => 100
 
 /** The records of a finished block, last to first. */
-function turned(block: Block): Region {
+function reversed(block: Block): Region {
   const start = block.bodyStart(0)
   const end = block.bodyEnd(block.count - 1)
   const down = new Uint8Array(end - start)
@@ -214,43 +184,4 @@ function turned(block: Block): Region {
   }
   block.grow(down.length)
   return new Region(down)
-}
-
-/** The renderers of a core, by base URL; the cache keeps blocks finished for the one that is used most. */
-export class Renderers {
-  readonly stats: RenderStats = { blocks: 0, hits: 0, records: 0 }
-  private readonly profile: Profile
-  private readonly known = new Map<string, Renderer>()
-  private main: Renderer | undefined
-  private asked = 0
-
-  constructor(profile: Profile) {
-    this.profile = profile
-  }
-
-  /** @param base absolute, ASCII, without a trailing slash */
-  for(base: string): Renderer {
-    let renderer = this.known.get(base)
-    if (!renderer) {
-      if (this.known.size >= KNOWN_BASES) this.forget()
-      renderer = new Renderer(base, this.profile, this.stats)
-      this.known.set(base, renderer)
-    }
-    renderer.uses++
-    if (++this.asked % HALVE_AFTER === 0) for (const one of this.known.values()) one.uses >>= 1
-    if (!renderer.isMain) this.compete(renderer)
-    return renderer
-  }
-
-  /** Takes over from the main base URL if that was used far less recently. */
-  private compete(renderer: Renderer): void {
-    if (this.main && renderer.uses <= 16 + 2 * this.main.uses) return
-    this.main?.giveWay()
-    renderer.lead()
-    this.main = renderer
-  }
-
-  private forget(): void {
-    for (const [base, renderer] of this.known) if (!renderer.isMain) this.known.delete(base)
-  }
 }
