@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore, type HttpServer, serve } from '../../adapters/http/index.ts'
-import { Turns } from '../../adapters/http/node/turns.ts'
+import { Pipelines } from '../../adapters/http/node/pipeline.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Ledger, openLedger } from '../../src/index.ts'
 
@@ -88,7 +88,7 @@ test('an answer to a reader that goes away halfway harms no other', async () => 
 })
 
 test('a connection whose answer has long waited for the reader is not read, and its timeout is the stall limit; then both are what they were', async () => {
-  const turns = new Turns(32, { stallMs: 2_000, headersMs: 5_000 })
+  const pipelines = new Pipelines(32, { stallMs: 2_000, headersMs: 5_000 })
   const asked: string[] = []
   const after: unknown[] = []
   let served: Socket | undefined
@@ -97,7 +97,7 @@ test('a connection whose answer has long waited for the reader is not read, and 
     served = request.socket
     asked.push(request.url!)
     const body = request.url === '/big' ? Buffer.alloc(20_000_000) : Buffer.from('x')
-    turns.take(request, response, () => ({ status: 200, headers: ['content-length', String(body.length)], parts: [body] }))
+    pipelines.take(request, response, () => ({ status: 200, headers: ['content-length', String(body.length)], parts: [body] }))
     response.once('close', () => process.nextTick(() => after.push([request.url, state()])))
   })
   Object.assign(host, { timeout: 9_000, keepAliveTimeout: 3_000 })

@@ -1,21 +1,21 @@
-/** What never becomes a request, or must not become one: still answered with a problem, in its turn. */
+/** What never becomes a request, or must not become one: still answered with a problem, after earlier requests. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { problemResponse } from '../message.ts'
 import type { ProblemName } from '../problem.ts'
-import type { Turns } from './turns.ts'
+import type { Pipelines } from './pipeline.ts'
 
 type ParserError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer; readonly bytesParsed?: number }
 
 const expectation = () => problemResponse({ name: 'expectation_failed' })
 
 /** @param maxHeaderBytes the limit that an overflow exceeded */
-export function refuse(server: Server, turns: Turns, maxHeaderBytes: number): void {
+export function refuse(server: Server, pipelines: Pipelines, maxHeaderBytes: number): void {
   server.on('clientError', (error: ParserError, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-    turns.refuse(socket, nameOf(error, socket, maxHeaderBytes))
+    pipelines.refuse(socket, nameOf(error, socket, maxHeaderBytes))
   })
-  server.on('checkExpectation', (request, response) => turns.take(request, response, expectation))
+  server.on('checkExpectation', (request, response) => pipelines.take(request, response, expectation))
   server.on('connect', (_request, socket) => {
     // Node has let go of the socket: nobody handles its errors and timeouts any more, though answers to earlier requests may be unread.
     socket.on('error', () => socket.destroy())
@@ -24,7 +24,7 @@ export function refuse(server: Server, turns: Turns, maxHeaderBytes: number): vo
     socket.on('readable', () => {
       if (socket.read() !== null && !socket.writableEnded) socket.destroy()
     })
-    turns.refuse(socket, 'method_not_allowed')
+    pipelines.refuse(socket, 'method_not_allowed')
   })
 }
 

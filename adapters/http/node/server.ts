@@ -1,7 +1,7 @@
 /**
  * The core on node:http: a server of its own, or a listener to mount in another one.
- * **Invariants:** requests of a socket are answered in turn (`turns.ts`), whether Node reads them or, while they are plain, a server of ours does
- * (`lanes.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a server that closes cuts off no answer that its reader is
+ * **Invariants:** requests of a socket are answered in order (`pipeline.ts`), whether Node reads them or, while they are plain, a server of ours does
+ * (`fast-path.ts`); what the parser refuses is also answered with a problem (`refuse.ts`); a server that closes cuts off no answer that its reader is
  * taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
  */
 import { once } from 'node:events'
@@ -13,10 +13,10 @@ import { type Limits, limitRules, settle } from '../limits.ts'
 import type { CoreRequest } from '../message.ts'
 import { below, elsewhere, isMount, type MountOptions, mountRules } from '../mount.ts'
 import { type CoreOptions, checkGiven, coreRules, logOf } from '../options.ts'
-import { Lanes } from './lanes.ts'
+import { FastPath } from './fast-path.ts'
+import { Pipelines } from './pipeline.ts'
 import { refuse } from './refuse.ts'
 import { Sockets } from './sockets.ts'
-import { Turns } from './turns.ts'
 
 export interface ListenerOptions extends CoreOptions, MountOptions, Pick<Limits, 'maxQueued'> {}
 
@@ -51,17 +51,17 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
   checkGiven(ledger, options, listenerOptions)
   const core = coreOf(ledger, options)
-  return inTurn(core, new Turns(settle(options).maxQueued), options.mount)
+  return pipelined(core, new Pipelines(settle(options).maxQueued), options.mount)
 }
 
-function inTurn(core: Core, turns: Turns, mount?: string): Listener {
+function pipelined(core: Core, pipelines: Pipelines, mount?: string): Listener {
   const answer = (request: IncomingMessage) => {
     const target = request.url ?? '/'
     if (mount === undefined) return core(new NodeRequest(request, target, (request as Mounted).baseUrl))
     const rest = below(mount, target)
     return rest === undefined ? elsewhere() : core(new NodeRequest(request, rest, mount))
   }
-  return (request, response) => turns.take(request, response, answer)
+  return (request, response) => pipelines.take(request, response, answer)
 }
 
 /** What Express adds to a request below a mount path. */
@@ -124,7 +124,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const { port, host = '127.0.0.1' } = options
   const set = settle(options)
   const core = coreOf(ledger, { ...options, ...set })
-  const turns = new Turns(set.maxQueued, set)
+  const pipelines = new Pipelines(set.maxQueued, set)
   const server = createServer(
     {
       headersTimeout: Math.min(set.headersMs, set.requestMs),
@@ -137,7 +137,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
       requireHostHeader: false,
       noDelay: true,
     },
-    inTurn(core, turns),
+    pipelined(core, pipelines),
   )
   // A client may close its sending side and still wait for its answers.
   Object.assign(server, { httpAllowHalfOpen: true })
@@ -145,9 +145,9 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   // A connection on which nothing moves for so long is dead. Silent event streams say hello before that, and those that are not taken are cut; for
   // answers there is `stall.ts`.
   server.timeout = Math.max(set.stallMs, 2 * set.streamIdleMs, 2 * set.streamStallMs)
-  refuse(server, turns, set.maxHeaderBytes)
-  const lanes = new Lanes(server, core, turns, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
-  const sockets = new Sockets(server, lanes)
+  refuse(server, pipelines, set.maxHeaderBytes)
+  const fastPath = new FastPath(server, core, pipelines, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
+  const sockets = new Sockets(server, fastPath)
   await once(server.listen(port, host), 'listening')
   // Such as EMFILE, if a connection cannot be accepted: it must neither go unseen nor end the process.
   const log = logOf(options)

@@ -6,7 +6,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Lanes } from './lanes.ts'
+import type { FastPath } from './fast-path.ts'
 
 /** Held from the start: clocks that a test replaces later must not keep a server from closing. */
 const { setImmediate, setInterval, clearInterval, setTimeout, clearTimeout } = globalThis
@@ -17,11 +17,11 @@ const LOOK_MS = 50
 export class Sockets {
   private readonly open = new Set<Socket>()
   private readonly server: Server
-  private readonly lanes: Lanes
+  private readonly fastPath: FastPath
 
-  constructor(server: Server, lanes: Lanes) {
+  constructor(server: Server, fastPath: FastPath) {
     this.server = server
-    this.lanes = lanes
+    this.fastPath = fastPath
     server.on('connection', (socket: Socket) => {
       this.open.add(socket)
       socket.once('close', () => this.open.delete(socket))
@@ -33,7 +33,7 @@ export class Sockets {
   /** Accepts no more connections, and ends the existing ones. */
   close(drainMs: number): Promise<void> {
     return new Promise((resolve) => {
-      this.lanes.close()
+      this.fastPath.close()
       // Only what was already idle at the previous look: a request may wait unread behind an answer that has only just gone out, and closing a socket
       // with unread bytes discards what the client has not received yet.
       let before: ReadonlySet<Socket> = new Set(this.idle())
@@ -54,7 +54,7 @@ export class Sockets {
   }
 
   private idle(): Socket[] {
-    return [...this.open].filter((socket) => this.lanes.isIdle(socket))
+    return [...this.open].filter((socket) => this.fastPath.isIdle(socket))
   }
 
   private end(sockets: Iterable<Socket>): void {

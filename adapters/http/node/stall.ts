@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 
 /** An answer on its way: a response of Node, or one that was begun past it. */
-export interface Underway {
+export interface PendingResponse {
   readonly socket: Socket | null
   readonly writableFinished: boolean
 }
@@ -17,10 +17,10 @@ const LOOKS = 10
 export class Stalls {
   private readonly stallMs: number
   /** Answers in progress, and those that already were at the last look. */
-  private young = new Set<Underway>()
-  private old = new Set<Underway>()
+  private young = new Set<PendingResponse>()
+  private old = new Set<PendingResponse>()
   /** The connections of those that are watched, and their timeouts before. */
-  private readonly watched = new Map<Underway, { readonly socket: Socket; readonly timeout: number }>()
+  private readonly watched = new Map<PendingResponse, { readonly socket: Socket; readonly timeout: number }>()
   private timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(stallMs: number) {
@@ -28,14 +28,14 @@ export class Stalls {
   }
 
   /** An answer was ended, and is on its way. */
-  sent(answer: Underway): void {
+  sent(answer: PendingResponse): void {
     if (answer.writableFinished) return
     this.young.add(answer)
     this.timer ??= setTimeout(this.look, this.stallMs / LOOKS).unref()
   }
 
   /** An answer was taken, or its connection is gone. */
-  over(answer: Underway): void {
+  over(answer: PendingResponse): void {
     if (this.timer && !this.young.delete(answer)) this.old.delete(answer)
     const watched = this.watched.get(answer)
     if (!watched) return
@@ -54,7 +54,7 @@ export class Stalls {
     this.timer = this.old.size > 0 ? setTimeout(this.look, this.stallMs / LOOKS).unref() : undefined
   }
 
-  private watch(answer: Underway): void {
+  private watch(answer: PendingResponse): void {
     const { socket } = answer
     if (!socket) return
     this.watched.set(answer, { socket, timeout: socket.timeout ?? 0 })

@@ -1,7 +1,7 @@
 /**
  * The requests of each socket, as Node's parser reads them, answered one at a time and in order.
  * **Invariants:** one answer is in progress on a socket, and a bounded number of requests wait behind it, so that a client that sends without reading
- * costs one answer; what is refused before it became a request is also answered in its turn, and ends the connection.
+ * costs one answer; what is refused before it became a request is also answered after those, and ends the connection.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,12 +9,12 @@ import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../../src/index.ts'
 import { type CoreResponse, problemResponse } from '../message.ts'
 import { badParameter, type ProblemName } from '../problem.ts'
-import { Outbox } from './outbox.ts'
 import { pump } from './pump.ts'
-import { Stalls, type Underway } from './stall.ts'
+import { ResponseBatch } from './response-batch.ts'
+import { type PendingResponse, Stalls } from './stall.ts'
 import { responseHead } from './wire.ts'
 
-/** Computes the answer to a request, when its turn has come. */
+/** Computes the answer to a request, once those before it are answered. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
 
 interface Waiting {
@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 /** The requests of one socket: the one being answered, and those waiting behind it. */
-interface Turn {
+interface Pipeline {
   busy: boolean
   /** The answer in progress has no end of its own. */
   streams: boolean
@@ -51,13 +51,13 @@ const MAX_DROPPED = 4096
 /** How long to wait for a client. */
 type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
 
-export class Turns {
-  private readonly turns = new WeakMap<Duplex, Turn>()
+export class Pipelines {
+  private readonly pipelines = new WeakMap<Duplex, Pipeline>()
   private readonly maxQueued: number
   /** Present if the server is ours. */
   private readonly stalls: Stalls | undefined
   private readonly headersMs: number | undefined
-  private readonly outbox = new Outbox()
+  private readonly batch = new ResponseBatch()
   /** Every answer is the last one of its connection, unless requests wait behind it. */
   closing = false
 
@@ -68,10 +68,10 @@ export class Turns {
     this.headersMs = waits?.headersMs
   }
 
-  private of(socket: Duplex): Turn {
-    let turn = this.turns.get(socket)
-    if (!turn) {
-      turn = {
+  private of(socket: Duplex): Pipeline {
+    let pipeline = this.pipelines.get(socket)
+    if (!pipeline) {
+      pipeline = {
         busy: false,
         streams: false,
         full: false,
@@ -83,53 +83,53 @@ export class Turns {
         release: undefined,
         waiting: [],
       }
-      this.turns.set(socket, turn)
+      this.pipelines.set(socket, pipeline)
     }
-    return turn
+    return pipeline
   }
 
   /** Answers a request once those before it on its socket are answered. */
   take(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-    const turn = this.of(request.socket)
-    if (turn.full) {
+    const pipeline = this.of(request.socket)
+    if (pipeline.full) {
       // Node holds them until the answers before them are sent, and an event stream never ends.
-      if (++turn.dropped > MAX_DROPPED) request.socket.destroy()
+      if (++pipeline.dropped > MAX_DROPPED) request.socket.destroy()
       return
     }
-    turn.read = request.socket.bytesRead
-    turn.late = false
+    pipeline.read = request.socket.bytesRead
+    pipeline.late = false
     const next = { request, response, answer }
-    if (!turn.busy) {
-      this.start(turn, next)
+    if (!pipeline.busy) {
+      this.start(pipeline, next)
       return
     }
-    if (turn.waiting.length < this.maxQueued) turn.waiting.push(next)
+    if (pipeline.waiting.length < this.maxQueued) pipeline.waiting.push(next)
     // The last request accepted closes the connection; what the client sent after it, it must send again.
-    turn.full = turn.waiting.length >= this.maxQueued
+    pipeline.full = pipeline.waiting.length >= this.maxQueued
   }
 
-  private start(turn: Turn, { request, response, answer }: Waiting): void {
+  private start(pipeline: Pipeline, { request, response, answer }: Waiting): void {
     const { socket } = request
-    turn.busy = true
-    response.on('close', () => this.over(turn, socket, response))
+    pipeline.busy = true
+    response.on('close', () => this.over(pipeline, socket, response))
     const ready = answer(request)
-    if (isPromise(ready)) void ready.then((found) => this.send(turn, response, found))
-    else this.send(turn, response, ready)
+    if (isPromise(ready)) void ready.then((found) => this.send(pipeline, response, found))
+    else this.send(pipeline, response, ready)
   }
 
   /** An answer was taken, or its connection is gone. */
-  private over(turn: Turn, socket: Duplex, answer: Underway): void {
+  private over(pipeline: Pipeline, socket: Duplex, answer: PendingResponse): void {
     // A destroyed socket may have taken a part of an answer: its memory is left to the garbage collector.
-    if (!socket.destroyed) turn.release?.()
+    if (!socket.destroyed) pipeline.release?.()
     this.stalls?.over(answer)
-    turn.busy = false
-    turn.handed = false
-    turn.streams = false
-    turn.release = undefined
-    const next = turn.waiting.shift()
-    if (socket.destroyed) turn.waiting.length = 0
-    else if (next) this.start(turn, next)
-    else if (turn.late) setTimeout(() => turn.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
+    pipeline.busy = false
+    pipeline.handed = false
+    pipeline.streams = false
+    pipeline.release = undefined
+    const next = pipeline.waiting.shift()
+    if (socket.destroyed) pipeline.waiting.length = 0
+    else if (next) this.start(pipeline, next)
+    else if (pipeline.late) setTimeout(() => pipeline.late && this.refuse(socket, 'request_timeout'), this.headersMs).unref()
   }
 
   /**
@@ -137,29 +137,29 @@ export class Turns {
    * @param release to be called once the answer was taken
    * @returns to be called once it was taken or the connection is gone
    */
-  behind(socket: Socket, answer: Underway, release: (() => void) | undefined): () => void {
-    const turn = this.of(socket)
-    turn.busy = true
-    turn.handed = true
-    turn.release = release
+  behind(socket: Socket, answer: PendingResponse, release: (() => void) | undefined): () => void {
+    const pipeline = this.of(socket)
+    pipeline.busy = true
+    pipeline.handed = true
+    pipeline.release = release
     this.stalls?.sent(answer)
-    return () => this.over(turn, socket, answer)
+    return () => this.over(pipeline, socket, answer)
   }
 
-  private send(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
-    turn.streams = answer.frames !== undefined
+  private send(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
+    pipeline.streams = answer.frames !== undefined
     if (answer.frames) pump(response, answer, answer.frames)
-    else this.outbox.put({ send: () => this.write(turn, response, answer) })
+    else this.batch.put({ send: () => this.write(pipeline, response, answer) })
   }
 
-  private write(turn: Turn, response: ServerResponse, answer: CoreResponse): void {
+  private write(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
     if (response.destroyed || response.headersSent) return
-    turn.release = answer.release
-    const last = (turn.full || this.closing) && turn.waiting.length === 0 && turn.refusal === undefined
+    pipeline.release = answer.release
+    const last = (pipeline.full || this.closing) && pipeline.waiting.length === 0 && pipeline.refusal === undefined
     write(response, answer, last)
-    turn.handed = true
+    pipeline.handed = true
     this.stalls?.sent(response)
-    if (turn.refusal !== undefined && turn.waiting.length === 0) answerRaw(response.req.socket, turn.refusal)
+    if (pipeline.refusal !== undefined && pipeline.waiting.length === 0) answerRaw(response.req.socket, pipeline.refusal)
   }
 
   /** From now on the last answer of each connection says that it is the last. */
@@ -169,24 +169,24 @@ export class Turns {
 
   /** Nothing is in progress on a socket: no answer, no end, and no partly read request. */
   isIdle(socket: Socket): boolean {
-    const { busy = false, read = 0 } = this.turns.get(socket) ?? {}
+    const { busy = false, read = 0 } = this.pipelines.get(socket) ?? {}
     return !busy && !socket.writableEnded && socket.bytesRead === read
   }
 
   /** Ends a connection with a problem, after the answers to earlier requests. */
   refuse(socket: Duplex, name: ProblemName): void {
-    const turn = this.of(socket)
+    const pipeline = this.of(socket)
     // Nothing that could be sent into a stream would be understood.
-    if (turn.streams) return void socket.destroy()
-    if (turn.full && turn.refusal === undefined && turn.busy) return
+    if (pipeline.streams) return void socket.destroy()
+    if (pipeline.full && pipeline.refusal === undefined && pipeline.busy) return
     // The missing part of a request may wait unread behind the answer: its time starts when that was taken.
-    turn.late = name === 'request_timeout' && turn.busy && socket.isPaused()
-    if (turn.late) return
-    turn.full = true
-    if (turn.refusal !== undefined) return
-    turn.refusal = name
+    pipeline.late = name === 'request_timeout' && pipeline.busy && socket.isPaused()
+    if (pipeline.late) return
+    pipeline.full = true
+    if (pipeline.refusal !== undefined) return
+    pipeline.refusal = name
     // At once, behind what was handed over: with the last answer Node ends the connection of a client that sends nothing more.
-    if (!turn.busy || (turn.handed && turn.waiting.length === 0)) answerRaw(socket, name)
+    if (!pipeline.busy || (pipeline.handed && pipeline.waiting.length === 0)) answerRaw(socket, name)
   }
 }
 

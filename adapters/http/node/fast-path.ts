@@ -1,7 +1,7 @@
 /**
  * Connections on which one plain request comes at a time (`plain.ts`): they are answered straight from their socket. At the first sign of anything
  * else, a connection is left to Node with all that is unread, and stays there.
- * **Invariants:** one answer is in progress on a connection, and what arrives meanwhile is read by Node behind it (`turns.ts`); every wait ends.
+ * **Invariants:** one answer is in progress on a connection, and what arrives meanwhile is read by Node behind it (`pipeline.ts`); every wait ends.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
@@ -9,10 +9,10 @@ import type { Socket } from 'node:net'
 import { isPromise } from '../../../src/index.ts'
 import type { Core } from '../handler.ts'
 import type { CoreResponse } from '../message.ts'
-import { type Due, Outbox } from './outbox.ts'
+import type { Pipelines } from './pipeline.ts'
 import { type Head, PLAIN_BYTES, PlainRequest } from './plain.ts'
-import type { Underway } from './stall.ts'
-import type { Turns } from './turns.ts'
+import { type BatchedResponse, ResponseBatch } from './response-batch.ts'
+import type { PendingResponse } from './stall.ts'
 import { inPieces } from './wire.ts'
 
 type Waits = Readonly<Record<'headersMs' | 'keepAliveMs' | 'stallMs', number>>
@@ -23,54 +23,54 @@ const GRACE_MS = 1_000
 /** Whoever subscribes to this wants to see every request as Node's own. */
 const watched = channel('http.server.request.start')
 
-export class Lanes {
+export class FastPath {
   readonly server: Server
   readonly core: Core
-  readonly turns: Turns
+  readonly pipelines: Pipelines
   readonly waits: Waits
-  readonly outbox = new Outbox()
-  private readonly lanes = new WeakMap<Socket, Lane>()
+  readonly batch = new ResponseBatch()
+  private readonly connections = new WeakMap<Socket, Connection>()
   private readonly nodes: (this: Server, socket: Socket) => void
 
   /** Takes the connections of a server before Node's parser does. */
-  constructor(server: Server, core: Core, turns: Turns, waits: Waits) {
+  constructor(server: Server, core: Core, pipelines: Pipelines, waits: Waits) {
     this.server = server
     this.core = core
-    this.turns = turns
+    this.pipelines = pipelines
     this.waits = waits
     const [nodes] = server.listeners('connection')
     this.nodes = nodes as typeof this.nodes
     server.removeListener('connection', this.nodes)
-    server.on('connection', (socket: Socket) => this.lanes.set(socket, new Lane(this, socket)))
+    server.on('connection', (socket: Socket) => this.connections.set(socket, new Connection(this, socket)))
   }
 
   /** Leaves a connection to Node. */
   leave(socket: Socket): void {
-    this.lanes.delete(socket)
+    this.connections.delete(socket)
     this.nodes.call(this.server, socket)
   }
 
   /** From now on the last answer of each connection says that it is the last. */
   close(): void {
-    this.turns.close()
+    this.pipelines.close()
   }
 
   /** Nothing is in progress on a connection: no answer, no end, and no partly read request. */
   isIdle(socket: Socket): boolean {
-    return this.lanes.get(socket)?.isIdle ?? this.turns.isIdle(socket)
+    return this.connections.get(socket)?.isIdle ?? this.pipelines.isIdle(socket)
   }
 }
 
-class Lane implements Due, Underway {
+class Connection implements BatchedResponse, PendingResponse {
   readonly socket: Socket
-  private readonly lanes: Lanes
+  private readonly fastPath: FastPath
   /** Waits for a request, for its answer, for the client to take that. */
   private state: 'open' | 'asked' | 'answered' = 'open'
   /** Bytes of the requests so far. */
   private read = 0
   /** The head of the last request. */
   private head: Head | undefined
-  /** To be answered at the end of the turn. */
+  /** To be answered at the end of this turn of the event loop. */
   private request: PlainRequest | undefined
   private answer: CoreResponse | undefined
   /** The client sends nothing more, or was told that this answer is the last. */
@@ -78,10 +78,10 @@ class Lane implements Due, Underway {
   /** Present if the connection was left to Node with an answer on its way: to be called once that was taken. */
   private over: (() => void) | undefined
 
-  constructor(lanes: Lanes, socket: Socket) {
-    this.lanes = lanes
+  constructor(fastPath: FastPath, socket: Socket) {
+    this.fastPath = fastPath
     this.socket = socket
-    socket.setTimeout(lanes.waits.headersMs)
+    socket.setTimeout(fastPath.waits.headersMs)
     socket.on('data', this.take).on('end', this.end).on('timeout', this.late).on('error', this.fail)
   }
 
@@ -116,38 +116,38 @@ class Lane implements Due, Underway {
     this.head = request.head
     this.request = request
     this.state = 'asked'
-    this.lanes.outbox.put(this)
+    this.fastPath.batch.put(this)
   }
 
   make(): void {
-    const { socket, lanes, request } = this
+    const { socket, fastPath, request } = this
     this.request = undefined
     if (request === undefined || socket.destroyed) return
-    const answer = lanes.core(request)
+    const answer = fastPath.core(request)
     if (isPromise(answer)) {
       // As long as Node would wait.
-      socket.setTimeout(lanes.server.timeout)
+      socket.setTimeout(fastPath.server.timeout)
       void answer.then((found) => {
         this.answer = found
-        lanes.outbox.put(this)
+        fastPath.batch.put(this)
       })
     } else this.answer = answer
   }
 
   send(): void {
-    const { socket, lanes, answer } = this
+    const { socket, fastPath, answer } = this
     if (answer === undefined || socket.destroyed) return
     this.state = 'answered'
     const unread = socket.readableLength > 0
-    const closes = lanes.turns.closing && !unread
+    const closes = fastPath.pipelines.closing && !unread
     if (closes) this.last = true
-    const pieces = inPieces(answer, closes ? 0 : lanes.waits.keepAliveMs)
+    const pieces = inPieces(answer, closes ? 0 : fastPath.waits.keepAliveMs)
     const final = pieces.length - 1
     if (final > 0) socket.cork()
     for (let i = 0; i <= final; i++) socket.write(pieces[i]!, i < final ? undefined : this.taken)
     if (final > 0) socket.uncork()
     if (unread) this.leave()
-    else if (socket.writableLength > 0) socket.setTimeout(lanes.waits.stallMs)
+    else if (socket.writableLength > 0) socket.setTimeout(fastPath.waits.stallMs)
   }
 
   private readonly taken = (error?: Error | null): void => {
@@ -161,7 +161,7 @@ class Lane implements Due, Underway {
     this.answer!.release?.()
     this.answer = undefined
     this.state = 'open'
-    const wait = this.lanes.waits.keepAliveMs + GRACE_MS
+    const wait = this.fastPath.waits.keepAliveMs + GRACE_MS
     if (this.last) socket.destroySoon()
     else if (socket.timeout !== wait) socket.setTimeout(wait)
   }
@@ -171,13 +171,13 @@ class Lane implements Due, Underway {
    * @param chunk what was taken out of the stream, but is left
    */
   private leave(chunk?: Buffer): void {
-    const { socket, lanes } = this
+    const { socket, fastPath } = this
     socket.setTimeout(0)
     socket.off('data', this.take).off('end', this.end).off('timeout', this.late).off('error', this.fail)
-    if (this.state === 'answered') this.over = lanes.turns.behind(socket, this, this.answer!.release)
+    if (this.state === 'answered') this.over = fastPath.pipelines.behind(socket, this, this.answer!.release)
     socket.pause()
     if (chunk) socket.unshift(chunk)
-    lanes.leave(socket)
+    fastPath.leave(socket)
     socket.resume()
   }
 
@@ -193,7 +193,7 @@ class Lane implements Due, Underway {
     // It never asked for anything, and what it sends from now on is not read.
     socket.setTimeout(0)
     socket.off('data', this.take).resume()
-    this.lanes.turns.refuse(socket, 'request_timeout')
+    this.fastPath.pipelines.refuse(socket, 'request_timeout')
   }
 
   private readonly fail = (): void => void this.socket.destroy()

@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type CoreRequest, type CoreResponse, createCore, type HttpServer } from '../../adapters/http/index.ts'
-import { Lanes } from '../../adapters/http/node/lanes.ts'
+import { FastPath } from '../../adapters/http/node/fast-path.ts'
+import { Pipelines } from '../../adapters/http/node/pipeline.ts'
 import { PLAIN_BYTES, PlainRequest } from '../../adapters/http/node/plain.ts'
-import { Turns } from '../../adapters/http/node/turns.ts'
 import { forAll } from '../../adapters/testing/property.ts'
 import type { Ledger, MaybePromise } from '../../src/index.ts'
 import { get, hashOf, whileServed } from './support.ts'
@@ -314,21 +314,21 @@ describe('a wait', () => {
   async function started(
     answer: (request: CoreRequest) => MaybePromise<CoreResponse>,
     waits = WAITS,
-  ): Promise<{ port: number; lanes: Lanes; sockets: Socket[]; left: unknown[] }> {
+  ): Promise<{ port: number; fastPath: FastPath; sockets: Socket[]; left: unknown[] }> {
     const left: unknown[] = []
-    const turns = new Turns(32, waits)
+    const pipelines = new Pipelines(32, waits)
     const host = createServer((request, response) => {
       left.push(request.url)
-      turns.take(request, response, ({ url }) => answer({ method: 'GET', target: url!, header: () => undefined }))
+      pipelines.take(request, response, ({ url }) => answer({ method: 'GET', target: url!, header: () => undefined }))
     })
     servers.push(host)
-    host.on('clientError', (_error, socket) => turns.refuse(socket, 'bad_request'))
-    const lanes = new Lanes(host, Object.assign(answer, { endStreams: () => {} }), turns, waits)
+    host.on('clientError', (_error, socket) => pipelines.refuse(socket, 'bad_request'))
+    const fastPath = new FastPath(host, Object.assign(answer, { endStreams: () => {} }), pipelines, waits)
     const sockets: Socket[] = []
     host.on('connection', (socket: Socket) => sockets.push(socket))
     Object.assign(host, { httpAllowHalfOpen: true, timeout: SILENCE_MS })
     await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-    return { port: (host.address() as AddressInfo).port, lanes, sockets, left }
+    return { port: (host.address() as AddressInfo).port, fastPath, sockets, left }
   }
 
   const small = (): CoreResponse => ({ status: 200, headers: ['content-length', '1'], parts: [Buffer.from('x')] })
@@ -471,7 +471,9 @@ describe('a wait', () => {
       got += chunk
     })
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    for (const piece of [get('/'), ...pieces]) {
+    socket.write(get('/'))
+    await expect.poll(() => answers.length).toBe(1)
+    for (const piece of pieces) {
       socket.write(piece)
       await pause(20)
     }
@@ -518,8 +520,8 @@ describe('a wait', () => {
 
   it('for what is idle ends at once when a server closes, not for what is busy', async () => {
     const answers: (() => void)[] = []
-    const { port, lanes, sockets } = await started(() => new Promise((resolve) => answers.push(() => resolve(small()))))
-    const idle = (): boolean[] => sockets.map((socket) => lanes.isIdle(socket))
+    const { port, fastPath, sockets } = await started(() => new Promise((resolve) => answers.push(() => resolve(small()))))
+    const idle = (): boolean[] => sockets.map((socket) => fastPath.isIdle(socket))
     let got = ''
     const socket = connect(port, '127.0.0.1').setEncoding('latin1')
     socket.on('data', (chunk) => {
@@ -528,7 +530,7 @@ describe('a wait', () => {
     await expect.poll(idle).toEqual([true])
     socket.write(get('/'))
     await expect.poll(idle).toEqual([false])
-    lanes.close()
+    fastPath.close()
     answers[0]!()
     await new Promise((resolve) => socket.once('close', resolve))
     expect(got.toLowerCase()).toContain('\r\nconnection: close\r\n')
@@ -536,8 +538,8 @@ describe('a wait', () => {
   })
 
   it('for an answer that was said to be the last one ends the connection, whatever else is sent', async () => {
-    const { port, lanes, sockets, left } = await started(() => ({ status: 200, headers: [], parts: [Buffer.alloc(20_000_000)] }))
-    lanes.close()
+    const { port, fastPath, sockets, left } = await started(() => ({ status: 200, headers: [], parts: [Buffer.alloc(20_000_000)] }))
+    fastPath.close()
     const socket = connect(port, '127.0.0.1', () => socket.write(get('/')))
     let length = 0
     socket.on('error', () => {})
