@@ -18,7 +18,7 @@ import {
 import { listValues, pageOf, pathValues } from './ask.ts'
 import { baseOf, plainBaseUrl } from './base.ts'
 import { settle } from './limits.ts'
-import { LinkedListing, Listings } from './listings.ts'
+import { type AskedPage, LinkedListing, Listings } from './listings.ts'
 import {
   type Answer,
   type CoreRequest,
@@ -29,6 +29,7 @@ import {
   preflightHeaders,
   problemResponse,
   REVALIDATE,
+  type Reply,
   streamHeaders,
   typeOf,
   whole,
@@ -37,7 +38,7 @@ import { Counters, metricsText } from './metrics.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
 import { type CoreOptions, checkGiven, coreOptions, type Log, logOf } from './options.ts'
-import { type Asked, PAGE_TAIL, writePageHead } from './page.ts'
+import { PAGE_TAIL, writePageHead } from './page.ts'
 import { badParameter, type Problem, ProblemError, problemOf, problemPage } from './problem.ts'
 import type { Renderer } from './renderer.ts'
 import { Renderers } from './renderers.ts'
@@ -45,7 +46,7 @@ import { historyOf, root } from './root.ts'
 import { type Match, match, type OwnPath } from './router.ts'
 import { collect, Sink } from './sink.ts'
 import { type StreamRequest, Streams } from './streams.ts'
-import { decode, parseQuery, parseTarget, type Target } from './target.ts'
+import { decode, parseQuery, parseTarget, type QueryText, type Target } from './target.ts'
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
@@ -111,19 +112,22 @@ class HttpCore {
     const known = this.listings.find(request.target)
     if (known) {
       const form = negotiate(request.header('accept'), known.listing.listing.query.live)
-      if (form === 'hal' || form === 'json') return this.answerPage(request, known.listing, known.asked, form, this.rendererFor(request))
+      if (form === 'hal' || form === 'json') return this.answerPage(request, known, form, this.rendererFor(request))
     }
     const target = parseTarget(request.target)
     const found = match(target.path)
     if (!found) throw new ProblemError({ name: 'not_found', detail: 'There is nothing at this path.' })
-    const { route } = found
-    if (route.kind === 'own') return this.send(request, this.answerOwn(request, target, route.path, found))
-    const form = negotiate(request.header('accept'), route.query.kind === 'list' && route.query.live)
+    const { route, params } = found
+    if (route.kind === 'own') return this.send(request, this.answerOwn(request, target, route.path, params))
+    const { query } = route
+    const form = negotiate(request.header('accept'), query.kind === 'list' && query.live)
     if (!form) throw new ProblemError({ name: 'not_acceptable' })
     const renderer = this.rendererFor(request, target)
-    return route.query.kind === 'one'
-      ? this.answerOne(request, route.query, found, form, renderer)
-      : this.answerList(request, route.query, found, target, form, renderer)
+    if (query.kind === 'one') return this.answerOne(request, query, params, form, renderer)
+    const text = parseQuery(target.query)
+    return form === 'stream'
+      ? this.answerStream(request, { ...streamAsked(request, query, params, text), renderer })
+      : this.answerPage(request, this.pageAsked(request, query, params, text), form, renderer)
   }
 
   private baseFor(request: CoreRequest, target?: Target): string {
@@ -137,7 +141,7 @@ class HttpCore {
     return this.renderers.for(this.baseFor(request, target))
   }
 
-  private answerOne(request: CoreRequest, query: One, { params }: Match, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
+  private answerOne(request: CoreRequest, query: One, params: Match['params'], form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
     const values = pathValues(query, params)
     return after(this.ledger.readOne(query, values), (place: Place) => {
       const tag = renderer.tag(form)
@@ -155,33 +159,15 @@ class HttpCore {
     })
   }
 
-  private answerList(
-    request: CoreRequest,
-    query: List,
-    { params }: Match,
-    target: Target,
-    form: Form,
-    renderer: Renderer,
-  ): MaybePromise<CoreResponse> {
-    const text = parseQuery(target.query)
-    const asked = pageOf(query, text, form === 'stream' ? request.header('last-event-id') : undefined)
-    if (form === 'stream' && asked.order === 'desc')
-      throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
-    const values = listValues(query, params, text)
-    if (form === 'stream')
-      return this.answerStream(request, { query: query as List<unknown, any, true>, values, cursor: asked.cursor, renderer })
-    const listing = new LinkedListing(this.ledger.listing(query, values))
-    this.listings.keep(request.target, listing)
-    return this.answerPage(request, listing, asked, form, renderer)
+  /** What a request for a page asks for; remembered for those that follow. */
+  private pageAsked({ target }: CoreRequest, query: List, params: Match['params'], text: QueryText): AskedPage {
+    const asked = pageOf(query, text, undefined)
+    const listing = new LinkedListing(this.ledger.listing(query, listValues(query, params, text)))
+    this.listings.keep(target, listing)
+    return { listing, asked }
   }
 
-  private answerPage(
-    request: CoreRequest,
-    listing: LinkedListing,
-    asked: Asked,
-    form: Form,
-    renderer: Renderer,
-  ): MaybePromise<CoreResponse> {
+  private answerPage(request: CoreRequest, { listing, asked }: AskedPage, form: Form, renderer: Renderer): MaybePromise<CoreResponse> {
     return after(this.ledger.readListing(listing.listing, asked), (page: RawPage) => {
       const tag = renderer.tag(form)
       const { sink } = this
@@ -213,7 +199,7 @@ class HttpCore {
     return { status: 200, headers, parts: none }
   }
 
-  private answerOwn(request: CoreRequest, target: Target, path: OwnPath, { params }: Match): Answer {
+  private answerOwn(request: CoreRequest, target: Target, path: OwnPath, params: Match['params']): Answer {
     switch (path) {
       case '/': {
         const form = negotiate(request.header('accept'), false)
@@ -247,16 +233,12 @@ class HttpCore {
   }
 
   private send(request: CoreRequest, answer: Answer): CoreResponse {
-    const { status, headers, parts, length } = conditional(answer, request.header('if-none-match'))
-    return this.done(request, status, headers, parts, length, answer)
+    return this.done(request, conditional(answer, request.header('if-none-match')), answer)
   }
 
   private done(
     { method }: CoreRequest,
-    status: number,
-    headers: string[],
-    parts: readonly Uint8Array[],
-    length: number,
+    { status, headers, parts, length }: Reply,
     { room, release }: Pick<CoreResponse, 'room' | 'release'> = {},
   ): CoreResponse {
     const sent = method === 'HEAD' ? none : parts
@@ -268,7 +250,8 @@ class HttpCore {
   }
 
   private preflight(request: CoreRequest): CoreResponse {
-    return this.done(request, 204, preflightHeaders(request.header('access-control-request-headers')), none, 0)
+    const headers = preflightHeaders(request.header('access-control-request-headers'))
+    return this.done(request, { status: 204, headers, parts: none, length: 0 })
   }
 
   private problem({ method, target }: Pick<CoreRequest, 'method' | 'target'>, error: unknown): Problem {
@@ -277,6 +260,13 @@ class HttpCore {
 
   private fail(request: CoreRequest, error: unknown): CoreResponse {
     const { status, headers, parts } = problemResponse(this.problem(request, error))
-    return this.done(request, status, headers, parts, parts[0]!.length)
+    return this.done(request, { status, headers, parts, length: parts[0]!.length })
   }
+}
+
+/** What a request for a stream asks for. */
+function streamAsked(request: CoreRequest, query: List, params: Match['params'], text: QueryText): Omit<StreamRequest, 'renderer'> {
+  const { cursor, order } = pageOf(query, text, request.header('last-event-id'))
+  if (order === 'desc') throw new ProblemError(badParameter('order', 'asc, since a stream goes on with what is new'))
+  return { query: query as List<unknown, any, true>, values: listValues(query, params, text), cursor }
 }

@@ -31,6 +31,12 @@ export class LinkedListing {
   }
 }
 
+/** A page of a listing, as a request asks for it. */
+export interface AskedPage {
+  readonly listing: LinkedListing
+  readonly asked: Asked
+}
+
 /** How many are kept per generation, of which there are two, and how long the text of one may be. */
 const MAX_LISTINGS = 1024
 const MAX_LENGTH = 512
@@ -44,7 +50,7 @@ export class Listings {
   private old = new Map<string, LinkedListing>()
 
   /** The listing of a request target, and the page of it; undefined if the request must be parsed. */
-  find(target: string): { readonly listing: LinkedListing; readonly asked: Asked } | undefined {
+  find(target: string): AskedPage | undefined {
     const at = pageStart(target)
     const listing = at < 0 ? undefined : this.held(target.slice(0, at))
     const asked = listing && pageIn(target, at)

@@ -50,11 +50,14 @@ export interface Answer {
   readonly varies: boolean
 }
 
+/** An answer once the request's conditions are applied. */
+export interface Reply extends Pick<CoreResponse, 'status' | 'headers' | 'parts'> {
+  /** Bytes of all parts. */
+  readonly length: number
+}
+
 /** The answer in full, or 304 if the client already has it. */
-export function conditional(
-  { type, parts, etag, cacheControl, varies }: Answer,
-  known: string | undefined,
-): { status: number; headers: string[]; parts: readonly Uint8Array[]; length: number } {
+export function conditional({ type, parts, etag, cacheControl, varies }: Answer, known: string | undefined): Reply {
   const common = ['etag', etag, 'cache-control', cacheControl, 'access-control-allow-origin', '*', 'access-control-expose-headers', 'etag']
   if (varies) common.push('vary', 'accept')
   if (known !== undefined && holds(known, etag)) return { status: 304, headers: common, parts: none, length: 0 }
