@@ -33,7 +33,7 @@ test.each(['docs/embedding.md', 'docs/input.md'])('%s shows the examples', (path
 /** What an example must have printed, at the least. */
 test.each([
   ['library', / paid \d+ \w+ to G/],
-  ['stream', /^(\d+) of \1 effects/],
+  ['stream', /^(\d+) of \1 ledgers/],
   ['errors', /^LEDGER_GAP /],
   ['files', /^3 ledgers appended, 0 were there/],
   ['operations', /^\d+ of \w+ to G/],

@@ -2,7 +2,16 @@
  * One event stream: the frames of a tail, given one at a time to whoever writes them to a socket.
  * **Invariants:** nothing is read ahead of demand; whatever goes wrong ends only this stream, with an error that its reader sees.
  */
-import { type HistoryHead, type List, newestLedger, nextTurn, parseCursor, type RawPage, type Subscription, type Taker } from '../../src/index.ts'
+import {
+  type HistoryHead,
+  type List,
+  newestLedger,
+  nextTurn,
+  parseCursor,
+  type RawPage,
+  type Subscription,
+  type Taker,
+} from '../../src/index.ts'
 import { type Frame, helloFrame } from './frames.ts'
 import type { Renderer } from './renderer.ts'
 import type { Streams } from './streams.ts'
