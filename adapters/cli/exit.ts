@@ -81,8 +81,7 @@ export function explain(error: unknown): Explained {
 export const logTo =
   (io: Io) =>
   (error: unknown, { id, method, target }: { readonly id: string; readonly method: string; readonly target: string }): void => {
-    // If standard error is gone too, there is nobody left to tell.
-    note(io, oneLine(`answer ${id} to ${method} ${target}: ${explain(error).line ?? ''}`)).catch(() => {})
+    note(io, oneLine(`answer ${id} to ${method} ${target}: ${explain(error).line ?? ''}`))
   }
 
 /** A message may quote input: it must neither break the line nor steer the terminal. */

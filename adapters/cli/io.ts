@@ -7,7 +7,7 @@ export interface Io {
   readonly stdin: Readable
   /** Answers only: records, acknowledgements, requested help. */
   readonly stdout: Writable
-  /** Everything meant for people: notes, progress, errors. */
+  /** Everything meant for people: notes, progress, errors. Whoever passes it listens for its `error`. */
   readonly stderr: Writable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborted when the command is to end; the reason is the name of the signal. */
@@ -62,8 +62,11 @@ export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promis
   // `end: false`, since standard output is not ours to close.
   pipeline(heeding(io, chunks), io.stdout, { end: false })
 
-/** A line for people. */
-export const note = (io: Io, line: string): Promise<void> => print(io.stderr, `folio: ${line}\n`)
+/** Text for people. **Invariant:** whether anybody reads it changes nothing about a command: it is neither waited for, nor does it fail. */
+export const tell = ({ stderr }: Io, text: string): void => void stderr.write(text)
+
+/** A line for people, like {@link tell}. */
+export const note = (io: Io, line: string): void => tell(io, `folio: ${line}\n`)
 
 /** `1234567` as `1,234,567`. */
 export const digits = (count: number): string => count.toLocaleString('en-US')

@@ -17,8 +17,9 @@ export interface Answer {
 interface Given {
   readonly stdin?: Readable | Uint8Array | string
   readonly env?: Record<string, string>
-  /** Used instead of one that is captured. */
+  /** Used instead of those that are captured. */
   readonly stdout?: Writable
+  readonly stderr?: Writable
 }
 
 /** A command that is running. */
@@ -30,7 +31,7 @@ export interface Running {
   readonly until: (stream: 'out' | 'err', pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-export function start(argv: readonly string[], { stdin = '', env = {}, stdout }: Given = {}): Running {
+export function start(argv: readonly string[], { stdin = '', env = {}, stdout, stderr }: Given = {}): Running {
   const stop = new AbortController()
   const caught = { out: '', err: '' }
   const bell = new EventTarget()
@@ -43,7 +44,7 @@ export function start(argv: readonly string[], { stdin = '', env = {}, stdout }:
     return stream
   }
   const input = stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)])
-  const io = { stdin: input, stdout: stdout ?? sink('out'), stderr: sink('err'), env, signal: stop.signal }
+  const io = { stdin: input, stdout: stdout ?? sink('out'), stderr: stderr ?? sink('err'), env, signal: stop.signal }
   const done = run(argv, io).then((code) => ({ code, ...caught }))
   const until = (name: 'out' | 'err', pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
@@ -68,6 +69,9 @@ export function failing(code: string, writes = 0): Writable {
   })
   return stream.on('error', () => {})
 }
+
+/** Behaves like a pipe that nobody drains: the first write is never taken. `onWrite` is told of it. */
+export const stuck = (onWrite: () => void = () => {}): Writable => new Writable({ highWaterMark: 1, write: () => onWrite() })
 
 /** A directory made for the test. */
 export function directory(): string {

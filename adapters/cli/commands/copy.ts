@@ -76,15 +76,12 @@ const missingIn = (target: Ledger, source: Ledger): AsyncIterable<LedgerClose> =
 async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> {
   const [one, other] = [source.head, target.head]
   if (!one || !other) {
-    await note(io, 'the source holds no ledgers')
+    note(io, 'the source holds no ledgers')
     return exits.ok
   }
   const range = { from: Math.max(one.oldest, other.oldest), to: Math.min(one.last, other.last) }
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
   const what = `${digits(range.to - range.from + 1)} ledgers, ${range.from} to ${range.to}`
-  await note(
-    io,
-    digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`,
-  )
+  note(io, digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`)
   return digest === copied ? exits.ok : exits.damaged
 }

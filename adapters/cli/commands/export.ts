@@ -48,7 +48,7 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
       return !io.signal.aborted
     })
   if (io.signal.aborted) return exitOf(io.signal)
-  await note(io, ledger.head ? `exported ${await summary(ledger, ledger.head, range)}` : 'the store holds no ledgers')
+  note(io, ledger.head ? `exported ${await summary(ledger, ledger.head, range)}` : 'the store holds no ledgers')
   return exits.ok
 }
 

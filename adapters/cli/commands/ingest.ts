@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { IngestResult } from '../../../src/index.ts'
 import { exitOf } from '../exit.ts'
 import { checkInputs, feed } from '../feed.ts'
-import { digits, type Io, note, print } from '../io.ts'
+import { digits, type Io, note, tell } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, totalBytes } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -51,8 +51,8 @@ async function ingestFiles(io: Io, files: readonly string[], { batch, json = fal
     progress.stop()
   }
   const seconds = (performance.now() - started) / 1000
-  if (json) await print(io.stderr, `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`)
-  else await note(io, summary(result, seconds))
+  if (json) tell(io, `${JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)) })}\n`)
+  else note(io, summary(result, seconds))
   return exitOf(io.signal)
 }
 

@@ -30,6 +30,6 @@ export const prune = (program: Command, run: Run): Command =>
 async function giveUp(io: Io, { before, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, { mustExist: true })
   const count = await ledger.prune(before)
-  await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'}`)
+  note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'}`)
   return exits.ok
 }

@@ -35,6 +35,6 @@ async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   if (to > 0 && to < oldest - 1)
     throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all, unless some were pruned`)
   const count = await ledger.rollback(to)
-  await note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
+  note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
   return exits.ok
 }

@@ -68,13 +68,13 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
   await using ledger = await openNamed(where, { mustExist: ingest === undefined })
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
-    await note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)
-    for (const url of await urlsToTry(ledger, server.url)) await note(io, `  try ${url}`)
+    note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)
+    for (const url of await urlsToTry(ledger, server.url)) note(io, `  try ${url}`)
     const feeding = ingest === undefined ? undefined : fed(io, ledger, ingest, json)
     const end = stopped(io.signal)
     // The end of the input is not the end of the service, but an error of the input is.
     await Promise.race([end, feeding?.then(() => end) ?? end])
-    await note(io, `${io.signal.reason}: closing`)
+    note(io, `${io.signal.reason}: closing`)
     await feeding
   } finally {
     await server.close()
@@ -84,7 +84,7 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
 
 async function fed(io: Io, ledger: Ledger, file: string, json: boolean): Promise<IngestResult> {
   const result = await feed(io, ledger, [file], { json })
-  if (!io.signal.aborted) await note(io, `ingested ${digits(result.appended)} ledgers; the input has ended, serving on`)
+  if (!io.signal.aborted) note(io, `ingested ${digits(result.appended)} ledgers; the input has ended, serving on`)
   return result
 }
 
