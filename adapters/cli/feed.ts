@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import type { IngestResult, Ledger } from '../../src/index.ts'
 import { ingestCloses, readCloses } from '../ndjson/index.ts'
-import { type Io, print } from './io.ts'
+import { type Io, print, unlessStopped } from './io.ts'
 
 export interface FeedOptions {
   readonly batch?: number
@@ -44,7 +44,7 @@ export async function feed(io: Io, ledger: Ledger, files: readonly string[], opt
       signal: io.signal,
       onLedger: async ({ sequence }) => {
         onLedger?.()
-        if (json) await print(io.stdout, `{"ledger":${sequence}}\n`)
+        if (json) await print(io, `{"ledger":${sequence}}\n`).catch(unlessStopped(io))
       },
     })
   } finally {

@@ -24,5 +24,6 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   signal: stop.signal,
 })
-// A store of the user that failed may have left something open, for which nobody waits. Until then, what was written can reach its reader.
-if (process.exitCode !== 0) setTimeout(() => process.exit(), 1000).unref()
+// A store of the user that failed may have left something open, for which nobody waits, and after a signal nobody may be left to take what was
+// written. Until then, it can reach its reader.
+if (process.exitCode !== 0 || stop.signal.aborted) setTimeout(() => process.exit(), 1000).unref()

@@ -14,17 +14,39 @@ export interface Io {
   readonly signal: AbortSignal
 }
 
-/** One write, done when the text has been handed over; rejects with EPIPE if nobody reads any more. */
-export const print = (stream: Writable, text: string | Uint8Array): Promise<void> =>
+/**
+ * An answer on standard output, with a single write; done when it has been handed over.
+ * @throws EPIPE if nobody reads any more; the reason of the signal, if that comes while nobody takes what was written. What is written after the
+ * signal is left to whoever may still read it.
+ */
+export const print = ({ stdout, signal }: Io, text: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()))
+    const stop = (): void => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+    stdout.write(text, (error) => {
+      signal.removeEventListener('abort', stop)
+      if (error) reject(error)
+      else resolve()
+    })
+    if (signal.aborted) resolve()
   })
+
+/** Whether an error says only that the signal came, by its reason or with that as its cause. */
+export const isStop = ({ signal }: Io, error: unknown): boolean =>
+  signal.aborted && (error === signal.reason || (error as Error | undefined)?.cause === signal.reason)
+
+/** For `catch`: at the signal, what was not taken is left, and the work comes to its end by itself. */
+export const unlessStopped =
+  (io: Io) =>
+  (error: unknown): void => {
+    if (!isStop(io, error)) throw error
+  }
 
 export interface Aside {
   say(text: string): void
   /** Aborted when the work is to end: by a signal, or because a write failed. */
   readonly signal: AbortSignal
-  /** Resolves when everything has been written; rejects as {@link print}, with the first failure. */
+  /** Resolves when everything has been written, or at the signal; rejects with the first failure. */
   said(): Promise<void>
 }
 
@@ -35,7 +57,9 @@ export function aside(io: Io): Aside {
   let last: Promise<void> = Promise.resolve()
   return {
     say(text) {
-      last = print(io.stdout, text).catch((error) => failed.abort(error))
+      last = print(io, text)
+        .catch(unlessStopped(io))
+        .catch((error) => failed.abort(error))
     },
     signal: AbortSignal.any([io.signal, failed.signal]),
     async said() {
@@ -57,10 +81,10 @@ export function heeding(io: Io, chunks: AsyncIterable<string | Uint8Array>): Rea
   return Readable.from(untilStopped())
 }
 
-/** Writes chunks to standard output, up to the signal; rejects as {@link print}. */
+/** Writes chunks to standard output, up to the signal, whether or not the last one is taken. @throws EPIPE; what `chunks` throws */
 export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promise<void> =>
   // `end: false`, since standard output is not ours to close.
-  pipeline(heeding(io, chunks), io.stdout, { end: false })
+  pipeline(heeding(io, chunks), io.stdout, { end: false, signal: io.signal }).catch(unlessStopped(io))
 
 /** Text for people. **Invariant:** whether anybody reads it changes nothing about a command: it is neither waited for, nor does it fail. */
 export const tell = ({ stderr }: Io, text: string): void => void stderr.write(text)

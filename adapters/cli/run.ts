@@ -14,7 +14,7 @@ import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
 import { exitHelp, exitOf, exits, explain } from './exit.ts'
-import { type Io, note, tell } from './io.ts'
+import { type Io, isStop, note, tell } from './io.ts'
 
 /** Runs the work of a command, which resolves to the exit code. */
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
@@ -63,7 +63,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return exit
   } catch (error) {
     // Work that a signal cuts short throws the signal's name.
-    if (io.signal.aborted && error === io.signal.reason) return exitOf(io.signal)
+    if (isStop(io, error)) return exitOf(io.signal)
     const { exit: failed, line } = explain(error)
     if (line !== undefined) note(io, line)
     if (line !== undefined && io.env.FOLIO_DEBUG) tell(io, `${inspected(error)}\n`)

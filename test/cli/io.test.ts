@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Io, pour } from '../../adapters/cli/io.ts'
-import { directory, failing, folio, lines, ndjson, start, stuck } from './support.ts'
+import { directory, failing, folio, lines, ndjson, type Running, start, stuck } from './support.ts'
 
 test('a signal is heard between chunks that are at hand and written at once', async () => {
   const stop = new AbortController()
@@ -21,6 +21,41 @@ test('a signal is heard between chunks that are at hand and written at once', as
   expect(written).toBeGreaterThanOrEqual(3)
   expect(written).toBeLessThan(20)
   expect(stdout.writableEnded).toBe(false)
+})
+
+describe('one signal ends a command whose standard output nobody drains:', () => {
+  /** The exit code of a command that is told to end once it writes. */
+  const stopped = (argv: string[], stdin = ''): Promise<number> => {
+    const stdout = stuck(() => running.stop())
+    const running: Running = start(argv, { stdin, stdout })
+    return running.done.then(({ code }) => {
+      expect(stdout.destroyed).toBe(false)
+      return code
+    })
+  }
+  const filled = async (): Promise<string> => {
+    const data = join(directory(), 'data')
+    await folio(['ingest', '--data', data, '--batch', '5', '-'], { stdin: ndjson(lines(5)) })
+    return data
+  }
+
+  test('one that writes on and on', async () => {
+    expect(await stopped(['generate', '--ledgers', '1000', '--seed', '7'])).toBe(143)
+    const data = await filled()
+    expect(await stopped(['export', '--data', data])).toBe(143)
+    expect(await stopped(['get', '/operations', '--ndjson', '--data', data])).toBe(143)
+  })
+
+  test('one that writes its answer at once', async () => {
+    const data = await filled()
+    expect(await stopped(['get', '/operations', '--data', data])).toBe(143)
+    expect(await stopped(['verify', '--data', data])).toBe(143)
+  })
+
+  test('one that acknowledges: what is stored is said, and a service ends well', async () => {
+    expect(await stopped(['ingest', '--data', join(directory(), 'data'), '--json', '-'], ndjson(lines(5)))).toBe(143)
+    expect(await stopped(['serve', '--store', 'memory', '--port', '0', '--ingest', '-', '--json'], ndjson(lines(5)))).toBe(0)
+  })
 })
 
 test('nobody has to read what is meant for people: a command does what it would do', async () => {

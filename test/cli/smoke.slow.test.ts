@@ -85,6 +85,19 @@ test('head ends generate as it ends other commands, without a word', () => {
   expect({ status, stderr: stderr.toString() }).toEqual({ status: 141, stderr: '' })
 })
 
+test('one signal ends a command whose pipe nobody drains', () => {
+  const told = (command: string): string =>
+    spawnSync(
+      'bash',
+      ['-c', `{ ${command} & sleep 3; kill -TERM $!; wait $!; echo $? >&2; } | sleep 8`, process.execPath, program, directory()],
+      { maxBuffer: 2 ** 20 },
+    ).stderr.toString()
+  expect(told('"$0" "$1" generate --ledgers 1000000 --seed 7')).toBe('143\n')
+  // 4,000 acknowledgements are more than a pipe holds.
+  const feed = '"$0" "$1" generate --ledgers 100000 --seed 7 --transactions-per-ledger 0 --accounts 16'
+  expect(told(`"$0" "$1" serve --store memory --port 0 --json --ingest <(${feed})`)).toMatch(/SIGTERM: closing\n0\n$/)
+})
+
 test('bench leaves no directory behind: not of a store that never answers, nor at a second signal', async () => {
   const [temporary, path] = [directory(), join(directory(), 'store.mjs')]
   // Something of the store keeps the process alive.

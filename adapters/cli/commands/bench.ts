@@ -81,7 +81,7 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
     const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, runMs, ...here() }
-    await print(io.stdout, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows))
+    await print(io, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows))
   } finally {
     status.stop()
     // Standard input waiting for more would keep the process from exiting.

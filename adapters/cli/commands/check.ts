@@ -43,7 +43,7 @@ export const check = (program: Command, run: Run): Command =>
     .action((url: string, options: Options) => run((io) => checked(io, url, options)))
 
 async function checked(io: Io, url: string, { seconds, json = false, ...options }: Options): Promise<number> {
-  const say = (text: string): Promise<void> => print(io.stdout, `${text}\n`)
+  const say = (text: string): Promise<void> => print(io, `${text}\n`)
   const listed = aside(io)
   const onListing = (result: ListingResult): void => void (json || listed.say(`${linesOf(result, url).join('\n')}\n`))
   const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, onListing })

@@ -48,9 +48,9 @@ async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile,
   if (ndjson && reply.status < 400) return await writeLines(io, ledger, target)
   if (headers) {
     const head = reply.headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\n`))
-    await print(io.stdout, `HTTP/1.1 ${reply.status}\n${head.join('')}\n`)
+    await print(io, `HTTP/1.1 ${reply.status}\n${head.join('')}\n`)
   }
-  await print(io.stdout, Buffer.concat([...reply.parts, Buffer.from('\n')]))
+  await print(io, Buffer.concat([...reply.parts, Buffer.from('\n')]))
   if (reply.status < 400) return exits.ok
   return reply.status < 500 ? exits.answer4xx : exits.answer5xx
 }

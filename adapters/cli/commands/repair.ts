@@ -38,7 +38,7 @@ async function mend(io: Io, { json = false, cut = false, ...where }: Options): P
   const store = await openStore(where, { mustExist: true, damaged: true })
   try {
     const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
-    await print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
+    await print(io, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
     return report.lost.length === 0 ? exits.ok : exits.damaged
   } finally {
     await store.close()

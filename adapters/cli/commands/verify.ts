@@ -39,7 +39,7 @@ export const verify = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => check(io, options)))
 
 async function check(io: Io, { json = false, files = false, ...where }: Options): Promise<number> {
-  const say = (report: object, line: string): Promise<void> => print(io.stdout, json ? `${JSON.stringify(report)}\n` : `${line}\n`)
+  const say = (report: object, line: string): Promise<void> => print(io, json ? `${JSON.stringify(report)}\n` : `${line}\n`)
   const checked = files ? await checkedFiles(io, where) : undefined
   if (checked && !checked.ok) {
     await say({ ok: false, files: checked }, filesSummary(checked))
