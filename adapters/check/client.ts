@@ -33,7 +33,19 @@ export interface Answer {
 /** The bodies of pages are small; a service that sends more is not asked to stop, but cut off. */
 const MAX_BYTES = 64 * 2 ** 20
 const ANSWER_MS = 15_000
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Resolves after so many milliseconds, or at the signal. */
+const wait = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done)
+    if (signal?.aborted) done()
+  })
 
 export class Client {
   readonly started = performance.now()
@@ -74,7 +86,7 @@ export class Client {
       const answer = await this.send(url)
       const busy = answer.status === 429 || answer.status === 503
       if (!busy || tries === 2) return answer
-      await wait(Math.min(this.until.ms - this.elapsed, 1000 * (answer.retryAfter || 1)))
+      await wait(Math.min(this.until.ms - this.elapsed, 1000 * (answer.retryAfter || 1)), this.bounds.signal)
     }
   }
 

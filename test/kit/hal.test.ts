@@ -111,6 +111,17 @@ describe('a check', () => {
     await expect(check({}, { signal: AbortSignal.abort('enough') })).rejects.toBe('enough')
   })
 
+  test('ends when its signal is aborted while it waits for a busy service', async () => {
+    const stop = new AbortController()
+    const busy = async () => {
+      setTimeout(() => stop.abort('SIGINT'), 10)
+      return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+    }
+    const started = performance.now()
+    await expect(checkService(BASE, { fetch: busy, ms: 600_000, signal: stop.signal })).rejects.toBe('SIGINT')
+    expect(performance.now() - started).toBeLessThan(5000)
+  })
+
   test('asks a busy service again', async () => {
     let times = 0
     const fetch = halService(new Pages())
