@@ -26,12 +26,10 @@ export function httpUrl(text: string): string {
 
 /** What answers look like. */
 export interface AnswerOptions {
-  readonly baseUrl?: string
   readonly profile: 'document' | 'extended'
 }
 
-export const baseUrlOption = (): Option =>
-  new Option('--base-url <url>', 'what links start with (default: the host of the request)').argParser(absoluteUrl)
+export const baseUrlOption = (what: string): Option => new Option('--base-url <url>', what).argParser(absoluteUrl)
 
 export const profileOption = (): Option =>
   new Option('--profile <name>', 'the members of records: as documented, or with those that SDKs also read')

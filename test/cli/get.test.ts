@@ -72,6 +72,9 @@ describe('a store of five ledgers', () => {
     expect(parse((await get('/operations?order=desc', '--ndjson')).out)).toEqual(wanted.toReversed())
     expect(await get(`/operations?cursor=${wanted.at(-1).paging_token}`, '--ndjson')).toMatchObject({ code: 0, out: '', err: '' })
 
+    const [base, link] = ['https://example.org/api', `https://example.org/api/operations?cursor=${after}`]
+    expect(parse((await get(link, '--ndjson', '--base-url', base)).out)).toEqual(wanted.slice(-2))
+
     const missing = await get('/ledgers/9999999/operations', '--ndjson')
     expect([missing.code, JSON.parse(missing.out).status]).toEqual([4, 404])
     expect(await get('/ledgers/2100003', '--ndjson')).toEqual({ code: 2, out: '', err: 'folio: --ndjson needs a path that gives a list\n' })
@@ -104,7 +107,11 @@ test('a directory without a store is not made into one', async () => {
   }
 })
 
-test('a status line and headers cannot be combined with records', async () => {
-  const { code, err } = await folio(['get', '/ledgers', '--data', 'unread', '--headers', '--ndjson'])
-  expect({ code, err }).toEqual({ code: 2, err: 'folio: --ndjson prints records only, so --headers does not apply\n' })
+test('neither a status line and headers nor a profile can be combined with records', async () => {
+  const get = async (...more: string[]) => {
+    const { code, err } = await folio(['get', '/ledgers', '--data', 'unread', '--ndjson', ...more])
+    return [code, err.split('\n')[0]]
+  }
+  expect(await get('--headers')).toEqual([2, "folio: option '--ndjson' cannot be used with option '--headers'"])
+  expect(await get('--profile', 'document')).toEqual([2, "folio: option '--ndjson' cannot be used with option '--profile <name>'"])
 })

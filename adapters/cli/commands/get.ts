@@ -1,5 +1,5 @@
 /** `folio get`: the answer to one HTTP path, without a server; or everything in a list, as NDJSON. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Ledger, NdjsonChunk } from '../../../src/index.ts'
 import { createCore, listOf } from '../../http/index.ts'
 import { exitOf, exits, logTo, UsageError } from '../exit.ts'
@@ -11,6 +11,7 @@ import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores
 interface Options extends StoreOptions, AnswerOptions {
   readonly headers?: boolean
   readonly ndjson?: boolean
+  readonly baseUrl: string
 }
 
 const help = `
@@ -32,18 +33,17 @@ export const get = (program: Command, run: Run): Command =>
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .option('--headers', 'print the status line and the headers first')
-    .option('--ndjson', 'print all records of a list, one line of JSON each')
-    .addOption(baseUrlOption())
+    // The base URL is no conflict: the path may be a link that begins with it.
+    .addOption(new Option('--ndjson', 'print all records of a list, one line of JSON each').conflicts(['headers', 'profile']))
+    .addOption(baseUrlOption('what links start with').default('http://127.0.0.1:8000'))
     .addOption(profileOption())
     .addHelpText('after', help)
     .action((path: string, options: Options) => run((io) => answer(io, path, options)))
 
 async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile, ...where }: Options): Promise<number> {
-  if (headers && ndjson) throw new UsageError('--ndjson prints records only, so --headers does not apply')
   await using ledger = await openNamed(where, { mustExist: true })
-  const base = baseUrl ?? 'http://127.0.0.1:8000'
-  const core = createCore(ledger, { profile, baseUrl: base, log: logTo(io) })
-  const target = targetOf(path, base)
+  const core = createCore(ledger, { profile, baseUrl, log: logTo(io) })
+  const target = targetOf(path, baseUrl)
   const reply = await core({ method: 'GET', target, header: () => undefined })
   if (ndjson && reply.status < 400) return await writeLines(io, ledger, target)
   if (headers) {

@@ -16,6 +16,7 @@ interface Options extends StoreOptions, AnswerOptions {
   readonly ingest?: string
   readonly json?: boolean
   readonly limit: Limits
+  readonly baseUrl?: string
 }
 
 const help = `
@@ -57,7 +58,7 @@ export const serve = (program: Command, run: Run): Command =>
     .option('--ingest <file>', 'ingest ledger closes while serving; - is standard input')
     .option('--json', 'print an acknowledgement line for each ledger')
     .addOption(limitOption())
-    .addOption(baseUrlOption())
+    .addOption(baseUrlOption('what links start with (default: scheme and host of the request)'))
     .addOption(profileOption())
     .addHelpText('after', help)
     .action((options: Options) => run((io) => serveStore(io, options)))
