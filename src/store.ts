@@ -83,8 +83,9 @@ export interface Capabilities {
  *   of thousands.
  * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; any failure below the store is `STORE_FAILED`
  *   with its cause, or a code that says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nothing wraps what a store throws: an error of another class
- *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress; after it every call gives `CLOSED`,
- *   even a `getMany` of no keys, a write of nothing, or a scan of an empty range: who asks for nothing learns that the store is closed, too.
+ *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress, those of the note too; after it every
+ *   call gives `CLOSED`, even a `getMany` of no keys, a write of nothing, or a scan of an empty range: who asks for nothing learns that the store is
+ *   closed, too.
  *
  * A store that can answer at once returns the value itself instead of a promise, so that such a read costs no thread hop.
  */

@@ -68,7 +68,11 @@ class LevelStore implements Store {
   constructor(db: Database, location: string, step: Step, note?: Store['note']) {
     const { permanence, getSync = false } = db.supports as { permanence: boolean; getSync?: boolean }
     this.db = db
-    if (note) this.note = note
+    if (note)
+      this.note = {
+        read: () => this.run(async () => note.read()),
+        write: (bytes, options) => this.run(async () => note.write(bytes, options)),
+      }
     this.location = location
     this.step = step
     this.told = keepsBytes(db) ? {} : encodings

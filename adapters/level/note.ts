@@ -1,29 +1,23 @@
 /** A few bytes in a file beside LevelDB's own, which it leaves alone. The file is replaced as a whole, and synced only on request. */
 import type { Store } from '../../src/store.ts'
-import { failure } from './open.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
-/** @param directory the directory of the database */
+/** @param directory the directory of the database. Throws what the file system says. */
 export function noteIn(directory: string): NonNullable<Store['note']> {
   const path = `${directory}/HIGH-WATER`
   return {
-    async read() {
-      try {
-        return await fs().readFile(path)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw failure(error, directory)
-      }
-    },
+    read: () =>
+      fs()
+        .readFile(path)
+        .catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT') throw error
+          return undefined
+        }),
     async write(bytes, { durable = false } = {}) {
-      try {
-        await fs().writeFile(`${path}.new`, bytes, { flush: durable })
-        await fs().rename(`${path}.new`, path)
-        if (durable) await syncNames(directory)
-      } catch (error) {
-        throw failure(error, directory)
-      }
+      await fs().writeFile(`${path}.new`, bytes, { flush: durable })
+      await fs().rename(`${path}.new`, path)
+      if (durable) await syncNames(directory)
     },
   }
 }

@@ -15,7 +15,14 @@ export const closeLaws = (law: MakeLaw): Law[] => [
     // One that fails while another is awaited must not count as an unhandled rejection.
     const reads = Promise.all([(async () => store.scan(everything, { limit: 400 }))(), (async () => store.get(model.entries[7]![0]))()])
     const writes = [1, 2, 3].map(async (n) => store.write([[numbered(n), filled(5000, n)]], { durable: n === 2 }))
-    const [[chunk, value]] = await Promise.all([reads, ...writes, store.close()])
+    let noting = store.note !== undefined
+    const noted = (async () => store.note?.write(bytes(1)))().then(() => {
+      noting = false
+    })
+    const closed = (async () => store.close())()
+      .then(turn)
+      .then(() => same(noting, false, 'whether a note is still being written'))
+    const [[chunk, value]] = await Promise.all([reads, ...writes, noted, closed])
     same(chunk.entries, model.entries.slice(0, 400), 'the scan under way')
     same(value, model.entries[7]![1], 'the get under way')
     await store.close()
@@ -27,6 +34,11 @@ export const closeLaws = (law: MakeLaw): Law[] => [
     await refused('CLOSED', () => store.getMany([bytes(1)]))
     await refused('CLOSED', () => store.scan(everything, { limit: 1 }))
     await refused('CLOSED', () => store.write([[bytes(1), bytes(2)]], { durable: false }))
+    const { note } = store
+    if (note) {
+      await refused('CLOSED', () => note.read())
+      await refused('CLOSED', () => note.write(bytes(2)))
+    }
     // Calls that a store can answer without looking at what it holds.
     await refused('CLOSED', () => store.getMany([]))
     await refused('CLOSED', () => store.write([], { durable: true }))

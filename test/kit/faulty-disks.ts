@@ -2,7 +2,7 @@
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import type { StoreSubject } from '../../adapters/testing/index.ts'
 import { FolioError, type Store, type Write } from '../../src/index.ts'
-import { noteInMemory } from './faulty-extras.ts'
+import { closing, noteInMemory } from './faulty-extras.ts'
 import { dump } from './faulty-store.ts'
 
 interface Held {
@@ -45,7 +45,7 @@ function over(change: Change = {}): StoreSubject {
     }
     const store: Store = {
       ...inner,
-      note,
+      ...closing(inner, note),
       compact: () => {},
       get(key) {
         fails()

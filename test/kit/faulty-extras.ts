@@ -16,11 +16,36 @@ export const noteInMemory = (): Note => {
   }
 }
 
+/** The note of a store, until that is closed. */
+export const closing = (store: Store, note: Note): Required<Pick<Store, 'note' | 'close'>> => {
+  let closed = false
+  const open = <T>(call: () => T): T => {
+    if (closed) throw new FolioError('CLOSED')
+    return call()
+  }
+  return {
+    note: { read: () => open(() => note.read()), write: (bytes, options) => open(() => note.write(bytes, options)) },
+    close: () => {
+      closed = true
+      return store.close()
+    },
+  }
+}
+
 const withNote =
   (change: (note: Note, store: Store) => Partial<Note>): Mutant =>
   (store) => {
     const note = noteInMemory()
-    return { note: { ...note, ...change(note, store) } }
+    return closing(store, { ...note, ...change(note, store) })
+  }
+
+/** A store whose note is closed with it, but for one call. */
+const open =
+  (call: keyof Note): Mutant =>
+  (store) => {
+    const note = noteInMemory()
+    const right = closing(store, note)
+    return { ...right, note: { ...right.note, [call]: note[call] } }
   }
 
 /** Deletes the entries of a range, and returns them. */
@@ -170,6 +195,36 @@ export const storesWithMore: readonly FaultyStore[] = [
     'a note gives back',
     'forgets the note with the last entry',
     withNote((note, store) => ({ read: () => (dump(store).length > 0 ? note.read() : undefined) })),
+  ],
+  [
+    'a close waits',
+    'leaves a note half written when it closes',
+    withNote((note) => ({
+      async write(bytes) {
+        await later(30)
+        await note.write(bytes)
+      },
+    })),
+    /^whether a note is still being written: expected false, got true$/,
+  ],
+  [
+    'a close waits',
+    'fails a note that is being written when it closes',
+    (store) => {
+      const right = closing(store, noteInMemory())
+      const write: Note['write'] = async (bytes) => {
+        await later()
+        await right.note.write(bytes)
+      }
+      return { ...right, note: { ...right.note, write } }
+    },
+  ],
+  ['after the close', 'still reads its note after the close', open('read'), /^note\.read: expected CLOSED, got the answer /],
+  [
+    'after the close',
+    'still takes a note after the close',
+    open('write'),
+    /^note\.write of <02>: expected CLOSED, got the answer undefined$/,
   ],
   [
     'a key or value larger',

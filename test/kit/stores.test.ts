@@ -6,7 +6,7 @@ import { type StoreSubject, slow, storeConformance } from '../../adapters/testin
 import { FolioError, type Store } from '../../src/index.ts'
 import { storesWithCorners } from './faulty-corners.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
-import { noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
+import { closing, noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
@@ -87,7 +87,7 @@ describe('stores over a disk', () => {
 describe('a store that takes keys of 20 bytes and values of 300', () => {
   const open = (): Store => {
     const store = memory()
-    return { ...store, ...rightlyLimited(store), note: noteInMemory(), compact: () => {} }
+    return { ...store, ...rightlyLimited(store), ...closing(store, noteInMemory()), compact: () => {} }
   }
   for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
 

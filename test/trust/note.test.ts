@@ -1,5 +1,5 @@
 /** The note of how far history reached, in a directory where something is in its way. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -31,4 +31,14 @@ test('fails with a FolioError, and rolls nothing back; what can be written is re
   const unread = openLedger(level(data))
   await expect(unread).rejects.toBeInstanceOf(FolioError)
   await expect(unread).rejects.toMatchObject({ code: 'STORE_FAILED', fields: { location: data } })
+})
+
+test('is written whole before a close ends, after which others may open the directory', async () => {
+  const path = join(data, '..', 'closing')
+  const store = await level(path)
+  const size = 50_000_000
+  const noted = store.note!.write(new Uint8Array(size))
+  await store.close()
+  expect(statSync(join(path, 'HIGH-WATER')).size).toBe(size)
+  await noted
 })
