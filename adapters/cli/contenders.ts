@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError } from 'commander'
 import { FolioError, missingIn, type Store } from '../../src/index.ts'
 import { type Candidate, Incomparable } from '../compare/index.ts'
-import { UsageError } from './exit.ts'
+import { UsageError } from './errors.ts'
 import { inDirectory, type Place } from './places.ts'
 import { type StoreName, storeNames, stores } from './stores.ts'
 

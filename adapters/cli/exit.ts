@@ -3,6 +3,7 @@ import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
 import { NoListing, Unreachable } from '../check/index.ts'
 import { Incomparable } from '../compare/index.ts'
+import { Unreadable, Unwritable, UsageError } from './errors.ts'
 import { type Io, note } from './io.ts'
 
 export const exits = {
@@ -39,12 +40,6 @@ Exit codes:
 
 FOLIO_DEBUG=1 shows where an error came from.`
 
-/** The options contradict each other, or make no sense together. */
-export class UsageError extends Error {}
-
-/** The output file cannot be opened. */
-export class Unwritable extends Error {}
-
 /** The exit code of a command that ran to its end, or was stopped by a signal. */
 export function exitOf(signal: AbortSignal): number {
   if (!signal.aborted) return exits.ok
@@ -67,13 +62,13 @@ export function explain(error: unknown): Explained {
   if (error instanceof Unreachable || error instanceof NoListing)
     return { exit: exits.refused, line: oneLine(`cannot be checked: ${error.message}`) }
   if (error instanceof Incomparable) return { exit: exits.refused, line: oneLine(`cannot be compared: ${error.message}`) }
+  if (error instanceof Unreadable) return { exit: exits.refused, line: oneLine(`cannot be read: ${error.message}`) }
+  if (error instanceof Unwritable) return { exit: exits.refused, line: oneLine(`cannot be written: ${error.message}`) }
   if (error instanceof UsageError) return { exit: exits.usage, line: oneLine(error.message) }
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === 'EPIPE') return { exit: exits.unread }
   if (syscall === 'listen' || syscall === 'getaddrinfo') return { exit: exits.listen, line: oneLine(`cannot listen: ${message}`) }
-  if (error instanceof Unwritable || syscall?.startsWith('write'))
-    return { exit: exits.refused, line: oneLine(`cannot be written: ${message}`) }
-  if (syscall !== undefined) return { exit: exits.refused, line: oneLine(`cannot be read: ${message}`) }
+  if (syscall !== undefined) return { exit: exits.refused, line: oneLine(message) }
   return { exit: exits.defect, line: oneLine(`DEFECT: ${message ?? String(error)}`) }
 }
 

@@ -1,7 +1,8 @@
-/** Feeds the files of a command line to a ledger, and acknowledges each ledger. */
+/** The inputs of a command line, read and fed to a ledger, each ledger acknowledged. */
 import { access, constants, stat } from 'node:fs/promises'
-import type { IngestResult, Ledger } from '../../src/index.ts'
-import { ingestCloses, readCloses } from '../ndjson/index.ts'
+import type { IngestResult, Ledger, LedgerClose } from '../../src/index.ts'
+import { ingestCloses, type ReadClosesOptions, readCloses } from '../ndjson/index.ts'
+import { Unreadable, unreadable } from './errors.ts'
 import { type Io, print, unlessStopped } from './io.ts'
 
 export interface FeedOptions {
@@ -14,32 +15,38 @@ export interface FeedOptions {
 
 /**
  * Checks that inputs can be read before anything is created or begun for them. Their content is not touched: nothing of a pipe is lost.
- * @throws what the file system says
+ * @throws Unreadable
  */
 export async function checkInputs(files: readonly string[]): Promise<void> {
   for (const file of files) {
     if (file === '-') continue
-    await access(file, constants.R_OK)
-    if ((await stat(file)).isDirectory())
-      throw Object.assign(
-        new Error(`EISDIR: '${file}' is a directory, not a file of ledger closes; folio export makes a file from a store`),
-        {
-          code: 'EISDIR',
-          syscall: 'read',
-        },
-      )
+    await access(file, constants.R_OK).catch(unreadable)
+    if ((await stat(file).catch(unreadable)).isDirectory())
+      throw new Unreadable(`EISDIR: '${file}' is a directory, not a file of ledger closes; folio export makes a file from a store`)
+  }
+}
+
+/** The closes of files, one after another; `-` is standard input. @throws Unreadable, and as `readCloses` */
+export async function* closesOf(
+  { stdin }: Io,
+  files: readonly string[],
+  options?: ReadClosesOptions,
+): AsyncGenerator<LedgerClose, void, undefined> {
+  try {
+    yield* readCloses(
+      files.map((file) => (file === '-' ? stdin : file)),
+      options,
+    )
+  } catch (error) {
+    unreadable(error as NodeJS.ErrnoException)
   }
 }
 
 /** @param files paths; `-` is standard input, plain or gzip */
 export async function feed(io: Io, ledger: Ledger, files: readonly string[], options: FeedOptions): Promise<IngestResult> {
   const { batch = 1, json = false, onBytes, onLedger } = options
-  const closes = readCloses(
-    files.map((file) => (file === '-' ? io.stdin : file)),
-    onBytes && { onBytes },
-  )
   try {
-    return await ingestCloses(ledger, closes, {
+    return await ingestCloses(ledger, closesOf(io, files, { onBytes }), {
       batch,
       signal: io.signal,
       onLedger: async ({ sequence }) => {

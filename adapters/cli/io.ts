@@ -2,6 +2,7 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
+import { unwritable } from './errors.ts'
 
 export interface Io {
   readonly stdin: Readable
@@ -16,11 +17,11 @@ export interface Io {
 
 /**
  * An answer on standard output, with a single write; done when it has been handed over.
- * @throws EPIPE if nobody reads any more; the reason of the signal, if that comes while nobody takes what was written. What is written after the
+ * @throws EPIPE if nobody reads any more; Unwritable; the reason of the signal, if that comes while nobody takes what was written. What is written after the
  * signal is left to whoever may still read it.
  */
 export const print = ({ stdout, signal }: Io, text: string | Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) => {
+  new Promise<void>((resolve, reject) => {
     const stop = (): void => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
     stdout.write(text, (error) => {
@@ -29,7 +30,7 @@ export const print = ({ stdout, signal }: Io, text: string | Uint8Array): Promis
       else resolve()
     })
     if (signal.aborted) resolve()
-  })
+  }).catch(unwritable)
 
 /** Whether an error says only that the signal came, by its reason or with that as its cause. */
 export const isStop = ({ signal }: Io, error: unknown): boolean =>
@@ -81,10 +82,10 @@ export function heeding(io: Io, chunks: AsyncIterable<string | Uint8Array>): Rea
   return Readable.from(untilStopped())
 }
 
-/** Writes chunks to standard output, up to the signal, whether or not the last one is taken. @throws EPIPE; what `chunks` throws */
+/** Writes chunks to standard output, up to the signal, whether or not the last one is taken. @throws as {@link print}, and what `chunks` throws */
 export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promise<void> =>
   // `end: false`, since standard output is not ours to close.
-  pipeline(heeding(io, chunks), io.stdout, { end: false, signal: io.signal }).catch(unlessStopped(io))
+  pipeline(heeding(io, chunks), io.stdout, { end: false, signal: io.signal }).catch(unlessStopped(io)).catch(unwritable)
 
 /** Text for people. **Invariant:** whether anybody reads it changes nothing about a command: it is neither waited for, nor does it fail. */
 export const tell = ({ stderr }: Io, text: string): void => void stderr.write(text)

@@ -7,7 +7,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/index.ts'
-import { Unwritable } from './exit.ts'
+import { Unwritable, unwritable } from './errors.ts'
 
 /** A separate place for a trial. */
 export interface Place {
@@ -39,7 +39,7 @@ export function inDirectory(open: (directory: string) => Store | Promise<Store>)
       // A store that keeps nothing on disk has no size there.
       size: async () => (await bytesIn(directory)) || undefined,
       async remove() {
-        await rm(directory, whole)
+        await rm(directory, whole).catch(unwritable)
         left.delete(directory)
         if (left.size === 0) process.off('exit', removeLeft)
       },

@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
-import { UsageError } from './exit.ts'
+import { UsageError, unreadable } from './errors.ts'
 import { inDirectory, type Place } from './places.ts'
 
 interface OpenOptions {
@@ -88,7 +88,8 @@ export const openNamed = async (where: StoreOptions, options: OpenOptions): Prom
 
 /**
  * Checks the files of what `--store` and `--data` name.
- * @throws UsageError if the store does not consist of files; as {@link openStore} if there is none, or it may not be read
+ * @throws UsageError if the store does not consist of files; as {@link openStore} if there is none, or it may not be read; Unreadable if one of its
+ * files cannot be
  */
 export async function checkStoreFiles({ store, data }: StoreOptions, options: FilesOptions): Promise<FilesReport> {
   const { checkFiles, open }: StoreRow = stores[store]
@@ -96,7 +97,7 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
   const opened = async (): Promise<void> => (await open(data, { mustExist: true })).close()
   const report = await checkFiles(data, options).catch(async (error: NodeJS.ErrnoException) => {
     if (error.syscall !== undefined) await opened()
-    throw error
+    return unreadable(error)
   })
   // A directory without any file of a store has either lost them or never had any.
   if (!report.ok && report.files === 0)

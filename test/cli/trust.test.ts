@@ -1,10 +1,11 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { directory, failing, folio, lines, ndjson, type Running, start } from './support.ts'
@@ -203,6 +204,22 @@ test('output that cannot be written is distinguished from input that cannot be r
       says(/^folio: cannot be written: ENOENT.*\/nowhere\/x\.ndjson/),
     )
   expect(await folio(['export', '--data', data], { stdout: failing('ENOSPC') })).toMatchObject(says(/^folio: cannot be written: .*ENOSPC/))
+  const out = join(directory(), 'closes.ndjson')
+  const handle = await open(data)
+  const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync')
+  await handle.close()
+  sync.mockRejectedValue(Object.assign(new Error('ENOSPC: no space left on device, fsync'), { code: 'ENOSPC', syscall: 'fsync' }))
+  try {
+    for (const path of [out, `${out}.gz`])
+      expect(await folio(['export', '--data', data, '--out', path])).toMatchObject(says(/^folio: cannot be written: ENOSPC.*fsync\n$/))
+  } finally {
+    sync.mockRestore()
+  }
+  expect(readdirSync(join(out, '..'))).toEqual([])
+  const unread = new Readable({ read: () => unread.destroy(Object.assign(new Error('write EIO'), { code: 'EIO', syscall: 'write' })) })
+  expect(await folio(['ingest', '--data', join(out, '..', 'data'), '-'], { stdin: unread })).toMatchObject(
+    says(/^folio: cannot be read: write EIO/),
+  )
 })
 
 test('an empty store is reported to hold nothing, whatever was asked for', async () => {

@@ -3,11 +3,11 @@ import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
-import { readCloses } from '../../ndjson/index.ts'
 import { here, table } from '../comparison.ts'
 import { type Contender, candidatesOf, contenders, parseContenders } from '../contenders.ts'
-import { exits, UsageError } from '../exit.ts'
-import { checkInputs } from '../feed.ts'
+import { UsageError } from '../errors.ts'
+import { exits } from '../exit.ts'
+import { checkInputs, closesOf } from '../feed.ts'
 import { type Io, print } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
@@ -72,7 +72,7 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json
       `--store names ${twice} twice, and its columns could not be told apart: name a store of your own differently, name=module`,
     )
   if (data !== undefined) await checkInputs([data])
-  const given = data === undefined ? generate({ ledgers, seed }) : readCloses([data === '-' ? io.stdin : data])
+  const given = data === undefined ? generate({ ledgers, seed }) : closesOf(io, [data])
   const first = firstOf(given as AsyncIterable<LedgerClose> | Iterable<LedgerClose>, ledgers)
   const status = showStatus(io)
   try {

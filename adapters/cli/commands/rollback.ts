@@ -1,6 +1,7 @@
 /** `folio rollback`: removes the newest ledgers. */
 import type { Command } from 'commander'
-import { exits, UsageError } from '../exit.ts'
+import { UsageError } from '../errors.ts'
+import { exits } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
 import { ledgerNumber } from '../options.ts'
 import type { Run } from '../run.ts'

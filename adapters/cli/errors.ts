@@ -1,0 +1,20 @@
+/** What ends a command beside errors of the engine: each class is thrown where it is known whose fault it is. */
+
+/** The options contradict each other, or make no sense together. */
+export class UsageError extends Error {}
+
+/** The input cannot be read. */
+export class Unreadable extends Error {}
+
+/** The output cannot be written. */
+export class Unwritable extends Error {}
+
+/** For `catch`, of what reads the input: what the system says becomes Unreadable. */
+export const unreadable = (error: NodeJS.ErrnoException): never => {
+  throw error.syscall === undefined ? error : new Unreadable(error.message, { cause: error })
+}
+
+/** For `catch`, of what writes the output: what the system says becomes Unwritable, unless it is EPIPE, after which nothing is left to say. */
+export const unwritable = (error: NodeJS.ErrnoException): never => {
+  throw error.code === 'EPIPE' || error.syscall === undefined ? error : new Unwritable(error.message, { cause: error })
+}
