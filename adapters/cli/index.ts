@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The program `folio`: the process handed to the command line. */
+import { exitAt } from './exit.ts'
 import { run } from './run.ts'
 
 const stop = new AbortController()
@@ -7,7 +8,7 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // At the second signal nobody wants to wait; what is stored is whole in any case.
-    if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
+    if (stop.signal.aborted) process.exit(exitAt(signal))
     stop.abort(signal)
   })
 }

@@ -13,7 +13,8 @@ import { repair } from './commands/repair.ts'
 import { rollback } from './commands/rollback.ts'
 import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
-import { exitHelp, exitOf, exits, explain } from './exit.ts'
+import { exitHelp, exitOf, exits } from './exit.ts'
+import { explain } from './explain.ts'
 import { type Io, isStop, note, tell } from './io.ts'
 
 /** Runs the work of a command, which resolves to the exit code. */

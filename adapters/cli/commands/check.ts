@@ -1,10 +1,11 @@
 /** `folio check`: the laws of paging, tried on a service over HTTP. */
 import type { Command } from 'commander'
 import { checkService, type ListingResult, type ServiceReport } from '../../check/index.ts'
-import { exitOf, exits, oneLine } from '../exit.ts'
+import { exitOf, exits } from '../exit.ts'
 import { aside, digits, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
+import { oneLine } from '../text.ts'
 
 interface Options {
   readonly requests: number
