@@ -14,6 +14,8 @@ export interface Bounds {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+export const boundDefaults = { requests: 2000, ms: 60_000 } satisfies Bounds
+
 /** A bound was reached: nothing is wrong, but nothing more can be said. */
 export class Exhausted extends Error {}
 
@@ -58,8 +60,8 @@ export class Client {
 
   constructor(bounds: Bounds = {}) {
     this.bounds = bounds
-    this.most = bounds.requests ?? 2000
-    this.ms = bounds.ms ?? 60_000
+    this.most = bounds.requests ?? boundDefaults.requests
+    this.ms = bounds.ms ?? boundDefaults.ms
     this.until = { requests: this.most, ms: this.ms }
   }
 

@@ -7,4 +7,12 @@ export { type Bounds, Unreachable } from './client.ts'
 export { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
 export { type PagingSubject, pagingLaws } from './laws.ts'
 export { type PagedListing, type PagedPage, textOf } from './paged.ts'
-export { checkService, type LawResult, type ListingResult, NoListing, type ServiceOptions, type ServiceReport } from './service.ts'
+export {
+  checkService,
+  type LawResult,
+  type ListingResult,
+  NoListing,
+  type ServiceOptions,
+  type ServiceReport,
+  serviceDefaults,
+} from './service.ts'

@@ -1,7 +1,7 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
 import { OptionRules } from '../../src/index.ts'
 import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
-import { type Bounds, Client, Exhausted, Unreachable } from './client.ts'
+import { type Bounds, boundDefaults, Client, Exhausted, Unreachable } from './client.ts'
 import { discover, kindOf } from './discover.ts'
 import { halListing, largestLimit } from './hal.ts'
 import { COUNT } from './law.ts'
@@ -18,6 +18,9 @@ export interface ServiceOptions extends Bounds {
   /** Called with every listing when it is done. */
   readonly onListing?: ((result: ListingResult) => void) | undefined
 }
+
+/** What the options are if they are not given. */
+export const serviceDefaults = { ...boundDefaults, listings: 40, window: 60, maxLimit: 200 } satisfies ServiceOptions
 
 export interface LawResult {
   readonly law: string
@@ -134,7 +137,8 @@ async function settled(
  * is found
  */
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
-  const { listings: most = 40, window = 60, maxLimit = 200, onListing } = serviceOptions.check(options)
+  const { onListing, ...given } = serviceOptions.check(options)
+  const { listings: most = serviceDefaults.listings, window = serviceDefaults.window, maxLimit = serviceDefaults.maxLimit } = given
   const client = new Client(options)
   client.share(0.3)
   const urls = await discover(client, url, most).catch((error) => {

@@ -19,6 +19,7 @@ export type {
   Integer,
   Members,
 } from './options.ts'
+export { generateDefaults } from './options.ts'
 
 /**
  * Closes `options.ledgers` ledgers, one by one as they are asked for. Integers are numbers where exact, and bigints beyond 2^53. Each close belongs

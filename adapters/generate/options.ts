@@ -32,7 +32,8 @@ export interface GenerateOptions {
   readonly tradeShare?: number | undefined
 }
 
-export const DEFAULTS = {
+/** What the options are if they are not given. */
+export const generateDefaults = {
   firstLedger: 2_100_000,
   firstOffer: 51_829,
   startTime: 1_541_030_400,
@@ -82,7 +83,7 @@ const rulesFor = ({ ledgers, firstOffer }: GenerateOptions) =>
 export function settle(options: GenerateOptions): Settings {
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object')
   const given = Object.entries(rulesFor(options).check(options)).filter(([, value]) => value !== undefined)
-  return { ...DEFAULTS, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
+  return { ...generateDefaults, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
 }
 
 /** A number if it is exact, a bigint beyond 2^53. */

@@ -28,6 +28,18 @@ test('options that exclude each other are named as they are typed', async () => 
   expect(err).toBe('folio: --first-ledger must be a whole number from 1 to 2147483627\n')
 })
 
+test('numbers are what the generator takes, and no others', async () => {
+  const counted = async (mean: string) =>
+    folio(['generate', '--ledgers', '1', '--seed', '7', '--accounts', '32', '--transactions-per-ledger', mean])
+  for (const mean of ['1.5', '2000']) expect(await counted(mean)).toMatchObject({ code: 0, err: '' })
+  for (const mean of ['500001', '-1', '1e3'])
+    expect(await counted(mean)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/^folio: .*--transactions-per-ledger /) })
+  expect(await folio([...small, '--ledgers', '1.5', '--seed', '7'])).toMatchObject({
+    code: 2,
+    err: 'folio: --ledgers must be a whole number from 0 to 2147483646\n',
+  })
+})
+
 const io = (stdout: Writable, signal = new AbortController().signal) => ({
   ...{ stdin: process.stdin, stdout, stderr: new Writable({ write: (_chunk, _encoding, done) => done() }), env: {}, signal },
 })

@@ -1,6 +1,6 @@
 /** `folio check`: the laws of paging, tried on a service over HTTP. */
 import type { Command } from 'commander'
-import { checkService, type ListingResult, type ServiceReport } from '../../check/index.ts'
+import { checkService, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
 import { exitOf, exits } from '../exit.ts'
 import { aside, digits, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
@@ -34,11 +34,11 @@ export const check = (program: Command, run: Run): Command =>
     .command('check')
     .description('check the paging of a service over HTTP')
     .argument('<url>', 'the root of the service, or one of its listings', httpUrl)
-    .option('--requests <count>', 'the most requests to make', wholeNumber(1, 1e9), 2000)
-    .option('--seconds <count>', 'the longest time to take', wholeNumber(1, 1e6), 60)
-    .option('--listings <count>', 'the most listings to check', wholeNumber(1, 1e6), 40)
-    .option('--window <records>', 'how many records to look at, at either end of a listing', wholeNumber(3, 1e6), 60)
-    .option('--max-limit <records>', 'the largest page to ask for', wholeNumber(1, 200), 200)
+    .option('--requests <count>', 'the most requests to make', wholeNumber(1, 1e9), serviceDefaults.requests)
+    .option('--seconds <count>', 'the longest time to take', wholeNumber(1, 1e6), serviceDefaults.ms / 1000)
+    .option('--listings <count>', 'the most listings to check', wholeNumber(1, 1e6), serviceDefaults.listings)
+    .option('--window <records>', 'how many records to look at, at either end of a listing', wholeNumber(3, 1e6), serviceDefaults.window)
+    .option('--max-limit <records>', 'the largest page to ask for', wholeNumber(1, serviceDefaults.maxLimit), serviceDefaults.maxLimit)
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
     .action((url: string, options: Options) => run((io) => checked(io, url, options)))

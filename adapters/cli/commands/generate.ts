@@ -1,11 +1,11 @@
 /** `folio generate`: a made-up network as NDJSON. */
 import type { Command } from 'commander'
 import { FolioError } from '../../../src/index.ts'
-import { type GenerateOptions, generateLines } from '../../generate/index.ts'
+import { type GenerateOptions, generateDefaults, generateLines } from '../../generate/index.ts'
 import { UsageError } from '../errors.ts'
 import { exitOf } from '../exit.ts'
 import { type Io, pour } from '../io.ts'
-import { wholeNumber } from '../options.ts'
+import { anyNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 
 const help = `
@@ -19,11 +19,11 @@ export const generate = (program: Command, run: Run): Command =>
   program
     .command('generate')
     .description('write the ledger closes of a realistic, generated network as NDJSON')
-    .requiredOption('--ledgers <count>', 'how many ledgers to close', wholeNumber(0, 2 ** 31 - 1))
+    .requiredOption('--ledgers <count>', 'how many ledgers to close', anyNumber)
     .requiredOption('--seed <text>', 'seed of the network: the same seed gives the same network')
-    .option('--first-ledger <sequence>', 'sequence of the first ledger (default: 2100000)', wholeNumber(1, 2 ** 31 - 1))
-    .option('--accounts <count>', 'accounts at the start (default: 10000)', wholeNumber(16, 2 ** 24))
-    .option('--transactions-per-ledger <mean>', 'mean transactions per ledger (default: 20)', wholeNumber(0, 1000))
+    .option('--first-ledger <sequence>', 'sequence of the first ledger', anyNumber, generateDefaults.firstLedger)
+    .option('--accounts <count>', 'accounts at the start', anyNumber, generateDefaults.accounts)
+    .option('--transactions-per-ledger <mean>', 'mean transactions per ledger', anyNumber, generateDefaults.transactionsPerLedger)
     .addHelpText('after', help)
     .action((options: GenerateOptions) => run((io) => writeLines(io, options)))
 
