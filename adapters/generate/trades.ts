@@ -1,7 +1,7 @@
 /**
  * Trades, and the effects that go with them: between a taker and an offer, or between a taker and a liquidity pool.
  */
-import { type Asset, decimal, named } from './accounts.ts'
+import { type Asset, canonical, decimal, named } from './accounts.ts'
 import type { Fill } from './book.ts'
 import { type Effect, effect } from './effects.ts'
 import type { Network, Pool } from './network.ts'
@@ -73,10 +73,7 @@ export function consume(net: Network, { offer, sold, paid }: Fill, taker: number
 export function exchange(net: Network, pool: Pool, taker: number, selling: Asset, sold: number, buying: Asset, bought: number): Traded {
   const account = net.id(taker)
   const ours: Side = { account, asset: selling, amount: sold, offer: (1n << 62n) + net.operation }
-  const reserves = (asset: Asset, amount: number) => ({
-    asset: asset.rank === 0 ? 'native' : `${asset.code}:${asset.issuerId}`,
-    amount: decimal(amount),
-  })
+  const reserves = (asset: Asset, amount: number) => ({ asset: canonical(asset), amount: decimal(amount) })
   return {
     trade: record(net, { pool: pool.id, asset: buying, amount: bought }, ours, sold, bought, {
       trade_type: 'liquidity_pool',
