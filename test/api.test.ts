@@ -75,7 +75,7 @@ describe('every option is named', () => {
     ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
     ['ledger-folio/level', 'adapters/level/files.ts', ['FilesOptions']],
     ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
-    ['ledger-folio/ndjson', 'adapters/ndjson/index.ts', ['ReadClosesOptions']],
+    ['ledger-folio/ndjson', 'adapters/ndjson/read.ts', ['ReadClosesOptions']],
     ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
     ['ledger-folio/http', 'adapters/http/options.ts', ['CoreOptions']],
     ['ledger-folio/http', 'adapters/http/node/server.ts', ['ServeOptions']],

@@ -24,6 +24,8 @@ interface File {
   readonly text: string
   /** Repository paths of relative imports. */
   readonly imports: readonly string[]
+  /** Those that exist at run time: types may refer to each other. */
+  readonly values: readonly string[]
 }
 
 const filesIn = (folder: string): File[] =>
@@ -35,8 +37,11 @@ const filesIn = (folder: string): File[] =>
       const found = Array.from(
         text.matchAll(/^(?:import|export|\}) ?[^'\n]*from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm),
       )
-      const imports = found.map(([, a, b, c]) => relative(ROOT, join(ROOT, dirname(path), (a ?? b ?? c)!)))
-      return { path, text, imports }
+      const named = found.map(([, a, b, c]) => (a ?? b ?? c)!)
+      const pathOf = (name: string): string => relative(ROOT, join(ROOT, dirname(path), name))
+      const ofTypes = (name: string): boolean =>
+        !new RegExp(`^(?:import|export)(?! type\\b)[^']*?'${name.replaceAll('.', '\\.')}'`, 'm').test(text)
+      return { path, text, imports: named.map(pathOf), values: named.filter((name) => !ofTypes(name)).map(pathOf) }
     })
 
 const src = filesIn('src')
@@ -87,29 +92,20 @@ describe('imports go upwards', () => {
     expect(wrong.map(({ path }) => path)).toEqual([])
   })
 
-  test('no two files of src import each other, however indirectly', () => {
-    const importsOf = new Map(src.map(({ path, imports }) => [path, imports]))
+  test('no two files import each other, however indirectly', () => {
+    const importsOf = new Map([...src, ...adapters].map(({ path, values }) => [path, values]))
     const loops: string[] = []
     const done = new Set<string>()
     const visit = (path: string, way: readonly string[]): void => {
       if (way.includes(path)) loops.push([...way.slice(way.indexOf(path)), path].join(' → '))
       if (done.has(path) || way.includes(path)) return
-      for (const to of valuesOf(path, importsOf.get(path) ?? [])) visit(to, [...way, path])
+      for (const to of importsOf.get(path) ?? []) visit(to, [...way, path])
       done.add(path)
     }
     for (const path of importsOf.keys()) visit(path, [])
     expect(loops).toEqual([])
   })
 })
-
-/** Imports that exist at run time: types may refer to each other. */
-function valuesOf(path: string, imports: readonly string[]): string[] {
-  const { text = '' } = all.find((file) => file.path === path) ?? {}
-  return imports.filter((to) => {
-    const name = to.split('/').at(-1)!.replace('.', '\\.')
-    return new RegExp(`^(?:import|export)(?! type\\b)[^']*?from '[^']*${name}'`, 'm').test(text)
-  })
-}
 
 describe('every file', () => {
   test('of src and the adapters opens by saying what it is', () => {

@@ -1,18 +1,21 @@
 /** Feeds closes to a ledger, so that the error for a refused close names its file and line. */
 import { type AppendResult, badRequest, type IngestResult, type Ledger, type LedgerClose, OptionRules } from '../../src/index.ts'
-import { locateError } from './index.ts'
+import { locateError } from './origin.ts'
 
 export interface IngestClosesOptions {
-  /** Ledgers per durable batch; a crash loses whole batches, never part of one. Default 1. */
+  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
   readonly batch?: number | undefined
-  /** Called for each ledger in order, once it is durable and visible; the next batch is not written before the call is done. */
+  /** As of `append`, for each batch. */
+  readonly durable?: boolean | undefined
+  /** Called for each ledger in order, once it is visible and, unless `durable` is false, durable; the next batch is not written before the call is done. */
   readonly onLedger?: ((result: AppendResult) => void | Promise<void>) | undefined
   /** Stops between two batches, even while the source has nothing to give. */
   readonly signal?: AbortSignal | undefined
 }
 
-const feedOptions = new OptionRules<IngestClosesOptions>('ingestCloses', {
+const ingestClosesOptions = new OptionRules<IngestClosesOptions>('ingestCloses', {
   batch: { least: 1, of: 'ledgers' },
+  durable: 'flag',
   onLedger: 'callback',
   signal: 'signal',
 })
@@ -27,7 +30,7 @@ export async function ingestCloses(
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
   options: IngestClosesOptions = {},
 ): Promise<IngestResult> {
-  const { batch, onLedger, signal } = feedOptions.check(options)
+  const { onLedger, ...given } = ingestClosesOptions.check(options)
   if (typeof ledger?.ingest !== 'function') throw badRequest('ledger', 'a ledger, such as openLedger resolves to')
   const onBatch = async (results: readonly AppendResult[]): Promise<void> => {
     for (const result of results) await onLedger?.(result)
@@ -35,5 +38,5 @@ export async function ingestCloses(
   const onRefused = (error: unknown, close: LedgerClose): void => {
     throw locateError(error, close)
   }
-  return ledger.ingest(closes, { batch, signal, onBatch, onRefused })
+  return ledger.ingest(closes, { ...given, onBatch, onRefused })
 }

@@ -1,14 +1,7 @@
 /** Parses one line of NDJSON into one ledger close. */
 import { parse } from 'lossless-json'
 import { FolioError, type LedgerClose, parseJson } from '../../src/index.ts'
-
-/** Where a close was read. */
-export interface Origin {
-  /** The path as given; `-` for a stream. */
-  readonly file: string
-  /** Counted from 1. */
-  readonly line: number
-}
+import type { Origin } from './origin.ts'
 
 /** @throws MALFORMED_JSON; INVALID_INPUT if the line is JSON but not an object */
 export function parseLine(text: string, origin: Origin): LedgerClose {

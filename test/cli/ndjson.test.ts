@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { FolioError, type LedgerClose, openLedger } from '../../src/index.ts'
+import { FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { directory } from './support.ts'
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -104,6 +104,21 @@ test.each<[string, unknown, object, string]>([
     code: 'BAD_REQUEST',
     fields: { field: 'ledger' },
   })
+})
+
+test('writes are as durable as ingestCloses is told', async () => {
+  for (const durable of [undefined, true, false]) {
+    const store = memory()
+    const writes: boolean[] = []
+    const noting: Store['write'] = (batch, options) => {
+      writes.push(options.durable)
+      return store.write(batch, options)
+    }
+    await using ledger = await openLedger({ ...store, write: noting })
+    writes.length = 0
+    await ingestCloses(ledger, [richClose(7, '')], { durable })
+    expect(writes).toEqual([durable ?? true])
+  }
 })
 
 test.each([
