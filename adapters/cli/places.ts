@@ -7,15 +7,8 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/index.ts'
+import type { Place } from '../compare/index.ts'
 import { Unwritable, unwritable } from './errors.ts'
-
-/** A separate place for a trial. */
-export interface Place {
-  readonly open: () => Store | Promise<Store>
-  /** Its size on disk, while it is closed. */
-  readonly size?: () => Promise<number | undefined>
-  readonly remove?: () => Promise<void>
-}
 
 /** A store may still be writing there when it is no longer waited for. */
 const whole = { recursive: true, force: true, maxRetries: 3 } as const

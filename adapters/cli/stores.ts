@@ -3,10 +3,11 @@ import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import type { Place } from '../compare/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError, unreadable } from './errors.ts'
-import { inDirectory, type Place } from './places.ts'
+import { inDirectory } from './places.ts'
 
 interface OpenOptions {
   /** If not, an empty one is made where there is none. */

@@ -8,12 +8,12 @@ import type { LedgerClose } from '../../src/index.ts'
 import { Closes } from './closes.ts'
 import type { Row } from './measure.ts'
 import { type Filled, fill, type Pace, pages, reopen } from './rows.ts'
-import { type Candidate, Side } from './side.ts'
+import { type Candidate, Trial } from './trial.ts'
 import { Incomparable, Watch } from './watch.ts'
 import { sampleOf, works } from './works.ts'
 
 export { isEven, median, type Row, type Span } from './measure.ts'
-export type { Candidate, Place } from './side.ts'
+export type { Candidate, Place } from './trial.ts'
 export { Incomparable } from './watch.ts'
 
 export interface CompareOptions {
@@ -55,10 +55,10 @@ export async function compareStores(
     const first = await source.peek(WARM_UP)
     if (first.length === 0) throw new Incomparable('there are no ledgers')
     // Stores share the engine, and those of a kind their code: whichever came first would pay for compiling it.
-    await among(candidates, watch, (sides) =>
-      measured(sides, new Closes(first, watch), { rounds: 1, runMs: runMs / 4, watch }, (step) => onStep(`warming up: ${step}`)),
+    await among(candidates, watch, (trials) =>
+      measured(trials, new Closes(first, watch), { rounds: 1, runMs: runMs / 4, watch }, (step) => onStep(`warming up: ${step}`)),
     )
-    const found = await among(candidates, watch, (sides) => measured(sides, source, { rounds, runMs, watch }, onStep))
+    const found = await among(candidates, watch, (trials) => measured(trials, source, { rounds, runMs, watch }, onStep))
     if (!found.sampled) throw new Incomparable('the ledgers hold no transactions')
     return { ledgers: found.ledgers, known: found.known, rows: found.rows }
   } finally {
@@ -67,42 +67,42 @@ export async function compareStores(
 }
 
 /** Work on new stores, which are removed when it is done. */
-async function among<T>(candidates: readonly Candidate[], watch: Watch, work: (sides: readonly Side[]) => Promise<T>): Promise<T> {
-  const sides: Side[] = []
+async function among<T>(candidates: readonly Candidate[], watch: Watch, work: (trials: readonly Trial[]) => Promise<T>): Promise<T> {
+  const trials: Trial[] = []
   let done: T
   try {
-    for (const { name, place } of candidates) sides.push(new Side(name, await place(), watch))
-    for (const side of sides) await side.open()
-    done = await work(sides)
-    for (const side of sides) await side.close()
+    for (const { name, place } of candidates) trials.push(new Trial(name, await place(), watch))
+    for (const trial of trials) await trial.open()
+    done = await work(trials)
+    for (const trial of trials) await trial.close()
   } catch (error) {
     // What failed first is reported, even if removing fails too.
-    await removed(sides).catch(() => {})
+    await removed(trials).catch(() => {})
     throw error
   }
-  await removed(sides)
+  await removed(trials)
   return done
 }
 
 /** Removes every place, whichever of them fails. */
-async function removed(sides: readonly Side[]): Promise<void> {
-  const ends = await Promise.allSettled(sides.map((side) => side.remove()))
+async function removed(trials: readonly Trial[]): Promise<void> {
+  const ends = await Promise.allSettled(trials.map((trial) => trial.remove()))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 type Measured = Filled & { readonly rows: readonly Row[]; readonly sampled: boolean }
 
-async function measured(sides: readonly Side[], closes: Closes, pace: Pace, onStep: (step: string) => void): Promise<Measured> {
+async function measured(trials: readonly Trial[], closes: Closes, pace: Pace, onStep: (step: string) => void): Promise<Measured> {
   onStep('ingesting, each ledger durable before the next')
-  const filled = await fill(sides, closes, pace)
+  const filled = await fill(trials, closes, pace)
   onStep('closing and reopening the stores')
-  const rows = [filled.row, ...(await reopen(sides, pace))]
-  const sample = await sides[0]!.run(sampleOf)
+  const rows = [filled.row, ...(await reopen(trials, pace))]
+  const sample = await trials[0]!.run(sampleOf)
   if (sample)
     for (const work of works)
       for (const limit of [10, 200] as const) {
         onStep(`${work.name}, ${limit}`)
-        rows.push(...(await pages(sides, sample, work, limit, pace)))
+        rows.push(...(await pages(trials, sample, work, limit, pace)))
       }
   return { ...filled, rows, sampled: sample !== undefined }
 }

@@ -3,7 +3,7 @@ import type { Ledger, LedgerClose } from '../../src/index.ts'
 import { locateError } from '../ndjson/index.ts'
 import type { Closes } from './closes.ts'
 import { orderOf, type Row, rowOf } from './measure.ts'
-import type { Side } from './side.ts'
+import type { Trial } from './trial.ts'
 import { Incomparable, type Watch } from './watch.ts'
 import { type Draw, draw, type Sample, type Work } from './works.ts'
 
@@ -34,14 +34,14 @@ export interface Filled {
 }
 
 /** Appends every ledger, each durable before the next. */
-export async function fill(sides: readonly Side[], closes: Closes, { rounds, watch }: Pace): Promise<Filled> {
-  const turns: Tally[][] = sides.map(() => [])
+export async function fill(trials: readonly Trial[], closes: Closes, { rounds, watch }: Pace): Promise<Filled> {
+  const turns: Tally[][] = trials.map(() => [])
   let given = 0
   for (let turn = 0; ; turn++) {
     const part = await closes.take(TURN)
     if (part.length === 0) break
     given += part.length
-    for (const at of orderOf(sides.length, turn)) turns[at]!.push(await sides[at]!.run((ledger) => append(ledger, part, watch)))
+    for (const at of orderOf(trials.length, turn)) turns[at]!.push(await trials[at]!.run((ledger) => append(ledger, part, watch)))
   }
   const ledgers = sum(turns[0]!).count
   const parts = turns.map((list) => inRounds(list, rounds))
@@ -78,31 +78,31 @@ const sum = (list: readonly Tally[]): Tally =>
   list.reduce((all, { ms, count }) => ({ ms: all.ms + ms, count: all.count + count }), { ms: 0, count: 0 })
 
 /** Opens every store again and again, from now on without a cache. The first time does not count: it may tidy up what was written. */
-export async function reopen(sides: readonly Side[], pace: Pace): Promise<Row[]> {
+export async function reopen(trials: readonly Trial[], pace: Pace): Promise<Row[]> {
   const lasts: (number | undefined)[] = []
   const sizes: (number | undefined)[] = []
-  for (const side of sides) {
-    lasts.push(await side.run(async ({ head }) => head?.last))
-    await side.close()
-    const bytes = await side.size()
+  for (const trial of trials) {
+    lasts.push(await trial.run(async ({ head }) => head?.last))
+    await trial.close()
+    const bytes = await trial.size()
     sizes.push(bytes === undefined ? undefined : bytes / 1e6)
   }
-  for (const [at, side] of sides.entries()) {
-    await side.open({ cacheBytes: 0 })
-    if ((await side.run(async ({ head }) => head?.last)) !== lasts[at])
-      throw new Incomparable(`${side.name}, opened again, does not hold what was written`)
+  for (const [at, trial] of trials.entries()) {
+    await trial.open({ cacheBytes: 0 })
+    if ((await trial.run(async ({ head }) => head?.last)) !== lasts[at])
+      throw new Incomparable(`${trial.name}, opened again, does not hold what was written`)
   }
-  const times = await inSlices(sides, pace, openFor)
+  const times = await inSlices(trials, pace, openFor)
   return [{ work: 'disk', name: 'on disk', unit: 'MB', figures: sizes }, rowOf({ work: 'open', name: 'an open', unit: 'ms' }, times)]
 }
 
 /** Round by round, how long one takes of what is done in slices: any change of the machine meets all stores within a round. */
-async function inSlices(sides: readonly Side[], pace: Pace, work: (side: Side, slice: Pace) => Promise<Tally>): Promise<number[][]> {
-  const times: number[][] = sides.map(() => [])
+async function inSlices(trials: readonly Trial[], pace: Pace, work: (trial: Trial, slice: Pace) => Promise<Tally>): Promise<number[][]> {
+  const times: number[][] = trials.map(() => [])
   for (let round = 0; round < pace.rounds; round++) {
-    const tallies: Tally[][] = sides.map(() => [])
+    const tallies: Tally[][] = trials.map(() => [])
     for (let turn = 0; turn < SLICES; turn++)
-      for (const at of orderOf(sides.length, turn)) tallies[at]!.push(await work(sides[at]!, { ...pace, runMs: pace.runMs / SLICES }))
+      for (const at of orderOf(trials.length, turn)) tallies[at]!.push(await work(trials[at]!, { ...pace, runMs: pace.runMs / SLICES }))
     for (const [at, list] of tallies.entries()) {
       const { ms, count } = sum(list)
       times[at]!.push(ms / count)
@@ -112,13 +112,13 @@ async function inSlices(sides: readonly Side[], pace: Pace, work: (side: Side, s
 }
 
 /** Opens for a while. */
-async function openFor(side: Side, { runMs, watch }: Pace): Promise<Tally> {
+async function openFor(trial: Trial, { runMs, watch }: Pace): Promise<Tally> {
   let [ms, count] = [0, 0]
   do {
     await watch.step()
-    await side.close()
+    await trial.close()
     const started = performance.now()
-    await side.open({ cacheBytes: 0 })
+    await trial.open({ cacheBytes: 0 })
     ms += performance.now() - started
     count++
   } while (ms < runMs)
@@ -126,21 +126,21 @@ async function openFor(side: Side, { runMs, watch }: Pace): Promise<Tally> {
 }
 
 /** Pages of one list, compared and then timed. */
-export async function pages(sides: readonly Side[], sample: Sample, work: Work, limit: 10 | 200, pace: Pace): Promise<Row[]> {
+export async function pages(trials: readonly Trial[], sample: Sample, work: Work, limit: 10 | 200, pace: Pace): Promise<Row[]> {
   const { name } = work
   const asked = Array.from({ length: REQUESTS[limit] }, (_, nth) => draw(work, sample, limit, nth))
   const answers: string[] = []
-  for (const side of sides) answers.push(await side.run((ledger) => answersOf(ledger, asked, pace.watch)))
+  for (const trial of trials) answers.push(await trial.run((ledger) => answersOf(ledger, asked, pace.watch)))
   for (const [at, answer] of answers.entries())
-    if (answer !== answers[0]) throw new Incomparable(`${sides[at]!.name} answers ${name} differently from ${sides[0]!.name}`)
+    if (answer !== answers[0]) throw new Incomparable(`${trials[at]!.name} answers ${name} differently from ${trials[0]!.name}`)
   // What is new about a row is compiled before it is timed.
-  for (const side of sides) await readFor(side, asked, { ...pace, runMs: pace.runMs / 2 })
-  const times = await inSlices(sides, pace, (side, slice) => readFor(side, asked, slice))
+  for (const trial of trials) await readFor(trial, asked, { ...pace, runMs: pace.runMs / 2 })
+  const times = await inSlices(trials, pace, (trial, slice) => readFor(trial, asked, slice))
   const micros = times.map((list) => list.map((ms) => ms * 1000))
   const timed = rowOf({ work: name, name: `${name}, ${limit}`, unit: 'µs' }, micros)
   if (limit !== 200) return [timed]
   const costs = []
-  for (const side of sides) costs.push(await side.costOf((ledger) => read(ledger, asked[0]!)))
+  for (const trial of trials) costs.push(await trial.costOf((ledger) => read(ledger, asked[0]!)))
   return [
     timed,
     { work: name, name: 'calls of the store', unit: 'calls', figures: costs.map(({ calls }) => calls) },
@@ -149,8 +149,8 @@ export async function pages(sides: readonly Side[], sample: Sample, work: Work, 
 }
 
 /** Reads pages for a while. */
-const readFor = (side: Side, asked: readonly Draw[], { runMs, watch }: Pace): Promise<Tally> =>
-  side.run(async (ledger) => {
+const readFor = (trial: Trial, asked: readonly Draw[], { runMs, watch }: Pace): Promise<Tally> =>
+  trial.run(async (ledger) => {
     const started = performance.now()
     let [ms, count] = [0, 0]
     do {

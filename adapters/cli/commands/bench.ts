@@ -3,8 +3,8 @@ import { type Command, Option } from 'commander'
 import type { LedgerClose } from '../../../src/index.ts'
 import { compareStores } from '../../compare/index.ts'
 import { generate } from '../../generate/index.ts'
+import { type NamedStore, ourStores, parseStores } from '../candidates.ts'
 import { here, table } from '../comparison.ts'
-import { type Contender, candidatesOf, contenders, parseContenders } from '../contenders.ts'
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { checkInputs, closesOf } from '../feed.ts'
@@ -15,7 +15,7 @@ import type { Run } from '../run.ts'
 import { storeNames } from '../stores.ts'
 
 interface Options {
-  readonly store: readonly Contender[]
+  readonly store: readonly NamedStore[]
   readonly data?: string
   readonly ledgers: number
   readonly seed: string
@@ -47,8 +47,8 @@ Examples:
 
 const storesOption = (): Option =>
   new Option('--store <names>', `the stores, comma-separated: ${storeNames.join(', ')}, or name=module for your own`)
-    .argParser(parseContenders)
-    .default(contenders, storeNames.join(','))
+    .argParser(parseStores)
+    .default(ourStores, storeNames.join(','))
 
 export const bench = (program: Command, run: Run): Command =>
   program
@@ -76,7 +76,8 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json
   const first = firstOf(given as AsyncIterable<LedgerClose> | Iterable<LedgerClose>, ledgers)
   const status = showStatus(io)
   try {
-    const candidates = await candidatesOf(store)
+    // All are loaded before any place is made.
+    const candidates = await Promise.all(store.map(({ load }) => load()))
     const options = { rounds, runMs, signal: io.signal, onStep: (step: string) => status.say(step) }
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()

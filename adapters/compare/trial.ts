@@ -1,4 +1,4 @@
-/** A store in a place of its own, and the ledger over it. Whatever fails is said to be that store's. */
+/** A candidate in a place of its own, and the ledger over it. Whatever fails is said to be that store's. */
 import { FolioError, type Ledger, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 import { type Cost, type Counted, counted } from './counted.ts'
 import { Incomparable, type Watch } from './watch.ts'
@@ -6,20 +6,20 @@ import { Incomparable, type Watch } from './watch.ts'
 /** A place for one store, which nothing else uses. */
 export interface Place {
   /** Opens it: empty the first time, later with what was written. */
-  open(): Promise<Store>
-  /** How many bytes the closed store takes on disk; undefined for one in memory. */
-  size(): Promise<number | undefined>
-  remove(): Promise<void>
+  open(): Store | Promise<Store>
+  /** How many bytes the closed store takes on disk; without it, or undefined, for one in memory. */
+  size?(): Promise<number | undefined>
+  remove?(): Promise<void>
 }
 
 /** A store to try. */
 export interface Candidate {
   readonly name: string
   /** Makes an empty place. There are two for each store: one to warm up in. */
-  place(): Promise<Place>
+  place(): Place | Promise<Place>
 }
 
-export class Side {
+export class Trial {
   readonly name: string
   private readonly place: Place
   private readonly watch: Watch
@@ -39,7 +39,7 @@ export class Side {
     this.called = 'open'
     // What a candidate throws says by itself what it is about.
     const given = await this.watch
-      .wait(() => this.place.open(), this.silent)
+      .wait(async () => this.place.open(), this.silent)
       .catch((error) => {
         throw error instanceof FolioError ? named(this.name, error) : error
       })
@@ -68,15 +68,15 @@ export class Side {
   }
 
   /** Of the closed store. */
-  size(): Promise<number | undefined> {
-    return this.place.size()
+  async size(): Promise<number | undefined> {
+    return this.place.size?.()
   }
 
   /** Removes the place. The store is closed before, if it still does that. */
   async remove(): Promise<void> {
     const { held } = this
     if (held) await this.watch.wrapUp(() => held.ledger.close())
-    await this.place.remove()
+    await this.place.remove?.()
   }
 
   /** With several stores, the caller must be told which one failed; a foreign one may throw anything. */

@@ -5,25 +5,31 @@ import { InvalidArgumentError } from 'commander'
 import { FolioError, missingIn, type Store } from '../../src/index.ts'
 import { type Candidate, Incomparable } from '../compare/index.ts'
 import { UsageError } from './errors.ts'
-import { inDirectory, type Place } from './places.ts'
+import { inDirectory } from './places.ts'
 import { type StoreName, storeNames, stores } from './stores.ts'
 
-/** A store to compare with others. */
-export interface Contender {
+/** A word of `--store`. */
+export interface NamedStore {
   readonly name: string
-  readonly place: () => Promise<() => Place | Promise<Place>>
+  /** @throws UsageError if a module does not provide a store */
+  readonly load: () => Promise<Candidate>
 }
 
-const ours = (name: StoreName): Contender => ({ name, place: async () => stores[name].place })
+const ours = (name: StoreName): NamedStore => ({ name, load: async () => ({ name, place: stores[name].place }) })
+
+const fromModule = (name: string, path: string): NamedStore => ({
+  name,
+  load: async () => ({ name, place: inDirectory(await loaded(name, path)) }),
+})
 
 /** All of ours. */
-export const contenders: readonly Contender[] = storeNames.map(ours)
+export const ourStores: readonly NamedStore[] = storeNames.map(ours)
 
 /** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
-export const parseContenders = (text: string): Contender[] =>
+export const parseStores = (text: string): NamedStore[] =>
   text.split(',').map((word) => {
     const [, own, path] = /^\s*([\w.-]+)=(.+)$/.exec(word) ?? []
-    if (own !== undefined && path !== undefined) return { name: own, place: async () => inDirectory(await loaded(own, path)) }
+    if (own !== undefined && path !== undefined) return fromModule(own, path)
     const name = storeNames.find((one) => one === word.trim())
     if (name === undefined) throw new InvalidArgumentError(`Allowed are ${storeNames.join(', ')} and name=module, comma-separated.`)
     return ours(name)
@@ -51,16 +57,4 @@ async function opened(name: string, open: () => Promise<Store>): Promise<Store> 
     if (error instanceof FolioError) throw error
     throw new Incomparable(`${name} fails to open: ${error instanceof Error ? error.message : error}`, { cause: error })
   }
-}
-
-/** Stores to compare. @throws UsageError if a module does not provide one, before any place is made */
-export async function candidatesOf(contenders: readonly Contender[]): Promise<Candidate[]> {
-  const places = await Promise.all(contenders.map(({ place }) => place()))
-  return contenders.map(({ name }, at) => ({
-    name,
-    async place() {
-      const { open, size, remove } = await places[at]!()
-      return { open: async () => open(), size: async () => size?.(), remove: async () => remove?.() }
-    },
-  }))
 }
