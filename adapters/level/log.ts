@@ -33,7 +33,7 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
     parts = []
   }
   for (let base = 0; base < file.size; base += BLOCK) {
-    const block = Uint8Array.from(await file.read(base, base + BLOCK))
+    const block = await file.read(base, base + BLOCK)
     for (let at = 0; block.length - at >= HEADER; ) {
       const place = base + at
       const length = block[at + 4]! | (block[at + 5]! << 8)

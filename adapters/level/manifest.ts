@@ -51,7 +51,7 @@ export class Version {
         number()
         const [id, size, smallest, largest] = [number(), number(), input.slice(), input.slice()]
         if (Number.isNaN(size) || !smallest || !largest) return 'an edit is cut off'
-        // Copied, since an edit is a view that the next read overwrites.
+        // Copied: a view would keep the window of the file that it was read from alive, a megabyte for a few bytes.
         this.tables.set(id, { number: id, size, smallest: smallest.slice(), largest: largest.slice() })
         return undefined
       }

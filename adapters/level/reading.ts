@@ -19,7 +19,7 @@ export class FileReader {
     return new FileReader(handle, (await handle.stat()).size)
   }
 
-  /** Bytes `from` up to but excluding `to`; fewer if the file ends before. Valid until the next read. */
+  /** Bytes `from` up to but excluding `to`; fewer if the file ends before. A view of its window, which it keeps alive. */
   async read(from: number, to: number): Promise<Uint8Array> {
     const end = Math.min(to, this.size)
     if (from < this.from || end > this.from + this.window.length) {

@@ -28,7 +28,7 @@ export class TableFault extends Error {
 /** Checks a whole table: each block, that the blocks cover the file, and that its keys are those that the MANIFEST says. @throws TableFault */
 export async function checkTable(file: FileReader, { size, smallest, largest }: LiveTable): Promise<void> {
   if (file.size !== size) throw new TableFault(file.size, `the table has ${file.size} bytes, not ${size}`)
-  const footer = Uint8Array.from(await file.read(size - FOOTER, size))
+  const footer = await file.read(size - FOOTER, size)
   if (footer.length < FOOTER || !same(footer.subarray(FOOTER - 8), MAGIC)) throw new TableFault(size - FOOTER, 'the footer is damaged')
   const cursor = new Cursor(footer)
   const [meta, index] = [handleOf(cursor), handleOf(cursor)]
@@ -75,7 +75,7 @@ async function readBlock(file: FileReader, { offset, size }: Handle, unpack = tr
   const sum = (bytes[size + 1]! | (bytes[size + 2]! << 8) | (bytes[size + 3]! << 16) | (bytes[size + 4]! << 24)) >>> 0
   if (masked(crc32c(bytes, 0, size + 1)) !== sum) throw new TableFault(offset, 'the checksum of a block does not match')
   if (!unpack) return bytes
-  const data = bytes.slice(0, size)
+  const data = bytes.subarray(0, size)
   const block = bytes[size] === 0 ? data : bytes[size] === 1 ? unsnappy(data) : undefined
   if (!block) throw new TableFault(offset, 'a block cannot be unpacked')
   return block
