@@ -2,7 +2,7 @@
  * The finished JSON of every record of a ledger close, links and all: what a user who picks an SQL database would store.
  * Written apart from the engine, from the service document alone, so that equal bytes prove both right.
  */
-import type { GeneratedClose, GeneratedOperation, GeneratedTransaction, Integer, Members } from '../adapters/generate/index.ts'
+import type { GeneratedClose, GeneratedMembers, GeneratedOperation, GeneratedTransaction, Integer } from '../adapters/generate/index.ts'
 
 /** A transaction, successful or not. `id` is the total order id. */
 export interface WireTransaction {
@@ -73,13 +73,13 @@ const distinct = (accounts: readonly unknown[]): string[] => [
 ]
 
 /** Members without braces, after those that come first. */
-function joined(first: string, rest: Members): string {
+function joined(first: string, rest: GeneratedMembers): string {
   const json = JSON.stringify(rest)
   return json === '{}' ? first : `${first},${json.slice(1, -1)}`
 }
 
 /** The price with its letters in lower case. */
-const priced = (price: any): Members => (price.N === undefined ? price : { n: price.N, d: price.D })
+const priced = (price: any): GeneratedMembers => (price.N === undefined ? price : { n: price.N, d: price.D })
 
 /** Writes finished records for one base URL. */
 export class Wire {
@@ -135,7 +135,7 @@ export class Wire {
     const { hash, prev_hash, sequence, closed_at, ...rest } = close.ledger
     const failed = close.transactions.filter((one) => one.successful === false).length
     const successful = close.transactions.length - failed
-    const counts: Members = {
+    const counts: GeneratedMembers = {
       transaction_count: successful,
       successful_transaction_count: successful,
       failed_transaction_count: failed,
@@ -179,7 +179,7 @@ export class Wire {
     const { participants: _participants, effects: _effects, trades: _trades, type_i, ...members } = operation
     const payment = PAYMENTS.has(operation.type)
     let first = `"id":${id},"paging_token":"${id}"`
-    let rest: Members = members
+    let rest: GeneratedMembers = members
     if (payment && members['amount'] !== undefined) {
       const { amount, ...others } = members
       first += `,"amount":${amount as Integer}`
@@ -196,7 +196,7 @@ export class Wire {
     return { id, payment, accounts: this.affects(operation, owner.account), json }
   }
 
-  private effect(operation: bigint, index: number, effect: Members & { account: string }): WireEffect {
+  private effect(operation: bigint, index: number, effect: GeneratedMembers & { account: string }): WireEffect {
     const { account, ...rest } = effect
     const token = `${operation}-${index}`
     const json = this.record(joined(`"account":${JSON.stringify(account)},"paging_token":"${token}"`, rest), [
@@ -206,12 +206,12 @@ export class Wire {
     return { operation, index, account, json }
   }
 
-  private trade(operation: bigint, index: number, trade: Members, closedAt: string): WireTrade {
+  private trade(operation: bigint, index: number, trade: GeneratedMembers, closedAt: string): WireTrade {
     const token = `${operation}-${index}`
     const first = `"id":"${token}","paging_token":"${token}","ledger_close_time":"${closedAt}"`
     const { price, ...rest } = trade
     const seen = { ...rest, price: priced(price) }
-    const json = (record: Members): string =>
+    const json = (record: GeneratedMembers): string =>
       this.record(joined(first, record), [
         this.link('self', `/operations/${operation}/trades?cursor=${index === 0 ? '' : `${operation}-${index - 1}`}&limit=1&order=asc`),
         ...['base', 'counter'].flatMap((side) => {
@@ -235,7 +235,7 @@ export class Wire {
     }
   }
 
-  private offer(offer: Members & { seller: string; id: Integer; price_r: Members }, closedAt: string): WireOffer {
+  private offer(offer: GeneratedMembers & { seller: string; id: Integer; price_r: GeneratedMembers }, closedAt: string): WireOffer {
     const { id, price_r, last_modified = closedAt, ...rest } = offer
     const json = this.record(joined(`"id":${id},"paging_token":"${id}"`, { ...rest, price_r: priced(price_r), last_modified }), [
       this.link('self', `/offers/${id}`),
@@ -268,11 +268,11 @@ export class Wire {
 }
 
 /** A trade with base and counter exchanged, each member in its place. */
-function turned(trade: Members): Members {
-  const out: Members = {}
+function turned(trade: GeneratedMembers): GeneratedMembers {
+  const out: GeneratedMembers = {}
   for (const [name, value] of Object.entries(trade)) {
     if (name === 'base_is_seller') out[name] = !value
-    else if (name === 'price') out[name] = { ...(value as Members), n: (value as any).d, d: (value as any).n }
+    else if (name === 'price') out[name] = { ...(value as GeneratedMembers), n: (value as any).d, d: (value as any).n }
     else if (name.startsWith('base_')) out[`counter_${name.slice(5)}`] = value
     else if (name.startsWith('counter_')) out[`base_${name.slice(8)}`] = value
     else out[name] = value

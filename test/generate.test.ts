@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { type GeneratedOffer, type GenerateOptions, generate, generateLines, type Members } from '../adapters/generate/index.ts'
+import { type GeneratedMembers, type GeneratedOffer, type GenerateOptions, generate, generateLines } from '../adapters/generate/index.ts'
 import { memory } from '../adapters/memory/index.ts'
 import { openLedger, stringifyJson } from '../src/index.ts'
 
@@ -152,7 +152,7 @@ describe('three hundred ledgers', () => {
 })
 
 describe('trades', () => {
-  const pair = (one: Members) => ['base', 'counter'].map((side) => one[`${side}_asset_code`] ?? 'native').join('/')
+  const pair = (one: GeneratedMembers) => ['base', 'counter'].map((side) => one[`${side}_asset_code`] ?? 'native').join('/')
 
   it('are between many pairs and all asset types, in both directions', () => {
     const pairs = new Set(trades.map(pair))
@@ -163,7 +163,7 @@ describe('trades', () => {
   })
 
   it('sometimes lack an offer id, or a whole side', () => {
-    const complete = (one: Members, side: string) =>
+    const complete = (one: GeneratedMembers, side: string) =>
       [`${side}_account`, `${side}_offer_id`].filter((name) => one[name] !== undefined).length
     const shapes = trades.map((one) => complete(one, 'base') + complete(one, 'counter'))
     expect(new Set(shapes)).toEqual(new Set([2, 3, 4]))
@@ -214,7 +214,7 @@ describe('offers', () => {
       for (const offer of offers?.changed ?? []) book.set(offer.id, offer)
       for (const id of offers?.removed ?? []) book.delete(id)
     }
-    const side = (one: Members, other: Members) => JSON.stringify([one, other])
+    const side = (one: GeneratedMembers, other: GeneratedMembers) => JSON.stringify([one, other])
     for (const { selling, buying, price_r } of book.values()) {
       const key = side(selling, buying)
       best.set(key, Math.min(best.get(key) ?? Number.POSITIVE_INFINITY, price_r.n / price_r.d))

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../adapters/memory/index.ts'
-import { slow } from '../adapters/testing/slow-store.ts'
+import { slowStore } from '../adapters/testing/slow-store.ts'
 import { catalogue, openLedger } from '../src/index.ts'
 import { branchOf } from './closes.ts'
 import { shared } from './dump.ts'
@@ -72,7 +72,7 @@ test('history that is rolled back and appended again during a read ends in the s
     const writer = await openLedger(shared(memory(disk)), { fileEvery: 50, pollMs: 2 ** 30 })
     await writer.ingest(closes.slice(0, 25))
     let answers = Number.NEGATIVE_INFINITY
-    const store = slow(shared(memory(disk)), async () => {
+    const store = slowStore(shared(memory(disk)), async () => {
       answers++
       if (answers === at) await writer.rollback(back)
       if (answers === at + wait) await writer.ingest(closes.slice(3, 25))

@@ -3,7 +3,7 @@
  * An account is its rank: low ranks act often. Its id is a true strkey (SEP-23) of its 32 key bytes, which also appear in the XDR members.
  * **Invariant:** founders, the accounts that exist at the start, never leave; only they issue assets and make offers.
  */
-import type { Integer, Members } from './options.ts'
+import type { GeneratedMembers, Integer } from './options.ts'
 import type { Random } from './random.ts'
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -135,7 +135,7 @@ export function listAssets(random: Random, accounts: Accounts, count: number): A
 }
 
 /** `asset_type`, and for an issued asset `asset_code` and `asset_issuer`, each name prefixed with `prefix`. */
-export function named(asset: Asset, prefix = ''): Members {
+export function named(asset: Asset, prefix = ''): GeneratedMembers {
   if (asset.rank === 0) return { [`${prefix}asset_type`]: 'native' }
   return { [`${prefix}asset_type`]: asset.type, [`${prefix}asset_code`]: asset.code, [`${prefix}asset_issuer`]: asset.issuerId }
 }

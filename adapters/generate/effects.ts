@@ -1,5 +1,5 @@
 /** The effects by name, with the codes that such networks give them. */
-import type { Members } from './options.ts'
+import type { GeneratedMembers } from './options.ts'
 
 export const EFFECTS = {
   account_created: 0,
@@ -38,9 +38,9 @@ export const EFFECTS = {
   liquidity_pool_trade: 92,
 } as const
 
-export type Effect = Members & { account: string; type: string; type_i: number }
+export type Effect = GeneratedMembers & { account: string; type: string; type_i: number }
 
-export const effect = (account: string, type: keyof typeof EFFECTS, members: Members = {}): Effect => ({
+export const effect = (account: string, type: keyof typeof EFFECTS, members: GeneratedMembers = {}): Effect => ({
   account,
   type,
   type_i: EFFECTS[type],

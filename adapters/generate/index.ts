@@ -12,12 +12,12 @@ import { Transactions } from './transaction.ts'
 export type {
   GeneratedClose,
   GeneratedLedger,
+  GeneratedMembers,
   GeneratedOffer,
   GeneratedOperation,
   GeneratedTransaction,
   GenerateOptions,
   Integer,
-  Members,
 } from './options.ts'
 export { generateDefaults } from './options.ts'
 

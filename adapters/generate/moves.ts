@@ -3,15 +3,15 @@ import { type Asset, decimal, named } from './accounts.ts'
 import { priceText, type Resting } from './book.ts'
 import { type Effect, effect } from './effects.ts'
 import type { Network } from './network.ts'
-import type { Integer, Members } from './options.ts'
+import type { GeneratedMembers, Integer } from './options.ts'
 import { consume, exchange, type Traded } from './trades.ts'
 import type { Named } from './xdr.ts'
 
 /** What one operation did: its own members, and what came of it. */
 export interface Act extends Named {
-  readonly members: Members
+  readonly members: GeneratedMembers
   readonly effects?: Effect[]
-  readonly trades?: Members[]
+  readonly trades?: GeneratedMembers[]
   /** Who did it, if it could not be the transaction's account. */
   readonly source?: number
 }
@@ -33,12 +33,12 @@ export const debited = (account: string, asset: Asset, amount: Integer): Effect 
   effect(account, 'account_debited', { amount: decimal(amount), ...named(asset) })
 
 /** The members of a payment record; an issued asset is spelled out beside them. */
-export function paid(sender: string, receiver: string, asset: Asset, amount: Integer): Members {
+export function paid(sender: string, receiver: string, asset: Asset, amount: Integer): GeneratedMembers {
   const more = asset.rank === 0 ? {} : named(asset)
   return { sender, receiver, asset: { code: asset.code }, amount, amount_f: Number(amount) / 10_000_000, ...more }
 }
 
-const offered = (selling: Asset, buying: Asset, amount: number, n: number, d: number): Members => ({
+const offered = (selling: Asset, buying: Asset, amount: number, n: number, d: number): GeneratedMembers => ({
   amount: decimal(amount),
   price: priceText(n, d),
   price_r: { n, d },
@@ -49,7 +49,7 @@ const offered = (selling: Asset, buying: Asset, amount: number, n: number, d: nu
 const gather = (done: readonly Traded[]) => ({ effects: done.flatMap((one) => one.effects), trades: done.map((one) => one.trade) })
 
 /** A new offer that rests. `own` holds members that only this type has. */
-export function makeOffer(net: Network, source: number, own: Members): Act {
+export function makeOffer(net: Network, source: number, own: GeneratedMembers): Act {
   const seller = net.maker(source)
   const [selling, buying] = net.pair()
   const [amount, price] = [net.amount(), net.book.quote(selling, buying)]

@@ -90,9 +90,9 @@ export function settle(options: GenerateOptions): Settings {
 export type Integer = number | bigint
 
 /** An open record: members in the order in which they are written. */
-export type Members = { [name: string]: unknown }
+export type GeneratedMembers = { [name: string]: unknown }
 
-export interface GeneratedLedger extends Members {
+export interface GeneratedLedger extends GeneratedMembers {
   hash: string
   prev_hash: string
   sequence: number
@@ -104,18 +104,18 @@ export interface GeneratedLedger extends Members {
   max_tx_set_size: number
 }
 
-export type GeneratedTrade = Members & TradeInput
+export type GeneratedTrade = GeneratedMembers & TradeInput
 
-export interface GeneratedOperation extends Members {
+export interface GeneratedOperation extends GeneratedMembers {
   type: string
   type_i?: number
   source_account?: string
   participants?: string[]
-  effects?: (Members & { account: string; type: string; type_i: number; index?: number })[]
+  effects?: (GeneratedMembers & { account: string; type: string; type_i: number; index?: number })[]
   trades?: GeneratedTrade[]
 }
 
-export interface GeneratedTransaction extends Members {
+export interface GeneratedTransaction extends GeneratedMembers {
   hash: string
   successful?: boolean
   account: string
@@ -129,7 +129,7 @@ export interface GeneratedTransaction extends Members {
   operations: GeneratedOperation[]
 }
 
-export interface GeneratedOffer extends Members {
+export interface GeneratedOffer extends GeneratedMembers {
   id: Integer
   seller: string
   selling: OfferAsset

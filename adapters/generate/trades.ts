@@ -5,10 +5,10 @@ import { type Asset, canonical, decimal, named } from './accounts.ts'
 import type { Fill } from './book.ts'
 import { type Effect, effect } from './effects.ts'
 import type { Network, Pool } from './network.ts'
-import type { Integer, Members } from './options.ts'
+import type { GeneratedMembers, Integer } from './options.ts'
 
 export interface Traded {
-  readonly trade: Members
+  readonly trade: GeneratedMembers
   readonly effects: Effect[]
 }
 
@@ -21,8 +21,8 @@ interface Side {
   readonly amount: number
 }
 
-function members(prefix: string, { account, offer, pool, asset, amount }: Side): Members {
-  const out: Members = {}
+function members(prefix: string, { account, offer, pool, asset, amount }: Side): GeneratedMembers {
+  const out: GeneratedMembers = {}
   if (offer !== undefined) out[`${prefix}offer_id`] = String(offer)
   if (account !== undefined) out[`${prefix}account`] = account
   if (pool !== undefined) out[`${prefix}liquidity_pool_id`] = pool
@@ -31,7 +31,7 @@ function members(prefix: string, { account, offer, pool, asset, amount }: Side):
 }
 
 /** The two sides in either order; the price, counter per base, is n / d if the seller is the base. */
-function record(net: Network, seller: Side, taker: Side, n: number, d: number, own: Members): Members {
+function record(net: Network, seller: Side, taker: Side, n: number, d: number, own: GeneratedMembers): GeneratedMembers {
   const sellerIsBase = net.random.chance(0.5)
   const [over, under] = sellerIsBase ? [n, d] : [d, n]
   return {

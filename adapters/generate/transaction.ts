@@ -5,7 +5,7 @@ import { later } from './later.ts'
 import type { Act, Row } from './moves.ts'
 import type { Network } from './network.ts'
 import { operations } from './operations.ts'
-import type { GeneratedOperation, GeneratedTrade, GeneratedTransaction, Members, Settings } from './options.ts'
+import type { GeneratedMembers, GeneratedOperation, GeneratedTrade, GeneratedTransaction, Settings } from './options.ts'
 import { Envelope } from './xdr.ts'
 
 const rows = [...operations, ...later]
@@ -31,7 +31,7 @@ const TEXTS = [
 /** The fee that a transaction allows, as multiples of what it pays. */
 const GENEROUS = [1, 10, 100, 1000]
 
-function memo(net: Network): Members {
+function memo(net: Network): GeneratedMembers {
   const { random } = net
   switch (random.below(8)) {
     case 0:
@@ -48,7 +48,7 @@ function memo(net: Network): Members {
 }
 
 /** The records with an explicit, strictly rising `index` in front, starting at `from`, some numbers left out. */
-function numbered<T extends Members>(net: Network, from: number, records: T[]): (T & { index: number })[] {
+function numbered<T extends GeneratedMembers>(net: Network, from: number, records: T[]): (T & { index: number })[] {
   let index = from - 1
   return records.map((record) => {
     index += net.random.chance(0.2) ? 2 + net.random.below(3) : 1

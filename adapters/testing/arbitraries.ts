@@ -5,11 +5,11 @@
  */
 import fc from 'fast-check'
 import { Digits, type LedgerClose } from '../../src/index.ts'
-import { account, few, int64, members, odd, open, sometimes } from './arbitrary-values.ts'
-import type { Members } from './naive-records.ts'
+import { accountId, few, int64, members, odd, open, sometimes } from './arbitrary-values.ts'
+import type { AnyMembers } from './naive-records.ts'
 
 export const offerPool = [0n, 1n, 2n, 300n, 2n ** 53n + 1n, 2n ** 63n - 1n]
-export const assetPool: readonly Members[] = [
+export const assetPool: readonly AnyMembers[] = [
   { type: 'native' },
   { type: 'credit_alphanum4', code: 'USD', issuer: 'GBOB' },
   { type: 'credit_alphanum4', code: 'USD', issuer: 'a:b' },
@@ -18,7 +18,7 @@ export const assetPool: readonly Members[] = [
 ]
 
 /** Gives rising indexes with gaps to some of the items; now and then the highest possible. */
-const indexed = (item: fc.Arbitrary<Members>, first: number): fc.Arbitrary<Members[]> =>
+const indexed = (item: fc.Arbitrary<AnyMembers>, first: number): fc.Arbitrary<AnyMembers[]> =>
   few(fc.tuple(item, fc.constantFrom(undefined, undefined, 0, 3, 2 ** 32 - 1)), 3).map((pairs) => {
     let next = first
     return pairs.flatMap(([one, gap]) => {
@@ -30,22 +30,27 @@ const indexed = (item: fc.Arbitrary<Members>, first: number): fc.Arbitrary<Membe
   })
 
 const effect = fc.oneof(
-  members({ account, type: fc.constant('account_created'), type_i: fc.constant(0), starting_balance: fc.constantFrom('10', '1.5000000') }),
   members({
-    account,
+    account: accountId,
+    type: fc.constant('account_created'),
+    type_i: fc.constant(0),
+    starting_balance: fc.constantFrom('10', '1.5000000'),
+  }),
+  members({
+    account: accountId,
     type: fc.constant('account_debited'),
     type_i: fc.constant(3),
     amount: fc.constant('0.0000001'),
     asset_type: fc.constant('native'),
   }),
-  members({ type: fc.constantFrom('odd effect', 'constructor'), type_i: fc.nat(), account }),
+  members({ type: fc.constantFrom('odd effect', 'constructor'), type_i: fc.nat(), account: accountId }),
 )
 
-const side = (name: 'base' | 'counter', withAccount: fc.Arbitrary<boolean>): fc.Arbitrary<Members> =>
+const side = (name: 'base' | 'counter', withAccount: fc.Arbitrary<boolean>): fc.Arbitrary<AnyMembers> =>
   fc
     .tuple(
       withAccount,
-      account,
+      accountId,
       fc.constantFrom(...assetPool),
       sometimes(fc.constantFrom(...offerPool)),
       fc.constantFrom('1.0000000', '-2.5', '3'),
@@ -74,23 +79,23 @@ const trade = fc
 const balance = fc.constantFrom<unknown>(0, 10.5, new Digits('1.50'), new Digits('0.0000001'), 2n ** 53n + 1n)
 const assetCode = fc.constantFrom({ code: 'USD' }, { code: 'XLM', issuer: 'x' })
 const operationKind = fc.oneof(
-  members({ type: fc.constant('create_account'), account, funder: account, starting_balance: balance }),
-  members({ type: fc.constant('payment'), sender: account, receiver: account, asset: assetCode, amount: int64, amount_f: balance }),
-  members({ type: fc.constant('path_payment'), from: sometimes(account), to: account, amount: sometimes(int64) }),
-  members({ type: fc.constant('account_merge'), type_i: fc.constant(8), account, into: account }),
-  members({ type: fc.constant('manage_offer'), amount: fc.constant('12.50'), trustor: sometimes(account) }),
+  members({ type: fc.constant('create_account'), account: accountId, funder: accountId, starting_balance: balance }),
+  members({ type: fc.constant('payment'), sender: accountId, receiver: accountId, asset: assetCode, amount: int64, amount_f: balance }),
+  members({ type: fc.constant('path_payment'), from: sometimes(accountId), to: accountId, amount: sometimes(int64) }),
+  members({ type: fc.constant('account_merge'), type_i: fc.constant(8), account: accountId, into: accountId }),
+  members({ type: fc.constant('manage_offer'), amount: fc.constant('12.50'), trustor: sometimes(accountId) }),
   members({ type: fc.constantFrom('odd type', 'constructor', 'toString'), type_i: fc.nat(), amount: sometimes(odd) }),
 )
 const operation = fc
   .tuple(
     open,
     operationKind,
-    members({ source_account: sometimes(account), participants: sometimes(few(account, 2)) }),
+    members({ source_account: sometimes(accountId), participants: sometimes(few(accountId, 2)) }),
     indexed(effect, 1),
     indexed(trade, 0),
   )
   .map(
-    ([more, kind, named, effects, trades]): Members => ({
+    ([more, kind, named, effects, trades]): AnyMembers => ({
       ...kind,
       ...Object.fromEntries(
         Object.entries(more).filter(([name]) => !(name in kind) && (typeof more[name] === 'string' || !['to', 'from'].includes(name))),
@@ -104,7 +109,7 @@ const operation = fc
 const transaction = fc
   .tuple(
     members({
-      account,
+      account: accountId,
       account_sequence: int64,
       max_fee: fc.nat(),
       fee_paid: fc.nat(),
@@ -113,12 +118,12 @@ const transaction = fc
       result_meta_xdr: fc.constant('/+8='),
       successful: fc.constantFrom(undefined, undefined, true, false),
       operation_count: sometimes(fc.nat(5)),
-      participants: sometimes(few(account, 2)),
+      participants: sometimes(few(accountId, 2)),
     }),
     open,
     few(operation, 3),
   )
-  .map(([fixed, more, operations]): Members => ({ ...more, ...fixed, ...(operations.length > 0 && { operations }) }))
+  .map(([fixed, more, operations]): AnyMembers => ({ ...more, ...fixed, ...(operations.length > 0 && { operations }) }))
 
 const tradedAsset = fc
   .constantFrom(...assetPool)
@@ -127,7 +132,7 @@ const offer = fc
   .tuple(
     members({
       id: fc.constantFrom(...offerPool, ...offerPool.map(String)),
-      seller: account,
+      seller: accountId,
       selling: tradedAsset,
       buying: tradedAsset,
       amount: fc.constantFrom('0', '12.5000000'),
@@ -137,20 +142,20 @@ const offer = fc
     }),
     open,
   )
-  .map(([fixed, more]): Members => ({ ...fixed, ...more }))
+  .map(([fixed, more]): AnyMembers => ({ ...fixed, ...more }))
 
 /** A ledger close without sequence and hashes. */
-export interface Shape {
-  readonly ledger: Members
-  readonly transactions: readonly Members[]
-  readonly offers: Members | undefined
+export interface CloseShape {
+  readonly ledger: AnyMembers
+  readonly transactions: readonly AnyMembers[]
+  readonly offers: AnyMembers | undefined
   /** How often its transactions are repeated, to fill blocks and pages of posting lists from few choices. */
   readonly times: number
   /** Hashes in upper case. */
   readonly shout: boolean
 }
 
-export const shape: fc.Arbitrary<Shape> = fc.record({
+export const closeShape: fc.Arbitrary<CloseShape> = fc.record({
   ledger: fc
     .tuple(
       members({
@@ -165,7 +170,7 @@ export const shape: fc.Arbitrary<Shape> = fc.record({
       }),
       open,
     )
-    .map(([fixed, more]): Members => ({ ...more, ...fixed })),
+    .map(([fixed, more]): AnyMembers => ({ ...more, ...fixed })),
   transactions: few(transaction, 4),
   offers: sometimes(
     members({ changed: sometimes(few(offer, 3)), removed: sometimes(few(fc.constantFrom(...offerPool, ...offerPool.map(String)), 2)) }),
@@ -184,7 +189,7 @@ export const hashOf = (...numbers: readonly number[]): string => {
 
 /** The shape as the ledger after `previous`, or as the first one. `salt` gives it different hashes. */
 export function closeOf(
-  { ledger, transactions, offers, times, shout }: Shape,
+  { ledger, transactions, offers, times, shout }: CloseShape,
   sequence: number,
   previous: string | undefined,
   salt = 0,
@@ -206,8 +211,8 @@ export function closeOf(
 export const firstLedger: fc.Arbitrary<number> = fc.constantFrom(1, 2, 2_097_150, 2 ** 31 - 60)
 
 /** A chain of closes. */
-export const network: fc.Arbitrary<LedgerClose[]> = fc
-  .tuple(firstLedger, fc.array(shape, { minLength: 1, maxLength: 6, size: 'max' }))
+export const closeChain: fc.Arbitrary<LedgerClose[]> = fc
+  .tuple(firstLedger, fc.array(closeShape, { minLength: 1, maxLength: 6, size: 'max' }))
   .map(([first, shapes]) => {
     const closes: LedgerClose[] = []
     for (const [at, one] of shapes.entries()) closes.push(closeOf(one, first + at, closes.at(-1)?.ledger.hash))

@@ -1,9 +1,9 @@
 /** Closes that must be refused after a valid network: each kind of flaw, with the error that it must cause. */
 import fc from 'fast-check'
 import type { ErrorCode, LedgerClose } from '../../src/index.ts'
-import { closeOf, hashOf, network, shape } from './arbitraries.ts'
-import { flaws, richClose, spoiled } from './invalid-closes.ts'
-import type { Members } from './naive-records.ts'
+import { closeChain, closeOf, closeShape, hashOf } from './arbitraries.ts'
+import { flaws, richClose, spoiledClose } from './invalid-closes.ts'
+import type { AnyMembers } from './naive-records.ts'
 
 /** A history, and a close that cannot follow it. */
 export interface InvalidClose {
@@ -16,18 +16,18 @@ export interface InvalidClose {
   readonly flaw: string
 }
 
-type Spoil = (next: Members, closes: readonly LedgerClose[]) => Members
+type Spoil = (next: AnyMembers, closes: readonly LedgerClose[]) => AnyMembers
 
 /** The close with different members of its ledger. */
 const ledgerWith =
-  (change: (ledger: Members) => Members): Spoil =>
+  (change: (ledger: AnyMembers) => AnyMembers): Spoil =>
   (next) => ({ ...next, ledger: { ...next['ledger'], ...change(next['ledger']) } })
 
 /** The close with different members of one of its transactions. */
 const transactionWith =
-  (at: number, change: (transactions: readonly Members[], closes: readonly LedgerClose[]) => Members): Spoil =>
+  (at: number, change: (transactions: readonly AnyMembers[], closes: readonly LedgerClose[]) => AnyMembers): Spoil =>
   (next, closes) => {
-    const transactions: readonly Members[] = next['transactions']
+    const transactions: readonly AnyMembers[] = next['transactions']
     return { ...next, transactions: transactions.with(at, { ...transactions[at], ...change(transactions, closes) }) }
   }
 
@@ -55,7 +55,7 @@ const misfits: readonly (readonly [code: ErrorCode, flaw: string, spoil: Spoil])
 
 /** A member that is missing or wrong, or a close that does not fit after the others. */
 export const invalidClose: fc.Arbitrary<InvalidClose> = fc
-  .tuple(network, shape, fc.nat(), fc.boolean())
+  .tuple(closeChain, closeShape, fc.nat(), fc.boolean())
   .map(([before, one, number, fits]) => {
     const newest = before.at(-1)!
     // The newest ledger held has a transaction to collide with.
@@ -66,9 +66,9 @@ export const invalidClose: fc.Arbitrary<InvalidClose> = fc
     const next = richClose(sequence, held.ledger.hash)
     if (fits) {
       const [code, flaw, spoil] = misfits[number % misfits.length]!
-      return { closes, refused: spoil(next as Members, closes) as LedgerClose, code, flaw }
+      return { closes, refused: spoil(next as AnyMembers, closes) as LedgerClose, code, flaw }
     }
     const all = flaws(sequence)
     const { path, value, code, fields } = all[number % all.length]!
-    return { closes, refused: spoiled(next, path, value) as LedgerClose, code, flaw: `${fields.path} is not ${fields.expected}` }
+    return { closes, refused: spoiledClose(next, path, value) as LedgerClose, code, flaw: `${fields.path} is not ${fields.expected}` }
   })

@@ -7,10 +7,10 @@ import { catalogue, type PageOptions, type QueryName } from '../../src/index.ts'
 import { assetPool, offerPool } from './arbitraries.ts'
 import { accountPool } from './arbitrary-values.ts'
 import { isRefusal, type NaiveLedger } from './naive-ledger.ts'
-import type { Members } from './naive-records.ts'
+import type { AnyMembers } from './naive-records.ts'
 
 /** Numbers from which a request is made. */
-export interface Draw {
+export interface RequestDraw {
   readonly query: number
   readonly value: number
   readonly filter: number
@@ -20,13 +20,13 @@ export interface Draw {
   readonly desc: boolean
 }
 
-export interface Request {
+export interface QueryRequest {
   readonly query: QueryName
-  readonly values: Members
+  readonly values: AnyMembers
   readonly options: PageOptions
 }
 
-export const draw: fc.Arbitrary<Draw> = fc.record({
+export const requestDraw: fc.Arbitrary<RequestDraw> = fc.record({
   query: fc.nat(),
   value: fc.nat(),
   filter: fc.nat(),
@@ -56,7 +56,7 @@ export function valuesWorthAsking(model: NaiveLedger): Record<string, readonly u
 }
 
 const [native, usd] = assetPool
-const badAssets: readonly Members[] = [
+const badAssets: readonly AnyMembers[] = [
   { type: 'gold' },
   { type: 'credit_alphanum4', issuer: 'GBOB' },
   { type: 'credit_alphanum4', code: 'TOOLONG', issuer: 'GBOB' },
@@ -66,7 +66,7 @@ const badAssets: readonly Members[] = [
 ]
 
 /** Filters of trades; mostly none, or a pair. */
-function filterOf(number: number): Members {
+function filterOf(number: number): AnyMembers {
   const rest = Math.floor(number / 16)
   const pair = { base: pick(assetPool, rest), counter: pick(assetPool, Math.floor(rest / 8)) }
   const form = number % 16
@@ -108,10 +108,10 @@ function cursorOf(model: NaiveLedger, listed: readonly { token: string }[], form
 const goodLimits = [undefined, 1, 2, 3, 7, 10, 200, 200]
 
 /** Resolves a draw against what the model holds. */
-export function requestOf(model: NaiveLedger, drawn: Draw): Request {
+export function requestOf(model: NaiveLedger, drawn: RequestDraw): QueryRequest {
   const query = pick(queryNames, drawn.query)
   const { path, kind } = catalogue[query]
-  const values: Members = {}
+  const values: AnyMembers = {}
   const name = /\{(\w+)\}/.exec(path)?.[1]
   if (name) values[name] = pick(valuesWorthAsking(model)[name]!, drawn.value)
   if (path.endsWith('trades')) Object.assign(values, filterOf(drawn.filter))
@@ -127,4 +127,4 @@ export function requestOf(model: NaiveLedger, drawn: Draw): Request {
 }
 
 /** A request worth making given what the model holds: about half of them hit, the others miss, are malformed, or lie beside what exists. */
-export const anyRequest = (model: NaiveLedger): fc.Arbitrary<Request> => draw.map((drawn) => requestOf(model, drawn))
+export const anyRequest = (model: NaiveLedger): fc.Arbitrary<QueryRequest> => requestDraw.map((drawn) => requestOf(model, drawn))

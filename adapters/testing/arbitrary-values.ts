@@ -1,7 +1,7 @@
 /** Values at the limits: account names that break keys and paths, numbers past what JavaScript and 64 bits hold, JSON of every kind. */
 import fc from 'fast-check'
 import { Digits } from '../../src/index.ts'
-import type { Members } from './naive-records.ts'
+import type { AnyMembers } from './naive-records.ts'
 
 export const accountPool = [
   'GALICE',
@@ -18,10 +18,10 @@ export const accountPool = [
 export const few = <T>(item: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<T[]> => fc.array(item, { maxLength, size: 'max' })
 export const sometimes = <T>(item: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(item, { nil: undefined, freq: 2 })
 /** Omits members that are undefined, as JSON would. */
-export const members = (shape: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Members> =>
+export const members = (shape: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<AnyMembers> =>
   fc.record(shape).map((record) => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)))
 
-export const account: fc.Arbitrary<string> = fc.oneof(
+export const accountId: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...accountPool.slice(0, 3)) },
   fc.constantFrom(...accountPool),
 )
@@ -63,7 +63,7 @@ const openName = fc.oneof(
   fc.constantFrom('memo', 'source', 'constructor', '0', 'base_liquidity_pool_id', 'counter_x', 'to', 'from'),
   fc.string({ unit: 'grapheme', maxLength: 4 }).map((name) => `x${name}`),
 )
-export const open: fc.Arbitrary<Members> = fc.oneof(
+export const open: fc.Arbitrary<AnyMembers> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: fc.dictionary(openName, odd, { maxKeys: 4, noNullPrototype: true }) },
 )

@@ -5,7 +5,7 @@
  * - {@link storeConformance}: does a store keep the contract?
  * - {@link pagingLaws}, {@link checkService}: does a paged API, ours or another's, in process or over HTTP, page without loss?
  * - {@link streamLaws}: does a stream deliver each record once, in order, whatever the interleaving?
- * - {@link network}, {@link invalidClose}, {@link anyRequest} and their parts: arbitrary ledgers, and what to ask of them.
+ * - {@link closeChain}, {@link invalidClose}, {@link anyRequest} and their parts: arbitrary ledgers, and what to ask of them.
  * - {@link naiveLedger}: the reference model, which answers every query by filtering arrays.
  *
  * Properties print the seed of a failure and its smallest case; `FC_SEED` in the environment repeats it, `FC_RUNS` sets how many cases are
@@ -28,14 +28,14 @@ export {
   type ServiceReport,
   Unreachable,
 } from '../check/index.ts'
-export { assetPool, closeOf, firstLedger, hashOf, network, offerPool, type Shape, shape } from './arbitraries.ts'
+export { assetPool, type CloseShape, closeChain, closeOf, closeShape, firstLedger, hashOf, offerPool } from './arbitraries.ts'
 export { type InvalidClose, invalidClose } from './arbitrary-refusals.ts'
-export { anyRequest, type Draw, draw, type Request, requestOf, valuesWorthAsking } from './arbitrary-requests.ts'
-export { account, accountPool, int64 } from './arbitrary-values.ts'
-export { type Flaw, flaws, MISSING, richClose, spoiled } from './invalid-closes.ts'
+export { anyRequest, type QueryRequest, type RequestDraw, requestDraw, requestOf, valuesWorthAsking } from './arbitrary-requests.ts'
+export { accountId, accountPool, int64 } from './arbitrary-values.ts'
+export { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from './invalid-closes.ts'
 export { isRefusal, type Listed, type NaiveLedger, type NaivePage, naiveLedger, type Refusal } from './naive-ledger.ts'
-export type { Entry, Kind, Members, OfferChange } from './naive-records.ts'
-export { slow } from './slow-store.ts'
+export type { AnyMembers, Kind, ModelEntry, OfferChange } from './naive-records.ts'
+export { slowStore } from './slow-store.ts'
 export { type StoreSubject, storeConformance } from './store-conformance.ts'
 export { type StreamSubject, streamLaws } from './stream-conformance.ts'
 export type { StreamSource } from './stream-play.ts'

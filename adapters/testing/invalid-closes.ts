@@ -68,17 +68,17 @@ export function richClose(sequence: number, prev_hash: string): LedgerClose {
 }
 
 /** Used as a value, it removes the member; in an array, it leaves a hole. */
-export const MISSING = Symbol('missing')
+export const MISSING_MEMBER = Symbol('missing')
 
 /** A deep copy with the member at `path` (`transactions[0].hash`; '' is the whole) replaced. */
-export function spoiled(close: LedgerClose, path: string, value: unknown): unknown {
+export function spoiledClose(close: LedgerClose, path: string, value: unknown): unknown {
   if (path === '') return value
   const copy = structuredClone(close) as any
   const steps = path.split(/[.[\]]+/).filter(Boolean)
   const last = steps.pop()!
   let node = copy
   for (const step of steps) node = node[step]
-  if (value === MISSING) delete node[last]
+  if (value === MISSING_MEMBER) delete node[last]
   else node[last] = value
   return copy
 }
@@ -111,64 +111,74 @@ const derived = (value: string): string => `${value}, as derived from the place 
 /** Members of the wrong kind: where, what must be there, and values that are not that. */
 const wrong: readonly (readonly [path: string, expected: string, ...values: unknown[]])[] = [
   ['', 'an object', null, 5, 'text', [], undefined],
-  ['ledger', 'an object', MISSING, null, []],
-  ['ledger.sequence', sequence, MISSING, 0, 2 ** 31, 1.5, '7', 7n],
-  ['ledger.hash', 'hexadecimal digits', MISSING, '', 'xyz', 5],
+  ['ledger', 'an object', MISSING_MEMBER, null, []],
+  ['ledger.sequence', sequence, MISSING_MEMBER, 0, 2 ** 31, 1.5, '7', 7n],
+  ['ledger.hash', 'hexadecimal digits', MISSING_MEMBER, '', 'xyz', 5],
   ['ledger.prev_hash', 'hexadecimal digits', 'xyz', null],
-  ['ledger.closed_at', time, MISSING, 'yesterday', '2019-06-01', '2019-06-01T12:00:00', '2019-02-30T12:00:00Z', '2019-13-01T12:00:00Z', 5],
-  ['ledger.total_coins', decimal, MISSING, 100, '1,5', '', '1e5', '.5'],
-  ['ledger.base_fee_in_stroops', whole, MISSING, -1, 1.5, '100', 2 ** 53],
+  [
+    'ledger.closed_at',
+    time,
+    MISSING_MEMBER,
+    'yesterday',
+    '2019-06-01',
+    '2019-06-01T12:00:00',
+    '2019-02-30T12:00:00Z',
+    '2019-13-01T12:00:00Z',
+    5,
+  ],
+  ['ledger.total_coins', decimal, MISSING_MEMBER, 100, '1,5', '', '1e5', '.5'],
+  ['ledger.base_fee_in_stroops', whole, MISSING_MEMBER, -1, 1.5, '100', 2 ** 53],
   ['ledger.operation_count', whole, null, '1'],
   ['transaction', 'nothing: what stands beside it can be ledger, transactions, offers', [], null],
   ['transactions', 'an array', {}, null],
-  ['transactions[1]', 'an object', MISSING, null, 'text'],
-  [`${tx}.hash`, '64 hexadecimal digits', MISSING, 'a'.repeat(63), 'g'.repeat(64)],
-  [`${tx}.account`, text, MISSING, '', 5],
-  [`${tx}.account_sequence`, int64, MISSING, -1, 1.5, -1n, '007', '', 2 ** 53],
+  ['transactions[1]', 'an object', MISSING_MEMBER, null, 'text'],
+  [`${tx}.hash`, '64 hexadecimal digits', MISSING_MEMBER, 'a'.repeat(63), 'g'.repeat(64)],
+  [`${tx}.account`, text, MISSING_MEMBER, '', 5],
+  [`${tx}.account_sequence`, int64, MISSING_MEMBER, -1, 1.5, -1n, '007', '', 2 ** 53],
   [`${tx}.account_sequence`, int64Short, '9223372036854775808', 2n ** 63n],
-  [`${tx}.envelope_xdr`, 'base64 text', MISSING, '*', 5],
+  [`${tx}.envelope_xdr`, 'base64 text', MISSING_MEMBER, '*', 5],
   [`${tx}.successful`, 'true or false', 'yes', null],
   [`${tx}.participants`, 'an array', 'GBOB'],
-  [`${tx}.participants[0]`, text, MISSING, '', null],
+  [`${tx}.participants[0]`, text, MISSING_MEMBER, '', null],
   [`${tx}.operations`, 'an array', {}],
-  [payment, 'an object', MISSING, null],
-  [`${create}.type`, text, MISSING, '', 5],
+  [payment, 'an object', MISSING_MEMBER, null],
+  [`${create}.type`, text, MISSING_MEMBER, '', 5],
   [`${create}.source_account`, text, '', null],
-  [`${create}.funder`, text, MISSING, ''],
-  [`${create}.starting_balance`, 'a number', MISSING, '10', null],
-  [`${payment}.receiver`, text, MISSING, 5],
-  [`${payment}.asset.code`, text, MISSING],
-  [`${payment}.amount`, int64, MISSING, 1.5, -3, '1.5'],
+  [`${create}.funder`, text, MISSING_MEMBER, ''],
+  [`${create}.starting_balance`, 'a number', MISSING_MEMBER, '10', null],
+  [`${payment}.receiver`, text, MISSING_MEMBER, 5],
+  [`${payment}.asset.code`, text, MISSING_MEMBER],
+  [`${payment}.amount`, int64, MISSING_MEMBER, 1.5, -3, '1.5'],
   [`${payment}.amount`, int64Short, '9999999999999999999'],
   [`${payment}.type_i`, '1, the code of payment', 2],
   [`${manage}.trades`, 'an array', null],
-  [`${trade}.base_amount`, decimal, MISSING, 1],
-  [`${trade}.base_asset_type`, 'native, credit_alphanum4 or credit_alphanum12', MISSING, 'gold'],
-  [`${trade}.counter_asset_code`, 'a code of 1 to 4 letters or digits', MISSING, 'TOOLONG', 'A-B'],
-  [`${trade}.counter_asset_issuer`, 'the account id of the issuer', MISSING],
-  [`${trade}.base_is_seller`, 'true or false', MISSING, 1],
-  [`${trade}.price`, ratio, MISSING, 2.5],
-  [`${trade}.price.d`, ratio, MISSING, 1.5, -1, '2'],
+  [`${trade}.base_amount`, decimal, MISSING_MEMBER, 1],
+  [`${trade}.base_asset_type`, 'native, credit_alphanum4 or credit_alphanum12', MISSING_MEMBER, 'gold'],
+  [`${trade}.counter_asset_code`, 'a code of 1 to 4 letters or digits', MISSING_MEMBER, 'TOOLONG', 'A-B'],
+  [`${trade}.counter_asset_issuer`, 'the account id of the issuer', MISSING_MEMBER],
+  [`${trade}.base_is_seller`, 'true or false', MISSING_MEMBER, 1],
+  [`${trade}.price`, ratio, MISSING_MEMBER, 2.5],
+  [`${trade}.price.d`, ratio, MISSING_MEMBER, 1.5, -1, '2'],
   [`${trade}.base_offer_id`, int64, -1, 'x'],
   [`${trade}.base_offer_id`, int64Short, '9223372036854775808', 2n ** 63n],
-  [trade, 'an object', MISSING, null],
-  [effect, 'an object', MISSING, null],
-  [`${effect}.account`, text, MISSING, ''],
-  [`${effect}.type_i`, whole, MISSING, -1],
+  [trade, 'an object', MISSING_MEMBER, null],
+  [effect, 'an object', MISSING_MEMBER, null],
+  [`${effect}.account`, text, MISSING_MEMBER, ''],
+  [`${effect}.type_i`, whole, MISSING_MEMBER, -1],
   [`${effect}.type_i`, '10, the code of signer_created', 11],
-  [`${effect}.weight`, whole, MISSING, 'heavy'],
-  [`${options}.effects[1].amount`, decimal, MISSING, 1],
+  [`${effect}.weight`, whole, MISSING_MEMBER, 'heavy'],
+  [`${options}.effects[1].amount`, decimal, MISSING_MEMBER, 1],
   [`${options}.effects[1].index`, 'a number from 2 on, since indexes rise', 1],
   ['offers.change', 'nothing: what stands beside it can be changed, removed', []],
   ['offers.changed/removed~', 'nothing: what stands beside it can be changed, removed', []],
   ['offers.changed', 'an array', {}],
-  [offer, 'an object', MISSING],
-  [`${offer}.id`, int64, MISSING, -1],
+  [offer, 'an object', MISSING_MEMBER],
+  [`${offer}.id`, int64, MISSING_MEMBER, -1],
   [`${offer}.id`, int64Short, '9223372036854775808', 2n ** 63n],
-  [`${offer}.buying.asset_issuer`, text, MISSING],
-  [`${offer}.price_r`, ratio, MISSING, 1],
+  [`${offer}.buying.asset_issuer`, text, MISSING_MEMBER],
+  [`${offer}.price_r`, ratio, MISSING_MEMBER, 1],
   [`${offer}.last_modified`, time, 'now', '2019-02-30T12:00:00Z'],
-  ['offers.removed[0]', int64, MISSING, 'x', -1, null],
+  ['offers.removed[0]', int64, MISSING_MEMBER, 'x', -1, null],
   ['offers.removed[0]', int64Short, '9223372036854775808', 2n ** 63n],
 ]
 
@@ -203,7 +213,9 @@ export const flaws = (of: number): Flaw[] =>
   [...wrong, ...identities(of)].flatMap(([path, expected, ...values]) =>
     values.map((value) => {
       const sentence =
-        value === MISSING && !expected.startsWith('a code') && !expected.startsWith('the account') ? `${expected}; it is missing` : expected
+        value === MISSING_MEMBER && !expected.startsWith('a code') && !expected.startsWith('the account')
+          ? `${expected}; it is missing`
+          : expected
       return { path, value, code: 'INVALID_INPUT', fields: { path: path || '(the whole close)', expected: sentence } } as const
     }),
   )

@@ -3,7 +3,17 @@
  * Written from the specification, for clarity rather than speed; of the catalogue it knows only the paths.
  */
 import { catalogue, type LedgerClose, type PageOptions, type QueryName } from '../../src/index.ts'
-import { changesOf, type Entry, entriesOf, isPayment, type Kind, type Members, type OfferChange, orderId, turned } from './naive-records.ts'
+import {
+  type AnyMembers,
+  changesOf,
+  entriesOf,
+  isPayment,
+  type Kind,
+  type ModelEntry,
+  type OfferChange,
+  orderId,
+  turned,
+} from './naive-records.ts'
 
 /** The code with which the engine must refuse; `field` if a parameter is at fault. */
 export interface Refusal {
@@ -12,7 +22,7 @@ export interface Refusal {
 }
 
 export interface NaivePage {
-  readonly records: Members[]
+  readonly records: AnyMembers[]
   readonly next: string
   readonly prev: string
   readonly ended: 'limit' | 'end'
@@ -23,17 +33,17 @@ export interface NaiveLedger {
   append(close: LedgerClose): void
   /** Forgets every ledger after `sequence`. */
   rollback(sequence: number): void
-  page(query: QueryName, values: Members, options?: PageOptions): NaivePage | Refusal
-  get(query: QueryName, values: Members): Members | undefined | Refusal
+  page(query: QueryName, values: AnyMembers, options?: PageOptions): NaivePage | Refusal
+  get(query: QueryName, values: AnyMembers): AnyMembers | undefined | Refusal
   /** All records of a listing, in ascending order. */
-  list(query: QueryName, values: Members): Listed[] | Refusal
+  list(query: QueryName, values: AnyMembers): Listed[] | Refusal
   /** Everything held, in order of position within a kind. */
-  readonly entries: readonly Entry[]
+  readonly entries: readonly ModelEntry[]
   readonly changes: readonly OfferChange[]
 }
 
 /** A record of a listing, as the listing shows it. */
-export type Listed = Pick<Entry, 'record' | 'token' | 'id' | 'index'>
+export type Listed = Pick<ModelEntry, 'record' | 'token' | 'id' | 'index'>
 
 export const isRefusal = (answer: unknown): answer is Refusal => typeof (answer as Refusal | undefined)?.code === 'string'
 
@@ -71,7 +81,7 @@ function pathOf(query: QueryName): { parent?: string; name?: string; asked: stri
 /** An asset of a trade or of a filter, as text; undefined if the filter's asset is not well-formed. */
 const assetOf = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}/${code}/${issuer}`)
 
-function badAsset(asset: Members): string | undefined {
+function badAsset(asset: AnyMembers): string | undefined {
   if (asset['type'] === 'native') return undefined
   if (asset['type'] !== 'credit_alphanum4' && asset['type'] !== 'credit_alphanum12') return 'type'
   const longest = asset['type'] === 'credit_alphanum4' ? 4 : 12
@@ -93,7 +103,7 @@ const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPosition = (a: Listed, b: Listed): number => compare(a.id, b.id) || a.index - b.index
 
 export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
-  let entries: Entry[] = []
+  let entries: ModelEntry[] = []
   let changes: OfferChange[] = []
 
   const isBelowHistory = (sequence: number): boolean => {
@@ -120,7 +130,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     operations: (id) => entries.some((entry) => entry.kind === 'operation' && entry.id === id),
   }
 
-  const belongs: Record<string, (entry: Entry, value: any) => boolean> = {
+  const belongs: Record<string, (entry: ModelEntry, value: any) => boolean> = {
     accounts: (entry, account) => entry.accounts.includes(account),
     offers: (entry, offer) => entry.offers.includes(offer),
     ledgers: (entry, sequence) => entry.ledger === sequence,
@@ -128,12 +138,12 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     operations: (entry, id) => entry.id === id,
   }
 
-  const badValue = (query: QueryName, values: Members): Refusal | undefined => {
+  const badValue = (query: QueryName, values: AnyMembers): Refusal | undefined => {
     const { name } = pathOf(query)
     return name !== undefined && !isGood[name]!(values[name]) ? bad(name) : undefined
   }
 
-  const badFilter = ({ base, counter, offer_id }: Members): Refusal | undefined => {
+  const badFilter = ({ base, counter, offer_id }: AnyMembers): Refusal | undefined => {
     if (base !== undefined || counter !== undefined)
       for (const [side, asset] of Object.entries({ base: base ?? {}, counter: counter ?? {} })) {
         const part = badAsset(asset)
@@ -143,7 +153,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
   }
 
   /** A trade as a pair filter shows it; nothing if it belongs to another pair. */
-  const throughPair = (entry: Entry, { base, counter }: Members): Listed[] => {
+  const throughPair = (entry: ModelEntry, { base, counter }: AnyMembers): Listed[] => {
     if (base === undefined) return [entry]
     const { record } = entry
     const pair = [assetOf(base.type, base.code, base.issuer), assetOf(counter.type, counter.code, counter.issuer)].join()
@@ -152,7 +162,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     return pair === [side('counter'), side('base')].join() ? [{ ...entry, record: turned(record) }] : []
   }
 
-  function list(query: QueryName, values: Members): Listed[] | Refusal {
+  function list(query: QueryName, values: AnyMembers): Listed[] | Refusal {
     const { parent, name, asked } = pathOf(query)
     const wrong = badValue(query, values) ?? (asked === 'trades' ? badFilter(values) : undefined)
     if (wrong) return wrong
@@ -189,7 +199,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     return newest?.token ?? String(orderId(entries.at(-1)?.ledger ?? 0, 0, 0))
   }
 
-  function page(query: QueryName, values: Members, options: PageOptions = {}): NaivePage | Refusal {
+  function page(query: QueryName, values: AnyMembers, options: PageOptions = {}): NaivePage | Refusal {
     const { asked } = pathOf(query)
     const { cursor: given = '', limit = 10, order = 'asc' } = options
     const indexed = asked === 'effects' || asked === 'trades'
@@ -217,7 +227,7 @@ export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
     }
   }
 
-  function get(query: QueryName, values: Members): Members | undefined | Refusal {
+  function get(query: QueryName, values: AnyMembers): AnyMembers | undefined | Refusal {
     const wrong = badValue(query, values)
     if (wrong) return wrong
     const { parent, name } = pathOf(query)

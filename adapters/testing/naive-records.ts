@@ -4,13 +4,13 @@
  */
 import { Digits, type LedgerClose, operationTypes } from '../../src/index.ts'
 
-export type Members = { [member: string]: any }
+export type AnyMembers = { [member: string]: any }
 export type Kind = 'ledger' | 'transaction' | 'operation' | 'effect' | 'trade'
 
 /** A record with everything that a query can ask about it. */
-export interface Entry {
+export interface ModelEntry {
   readonly kind: Kind
-  readonly record: Members
+  readonly record: AnyMembers
   readonly token: string
   /** The first number of its token: for effects and trades, the id of their operation. */
   readonly id: bigint
@@ -31,7 +31,7 @@ export interface Entry {
 export interface OfferChange {
   readonly ledger: number
   readonly id: bigint
-  readonly record: Members | undefined
+  readonly record: AnyMembers | undefined
 }
 
 /** The documented members of each record, and those of the input that are never shown. Everything else is open. */
@@ -56,7 +56,7 @@ const inputOnly = ['participants', 'operations', 'effects', 'trades']
 const accountMembers = ['account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor']
 const paymentTypes = ['create_account', 'payment', 'path_payment', 'account_merge']
 
-export const isPayment = (entry: Entry): boolean => paymentTypes.includes(entry.record['type'])
+export const isPayment = (entry: ModelEntry): boolean => paymentTypes.includes(entry.record['type'])
 
 /** The total order id of SEP-35. */
 export const orderId = (ledger: number, transaction: number, operation: number): bigint =>
@@ -73,8 +73,8 @@ export function plain(value: unknown): unknown {
 }
 
 /** The input's members, overridden by the derived ones, without those that are never shown. */
-const shown = (input: object, derived: Members, hidden: readonly string[] = []): Members => {
-  const record = { ...(plain(input) as Members), ...derived }
+const shown = (input: object, derived: AnyMembers, hidden: readonly string[] = []): AnyMembers => {
+  const record = { ...(plain(input) as AnyMembers), ...derived }
   for (const name of hidden) delete record[name]
   return record
 }
@@ -85,16 +85,16 @@ const utc = (time: string): string => {
   return new Date(time).toISOString().replace(/\.\d+Z$/, `${fraction}Z`)
 }
 
-const ratio = (price: Members): Members => (price['n'] === undefined ? { n: price['N'], d: price['D'] } : price)
+const ratio = (price: AnyMembers): AnyMembers => (price['n'] === undefined ? { n: price['N'], d: price['D'] } : price)
 const names = (values: unknown[]): string[] => [
   ...new Set(values.filter((value): value is string => typeof value === 'string' && value !== '')),
 ]
 
-const affectedBy = (operation: Members, source: string): string[] =>
+const affectedBy = (operation: AnyMembers, source: string): string[] =>
   names([operation['source_account'] ?? source, ...accountMembers.map((name) => operation[name]), ...(operation['participants'] ?? [])])
 
 /** Gives each item its own index, or the one after the previous. */
-const numbered = (items: readonly Members[] = [], first: number): [index: number, item: Members][] => {
+const numbered = (items: readonly AnyMembers[] = [], first: number): [index: number, item: AnyMembers][] => {
   let next = first
   return items.map((item) => {
     const index: number = item['index'] ?? next
@@ -104,10 +104,10 @@ const numbered = (items: readonly Members[] = [], first: number): [index: number
 }
 
 /** The records of a ledger, each kind in order of position. */
-export function entriesOf(close: LedgerClose): Entry[] {
+export function entriesOf(close: LedgerClose): ModelEntry[] {
   const ledger = close.ledger.sequence
   const closed = utc(close.ledger.closed_at)
-  const entries: Entry[] = []
+  const entries: ModelEntry[] = []
   const common = { ledger, index: 0, hash: '', listed: true, accounts: [] as string[], offers: [] as bigint[] }
   const transactions = close.transactions ?? []
 
@@ -150,9 +150,9 @@ export function entriesOf(close: LedgerClose): Entry[] {
   return [ledgerEntry(close, closed, common), ...entries]
 }
 
-type Common = Omit<Entry, 'kind' | 'record' | 'token' | 'id'>
+type Common = Omit<ModelEntry, 'kind' | 'record' | 'token' | 'id'>
 
-function ledgerEntry({ ledger, transactions = [] }: LedgerClose, closed: string, common: Common): Entry {
+function ledgerEntry({ ledger, transactions = [] }: LedgerClose, closed: string, common: Common): ModelEntry {
   const id = orderId(ledger.sequence, 0, 0)
   const hash = ledger.hash.toLowerCase()
   const good = transactions.filter((transaction) => transaction.successful !== false)
@@ -163,12 +163,12 @@ function ledgerEntry({ ledger, transactions = [] }: LedgerClose, closed: string,
     operation_count: good.reduce((sum, { operations = [] }) => sum + operations.length, 0),
   }
   const derived = { id: hash, hash, paging_token: String(id), prev_hash: (ledger.prev_hash ?? '').toLowerCase(), closed_at: closed }
-  const given = plain(ledger) as Members
+  const given = plain(ledger) as AnyMembers
   return { ...common, kind: 'ledger', record: { ...counts, ...given, ...derived }, token: String(id), id }
 }
 
-function operationEntry(operation: Members, id: bigint, common: Common): Entry {
-  const derived: Members = { id, paging_token: String(id), type_i: operation['type_i'] ?? operationTypes[operation['type']] }
+function operationEntry(operation: AnyMembers, id: bigint, common: Common): ModelEntry {
+  const derived: AnyMembers = { id, paging_token: String(id), type_i: operation['type_i'] ?? operationTypes[operation['type']] }
   if (paymentTypes.includes(operation['type'])) {
     if (operation['amount'] !== undefined) derived['amount'] = BigInt(operation['amount'])
     for (const name of ['amount_f', 'starting_balance'])
@@ -177,9 +177,9 @@ function operationEntry(operation: Members, id: bigint, common: Common): Entry {
   return { ...common, kind: 'operation', record: shown(operation, derived, inputOnly), token: String(id), id }
 }
 
-function tradeEntry(trade: Members, id: bigint, index: number, closed: string, common: Common): Entry {
+function tradeEntry(trade: AnyMembers, id: bigint, index: number, closed: string, common: Common): ModelEntry {
   const token = `${id}-${index}`
-  const derived: Members = { id: token, paging_token: token, ledger_close_time: closed, price: plain(ratio(trade['price'])) }
+  const derived: AnyMembers = { id: token, paging_token: token, ledger_close_time: closed, price: plain(ratio(trade['price'])) }
   const named = ['offer_id', 'base_offer_id', 'counter_offer_id'].filter((name) => trade[name] !== undefined)
   for (const name of named) derived[name] = String(trade[name])
   const accounts = names([trade['base_account'], trade['counter_account']])
@@ -199,8 +199,8 @@ export function changesOf({ ledger, offers: { changed = [], removed = [] } = {} 
 }
 
 /** The trade with its sides exchanged. */
-export function turned(trade: Members): Members {
-  const out: Members = {}
+export function turned(trade: AnyMembers): AnyMembers {
+  const out: AnyMembers = {}
   for (const [name, value] of Object.entries(trade)) {
     if (name === 'base_is_seller') out[name] = !value
     else if (name === 'price') out[name] = { ...value, n: value.d, d: value.n }

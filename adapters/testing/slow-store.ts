@@ -6,7 +6,7 @@ import type { MaybePromise, Store } from '../../src/index.ts'
  * @param store the store that answers; it is asked at once, so that what was asked first is answered as of then
  * @param later what an answer waits for; by default one turn of the microtask queue
  */
-export function slow(store: Store, later: () => Promise<void> = () => Promise.resolve()): Store {
+export function slowStore(store: Store, later: () => Promise<void> = () => Promise.resolve()): Store {
   const late = async <T>(ask: () => MaybePromise<T>): Promise<T> => {
     const answer = await ask()
     await later()

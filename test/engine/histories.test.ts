@@ -1,7 +1,7 @@
 /** Two histories in one store, one after the other: what was read of the first is never taken for the second, whenever it was rolled back. */
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 import { plain } from '../../src/layout/finisher.ts'
 import { HEAD, INTENT } from '../../src/layout/keys.ts'
@@ -49,7 +49,7 @@ const ofA = async (ledger: Ledger): Promise<string[]> => {
 /** A ledger over a store that answers late; `act` is called before the answer that `left` counts down to. */
 async function disturbed(disk: ReturnType<typeof memoryDisk>, options: LedgerOptions) {
   const moment = { left: Number.POSITIVE_INFINITY, act: async () => {} }
-  const store = slow(memory(disk), async () => {
+  const store = slowStore(memory(disk), async () => {
     if (--moment.left === 0) await moment.act()
   })
   return { ledger: await openLedger(store, options), moment }
@@ -188,7 +188,7 @@ describe('if processes share a store', () => {
       const writer = await on(disk, { fileEvery: 20 })
       await writer.ingest(chain(10, 29))
       let left = Number.POSITIVE_INFINITY
-      const store = slow(shared(memory(disk)), async () => {
+      const store = slowStore(shared(memory(disk)), async () => {
         if (--left === 0) await writer.ingest(chain(13, 29))
       })
       const reader = await openLedger(store, { pollMs: 2 ** 30, cacheBytes: 0 })
@@ -204,7 +204,7 @@ describe('if processes share a store', () => {
     const told = { ahead: chain(12, 71, { count: 1 }) }
     const disk = memoryDisk()
     const writer = on(disk)
-    const store = slow(shared(memory(disk)), async () => {
+    const store = slowStore(shared(memory(disk)), async () => {
       const next = told.ahead.shift()
       if (next) await (await writer).append(next)
     })
@@ -315,7 +315,7 @@ describe('if processes share a store', () => {
       const writer = await on(disk, { fileEvery: 20 })
       await writer.ingest(chain(10, 29))
       let answers = 0
-      const store = slow(shared(memory(disk)), async () => {
+      const store = slowStore(shared(memory(disk)), async () => {
         if (++answers !== at) return
         if (what === 'pruning') return void (await writer.prune(20))
         await writer.rollback(15)
@@ -381,7 +381,7 @@ describe('if processes share a store', () => {
     for (let at = 1; ; at++) {
       const disk = memoryDisk()
       let answers = 0
-      const store = slow(shared(memory(disk)), async () => {
+      const store = slowStore(shared(memory(disk)), async () => {
         if (++answers === at) await (await on(disk)).append(close(10))
       })
       const reader = await openLedger(store, { pollMs: 2 ** 30 })
@@ -404,7 +404,7 @@ describe('if processes share a store', () => {
       const disk = memoryDisk()
       const writer = await on(disk)
       await writer.ingest(chain(10, 11, { count: 1 }))
-      const inner = slow(shared(memory(disk)))
+      const inner = slowStore(shared(memory(disk)))
       let asked = false
       const store: Store = {
         ...inner,

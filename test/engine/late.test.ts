@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { dump, shared } from '../dump.ts'
 
@@ -30,7 +30,7 @@ for (const isShared of [false, true])
       const over = (disk: MemoryDisk): Store => (isShared ? shared(memory(disk)) : memory(disk))
       let answers = 0
       const late = await openLedger(
-        slow(over(disk), async () => void answers++),
+        slowStore(over(disk), async () => void answers++),
         { fileEvery, cacheBytes: 0 },
       )
       await act(late)

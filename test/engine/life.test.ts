@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { encodeFormat } from '../../src/layout/head.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
@@ -49,7 +49,7 @@ describe('a closed ledger', () => {
 
   test.each([
     ['at once', memory],
-    ['late', () => slow(memory())],
+    ['late', () => slowStore(memory())],
   ])('carries out what was asked before it was closed, over a store that answers %s', async (_, open) => {
     const ledger = await openLedger(open())
     await ledger.append(first)

@@ -1,8 +1,8 @@
 /** Paging: pages join without gaps or overlaps, any token resumes, and a full page stays what it was. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { network } from '../../adapters/testing/arbitraries.ts'
-import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
+import { closeChain } from '../../adapters/testing/arbitraries.ts'
+import { requestDraw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { catalogue, type Ledger, type List, type OpenRecord, type Order, type PageOptions } from '../../src/index.ts'
 import { codeOf, holds, ledgerOf } from './support.ts'
@@ -31,7 +31,7 @@ async function walk(ledger: Ledger, query: List<OpenRecord>, values: object, ord
 }
 
 /** Lists that exist, drawn with their network. */
-const listing = fc.tuple(network, draw, fc.array(draw, { minLength: 3, maxLength: 3 })).map(([closes, ...draws]) => {
+const listing = fc.tuple(closeChain, requestDraw, fc.array(requestDraw, { minLength: 3, maxLength: 3 })).map(([closes, ...draws]) => {
   const model = naiveLedger(closes)
   const lists = draws.flat().flatMap((drawn) => {
     const { query, values } = requestOf(model, drawn)
@@ -84,7 +84,7 @@ describe('every listing', () => {
 })
 
 test('a final ascending page stays what it was while newer ledgers are appended', () =>
-  holds(fc.tuple(network, fc.array(draw, { minLength: 20, maxLength: 30 })), 25, async ([closes, draws]) => {
+  holds(fc.tuple(closeChain, fc.array(requestDraw, { minLength: 20, maxLength: 30 })), 25, async ([closes, draws]) => {
     const ledger = await ledgerOf(closes.slice(0, 1))
     const model = naiveLedger(closes.slice(0, 1))
     const seen: (() => Promise<void>)[] = []
@@ -106,7 +106,7 @@ test('a final ascending page stays what it was while newer ledgers are appended'
 
 test('`records` and `pages` walk a listing to its end', async () => {
   const [closes] = fc.sample(
-    network.filter((some) => some.length > 3),
+    closeChain.filter((some) => some.length > 3),
     { numRuns: 1, seed: 7 },
   )
   const ledger = await ledgerOf(closes!)

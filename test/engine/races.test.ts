@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { closeOf, hashOf, shape } from '../../adapters/testing/arbitraries.ts'
-import { draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
+import { closeOf, closeShape, hashOf } from '../../adapters/testing/arbitraries.ts'
+import { requestDraw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { hex } from '../../src/bytes.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { postingKey } from '../../src/layout/keys.ts'
@@ -18,8 +18,8 @@ const turns = async (count: number): Promise<void> => {
 }
 
 const story = fc.record({
-  shapes: fc.array(shape, { minLength: 2, maxLength: 6, size: 'max' }),
-  draws: fc.array(draw, { minLength: 30, maxLength: 60 }),
+  shapes: fc.array(closeShape, { minLength: 2, maxLength: 6, size: 'max' }),
+  draws: fc.array(requestDraw, { minLength: 30, maxLength: 60 }),
   delays: fc.array(fc.nat(4), { minLength: 1, maxLength: 12 }),
   cacheBytes: fc.constantFrom(0, 3_000, 1_000_000),
   fileEvery: fc.constantFrom(1, 20, 1000),
@@ -30,7 +30,7 @@ test('no read that waits while history changes sees damage, and later reads are 
   holds(story, 40, async ({ shapes, draws, delays, cacheBytes, fileEvery, back }) => {
     const disk = memoryDisk()
     let answers = 0
-    const store = slow(memory(disk), () => turns(delays[answers++ % delays.length]!))
+    const store = slowStore(memory(disk), () => turns(delays[answers++ % delays.length]!))
     const ledger = await openLedger(store, { cacheBytes, fileEvery })
     const model = naiveLedger()
     const waiting: Promise<string>[] = []
@@ -78,7 +78,7 @@ test('no read that waits while history changes sees damage, and later reads are 
 /** A store that runs `between` after the first `get` of a key that begins with `prefix`. */
 function interrupted(store: Store, prefix: number, between: () => Promise<unknown>): Store {
   let done = false
-  const late = slow(store)
+  const late = slowStore(store)
   return {
     ...late,
     async get(key) {
@@ -125,7 +125,7 @@ test('a read that waited during a commit leaves no outdated list in the cache, f
   const list = hex(postingKey(operationsByAccount.tag, ['GBOB']))
   let hold: Promise<void> | undefined
   const store: Store = {
-    ...slow(memory(disk)),
+    ...slowStore(memory(disk)),
     async get(key) {
       const value = await memory(disk).get(key)
       if (hex(key) === list) await hold
@@ -158,7 +158,7 @@ test('if reading lists fails during a filing, the ledger is rejected, and can be
   const store = memory(disk)
   let failing = 0
   const flaky: Store = {
-    ...slow(store),
+    ...slowStore(store),
     async getMany(keys) {
       if (failing > 0 && --failing === 0) throw new FolioError('STORE_FAILED', { reason: 'no answer' })
       return store.getMany(keys)

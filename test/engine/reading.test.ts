@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { Cache } from '../../src/cache/cache.ts'
 import { catalogue, type Entry, openLedger, type Store } from '../../src/index.ts'
 import { placesIn } from '../../src/layout/block.ts'
@@ -106,7 +106,7 @@ describe('a read', () => {
     const early = readerOf(await holding())
     const wanted = placesIn(early.slices(operations, ordinals)).map(({ block, at }) => block.token(at))
     expect([early.stats.gets, early.stats.blocks]).toEqual([3, 4])
-    const late = readerOf(slow(await holding()))
+    const late = readerOf(slowStore(await holding()))
     const places = await late.run((read) => placesIn(read.slices(operations, ordinals)))
     expect(places.map(({ block, at }) => block.token(at))).toEqual(wanted)
     expect(late.stats.gets).toBe(1)
@@ -114,7 +114,7 @@ describe('a read', () => {
       wanted.slice(2, 4),
     )
     expect([late.stats.gets, late.slices(operations, []), late.at(operations, 17).at]).toEqual([1, [], 1])
-    const none = readerOf(slow(await holding()), new Cache(0))
+    const none = readerOf(slowStore(await holding()), new Cache(0))
     expect(
       (await none.run((read) => [read.hashed(hashOf(FIRST, 1)), read.hashed(hashOf(FIRST + 1, 1))])).map((entry) => entry?.ordinal),
     ).toEqual([0, 2])

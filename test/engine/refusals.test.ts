@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { type Flaw, flaws, MISSING, richClose, spoiled } from '../../adapters/testing/invalid-closes.ts'
+import { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { errorOf, ledgerOf } from './support.ts'
 
@@ -10,7 +10,7 @@ const FIRST = 2_097_152
 const first = richClose(FIRST, '')
 const next = richClose(FIRST + 1, first.ledger.hash)
 const label = ({ path, value }: Flaw): string =>
-  `${path || 'the close'} = ${value === MISSING ? 'nothing' : typeof value === 'bigint' ? `${value}n` : JSON.stringify(value)}`
+  `${path || 'the close'} = ${value === MISSING_MEMBER ? 'nothing' : typeof value === 'bigint' ? `${value}n` : JSON.stringify(value)}`
 
 async function dump(store: Store): Promise<string> {
   const { entries } = await store.scan({ gte: new Uint8Array(0), lt: Uint8Array.of(255) }, { limit: 1e6 })
@@ -23,7 +23,7 @@ describe('a close with one wrong member is rejected with its path, and changes n
     const ledger = await openLedger(store)
     await ledger.append(first)
     const before = await dump(store)
-    const error = await errorOf(() => ledger.append(spoiled(next, path, value) as LedgerClose))
+    const error = await errorOf(() => ledger.append(spoiledClose(next, path, value) as LedgerClose))
     expect({ code: error.code, path: error.fields['path'], expected: error.fields['expected'] }).toEqual({ code, ...fields })
     const known = path !== '' && !path.startsWith('ledger.sequence') && path !== 'ledger'
     if (known) expect(error.fields['ledger']).toBe(FIRST + 1)
@@ -46,18 +46,18 @@ describe('a name with a lone surrogate, which as bytes would be another name, is
     const ledger = await openLedger(store)
     await ledger.append(first)
     const before = await dump(store)
-    const error = await errorOf(() => ledger.append(spoiled(next, at, 'G\ud800A') as LedgerClose))
+    const error = await errorOf(() => ledger.append(spoiledClose(next, at, 'G\ud800A') as LedgerClose))
     const expected = 'accounts, sellers and assets without lone surrogates'
     expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path, expected } })
     expect(await dump(store)).toBe(before)
-    await ledger.append(spoiled(next, at, 'G\ud83d\ude00A') as LedgerClose)
+    await ledger.append(spoiledClose(next, at, 'G\ud83d\ude00A') as LedgerClose)
   })
 })
 
 test('a price with both n, d and N, D is read from n and d, which must be whole numbers', async () => {
   const appended = async (price: object) => {
     const ledger = await ledgerOf([])
-    await ledger.append(spoiled(first, 'transactions[0].operations[2].trades[0].price', price) as LedgerClose)
+    await ledger.append(spoiledClose(first, 'transactions[0].operations[2].trades[0].price', price) as LedgerClose)
     return (await ledger.page(catalogue.trades, {}, { limit: 1 })).records[0]!.price
   }
   expect(await appended({ n: 5, d: 2, N: 'x' })).toEqual({ n: 5, d: 2, N: 'x' })

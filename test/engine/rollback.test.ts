@@ -5,7 +5,7 @@ import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { queryNames, valuesWorthAsking } from '../../adapters/testing/arbitrary-requests.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import type { Members } from '../../adapters/testing/naive-records.ts'
+import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { agree, codeOf, ledgerOf } from './support.ts'
 
@@ -36,7 +36,7 @@ async function agreeOnAll(ledger: Ledger, held: readonly LedgerClose[], ever: re
     const name = /\{(\w+)\}/.exec(catalogue[query].path)?.[1]
     const asked: unknown[] = name === undefined ? [undefined] : name === 'offer' ? offers : [...new Set([...values[name]!, 'GSALT1'])]
     for (const value of asked) {
-      const path: Members = name === undefined ? {} : { [name]: value }
+      const path: AnyMembers = name === undefined ? {} : { [name]: value }
       for (const order of ['asc', 'desc'] as const) await agree(ledger, model, { query, values: path, options: { order, limit: 200 } })
     }
   }

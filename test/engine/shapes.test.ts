@@ -1,7 +1,7 @@
 /** Records have the members that their types declare, with the declared types: the compiler checks one shape per record type. */
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
-import { network } from '../../adapters/testing/arbitraries.ts'
+import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import {
   type Account,
   type CreateAccount,
@@ -167,7 +167,7 @@ test('records of a lifelike network have their declared shapes, and every shape 
 })
 
 test('records of any network have their declared shapes', () =>
-  holds(network, 60, async (closes) => {
+  holds(closeChain, 60, async (closes) => {
     expect((await walk(closes)).wrong).toEqual([])
   }))
 

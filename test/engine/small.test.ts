@@ -4,7 +4,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { queryNames } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type PageOptions, type Store } from '../../src/index.ts'
 import { agree } from './support.ts'
 
@@ -104,7 +104,7 @@ const states: readonly (readonly [string, () => State])[] = [
   ['a ledger in memory', () => ({ store: memory, options: {}, grow: atOnce })],
   [
     'a ledger over a store that answers late, without a cache',
-    () => ({ store: () => slow(memory()), options: { cacheBytes: 0 }, grow: atOnce }),
+    () => ({ store: () => slowStore(memory()), options: { cacheBytes: 0 }, grow: atOnce }),
   ],
   ['a ledger whose lists are filed every few records', () => ({ store: memory, options: { fileEvery: 40 }, grow: atOnce })],
   [

@@ -1,7 +1,7 @@
 /** A store is a function of its history: grown, rolled back, pruned or reopened in any way, it holds the same bytes, and an audit finds nothing. */
 import { describe, expect, test } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger } from '../../src/index.ts'
 import { smallCloses } from '../closes.ts'
 import { dump } from '../dump.ts'
@@ -38,7 +38,7 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
     const wanted = await grown(closes, options)
     for (const batch of [5]) expect(await grown(closes, options, batch)).toEqual(wanted)
     const disk = memoryDisk()
-    const ledger = await openLedger(slow(memory(disk)), { ...options, cacheBytes: 0 })
+    const ledger = await openLedger(slowStore(memory(disk)), { ...options, cacheBytes: 0 })
     await ledger.ingest(closes, { batch: 4 })
     await ledger.close()
     expect(await whole(disk)).toEqual(wanted)

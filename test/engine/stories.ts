@@ -1,23 +1,23 @@
 /** Stories for an engine and the reference model: appends, reopenings and rollbacks in any order, with queries between. */
 import fc from 'fast-check'
-import { closeOf, firstLedger, type Shape, shape } from '../../adapters/testing/arbitraries.ts'
-import { type Draw, draw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
+import { type CloseShape, closeOf, closeShape, firstLedger } from '../../adapters/testing/arbitraries.ts'
+import { type RequestDraw, requestDraw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { openLedger } from '../../src/index.ts'
 import { agree, type Bench } from './support.ts'
 
 type Step =
-  | { readonly do: 'append'; readonly shapes: readonly Shape[]; readonly batch: number }
-  | { readonly do: 'ask'; readonly draws: readonly Draw[] }
+  | { readonly do: 'append'; readonly shapes: readonly CloseShape[]; readonly batch: number }
+  | { readonly do: 'ask'; readonly draws: readonly RequestDraw[] }
   | { readonly do: 'reopen'; readonly fileEvery: number }
   | { readonly do: 'rollback'; readonly back: number }
 
 const append = fc.record({
   do: fc.constant('append' as const),
-  shapes: fc.array(shape, { minLength: 1, maxLength: 3 }),
+  shapes: fc.array(closeShape, { minLength: 1, maxLength: 3 }),
   batch: fc.constantFrom(1, 2, 5),
 })
-const ask = fc.record({ do: fc.constant('ask' as const), draws: fc.array(draw, { minLength: 20, maxLength: 40 }) })
+const ask = fc.record({ do: fc.constant('ask' as const), draws: fc.array(requestDraw, { minLength: 20, maxLength: 40 }) })
 /** How many records wait in memory before they are filed: one, a few, many, all. */
 const fileEvery = fc.constantFrom(1, 12, 150, 32_768)
 const step: fc.Arbitrary<Step> = fc.oneof(

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import type { Request } from '../../adapters/testing/arbitrary-requests.ts'
+import type { QueryRequest } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { documented, type Members } from '../../adapters/testing/naive-records.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { type AnyMembers, documented } from '../../adapters/testing/naive-records.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 
 /** Runs a property; `FC_SEED` in the environment repeats one that failed, `FC_RUNS` sets how many cases are tried. */
@@ -46,7 +46,7 @@ export async function errorOf(call: () => unknown): Promise<FolioError> {
 const fixed = new Set(Object.values(documented).flat())
 
 /** A record as text that shows types, values and the order of open members; documented members may come in any order. */
-export const written = (record: Members | undefined, ordered = true): string => {
+export const written = (record: AnyMembers | undefined, ordered = true): string => {
   if (record === undefined) return 'nothing'
   const names = Object.keys(record)
   const first = names.filter((name) => !ordered || fixed.has(name)).sort()
@@ -64,13 +64,13 @@ export const written = (record: Members | undefined, ordered = true): string => 
   )
 }
 
-const pageOf = ({ records, ...rest }: { records: readonly Members[] }, ordered: boolean): unknown => ({
+const pageOf = ({ records, ...rest }: { records: readonly AnyMembers[] }, ordered: boolean): unknown => ({
   ...rest,
   records: records.map((record) => written(record, ordered)),
 })
 
 /** Asks the engine and the model the same, and expects the same answer. */
-export async function agree(ledger: Ledger, model: NaiveLedger, { query, values, options }: Request): Promise<void> {
+export async function agree(ledger: Ledger, model: NaiveLedger, { query, values, options }: QueryRequest): Promise<void> {
   const row = catalogue[query]
   // The order of the open members of a turned trade is not promised.
   const ordered = values['base'] === undefined
@@ -78,7 +78,7 @@ export async function agree(ledger: Ledger, model: NaiveLedger, { query, values,
   try {
     actual =
       row.kind === 'one'
-        ? written((await ledger.get(row as never, values as never)) as Members | undefined)
+        ? written((await ledger.get(row as never, values as never)) as AnyMembers | undefined)
         : pageOf(await ledger.page(row as never, values as never, options), ordered)
   } catch (error) {
     if (!(error instanceof FolioError)) throw error
@@ -88,8 +88,8 @@ export async function agree(ledger: Ledger, model: NaiveLedger, { query, values,
   const wanted = isRefusal(answer)
     ? answer
     : row.kind === 'one'
-      ? written(answer as Members | undefined)
-      : pageOf(answer as { records: Members[] }, ordered)
+      ? written(answer as AnyMembers | undefined)
+      : pageOf(answer as { records: AnyMembers[] }, ordered)
   try {
     expect(actual).toEqual(wanted)
   } catch (error) {
@@ -118,8 +118,8 @@ export const memoryBenches: readonly Bench[] = [
   onMemory('memory', {}),
   onMemory('memory without a cache', { cacheBytes: 0 }),
   onMemory('memory with a cache of 10 KB', { cacheBytes: 10_000 }),
-  onMemory('a store that answers late', {}, slow),
-  onMemory('a store that answers late, without a cache', { cacheBytes: 0 }, slow),
+  onMemory('a store that answers late', {}, slowStore),
+  onMemory('a store that answers late, without a cache', { cacheBytes: 0 }, slowStore),
 ]
 
 export const levelBench = (options: LedgerOptions = {}): Bench => ({

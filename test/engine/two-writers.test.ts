@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { branchOf } from '../closes.ts'
 import { dump, shared } from '../dump.ts'
@@ -42,7 +42,7 @@ test('what two processes write in turns is one whole history', async () => {
         bytes = value.slice()
       },
     }
-    const store = (): Store => Object.assign(Object.create(shared(late ? slow(memory(disk)) : memory(disk))) as Store, { note })
+    const store = (): Store => Object.assign(Object.create(shared(late ? slowStore(memory(disk)) : memory(disk))) as Store, { note })
     const open = (by: number): Promise<Ledger> => openLedger(store(), { fileEvery: fileEvery[by]!, pollMs: 2 ** 30, cacheBytes: 1e5 })
     const ledgers = [await open(0), await open(1)]
     let held: LedgerClose[] = []

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { queryNames } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import type { Members } from '../../adapters/testing/naive-records.ts'
+import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { catalogue, type Ledger, type LedgerClose, type List, parseJson } from '../../src/index.ts'
 import { agree, assetOf, codeOf, ledgerOf, written } from './support.ts'
 
@@ -60,7 +60,7 @@ function samples(model: NaiveLedger, count: number): Record<string, unknown[]> {
 }
 
 /** No filter, some pairs, and some offers. */
-function filters(model: NaiveLedger): Members[] {
+function filters(model: NaiveLedger): AnyMembers[] {
   const trades = model.entries.filter(({ kind }) => kind === 'trade')
   const pairs = spread(
     trades.map(({ record }) => JSON.stringify([assetOf(record, 'counter'), assetOf(record, 'base')])),
@@ -68,7 +68,7 @@ function filters(model: NaiveLedger): Members[] {
   )
   return [
     {},
-    ...pairs.map((pair) => JSON.parse(pair) as Members[]).map(([base, counter]) => ({ base, counter })),
+    ...pairs.map((pair) => JSON.parse(pair) as AnyMembers[]).map(([base, counter]) => ({ base, counter })),
     ...spread(
       trades.flatMap(({ offers }) => offers),
       2,
@@ -78,9 +78,9 @@ function filters(model: NaiveLedger): Members[] {
 
 async function walkList(
   ledger: Ledger,
-  row: List<Members>,
-  values: Members,
-  whole: readonly Members[],
+  row: List<AnyMembers>,
+  values: AnyMembers,
+  whole: readonly AnyMembers[],
   limits: readonly number[],
 ): Promise<void> {
   const ordered = values['base'] === undefined
@@ -113,7 +113,7 @@ async function walkAll(closes: LedgerClose[], count: number, fileEvery: number):
         const limits = whole.length > 1500 ? [200] : whole.length > 300 ? [10, 200] : [1, 7, 10, 200]
         await walkList(
           ledger,
-          row as List<Members>,
+          row as List<AnyMembers>,
           one,
           whole.map(({ record }) => record),
           limits,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { Mark, readMark } from '../../src/ingest/mark.ts'
 import { decodeMark, emptyHead, encodeMark } from '../../src/layout/head.ts'
@@ -172,7 +172,7 @@ test('appending a known ledger again durably syncs the store once', async () => 
 
 describe.each([
   ['at once', (store: Store) => store],
-  ['late', (store: Store) => slow(store)],
+  ['late', (store: Store) => slowStore(store)],
 ])('over a shared store that answers %s', (_, wrap) => {
   const world = async (count: number, fileEvery = 7) => {
     const disk = memoryDisk()

@@ -8,7 +8,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { createHandler, type HttpServer, listener, serve } from '../../adapters/http/index.ts'
 import { Renderer } from '../../adapters/http/renderer.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { FolioError, type Ledger, openLedger } from '../../src/index.ts'
 
 const closes = [...generate({ ledgers: 40, seed: 31, accounts: 30, transactionsPerLedger: 10 })]
@@ -56,7 +56,7 @@ const records = (text: string): number => (text.match(/\ndata: \{/g) ?? []).leng
 
 test('of more simultaneous requests than streams are allowed, those above the limit are rejected', async () => {
   await server.close()
-  const late = await openLedger(slow(memory(), () => new Promise((resolve) => setTimeout(resolve, 1))))
+  const late = await openLedger(slowStore(memory(), () => new Promise((resolve) => setTimeout(resolve, 1))))
   await late.ingest(closes.slice(0, 3))
   server = await serve(late, { port: 0, maxStreams: 5 })
   const answers = await Promise.all(Array.from({ length: 20 }, () => open('/effects')))
@@ -96,7 +96,7 @@ describe('a service that closes', () => {
     const held = new Promise<void>((resolve) => (release = resolve))
     let late = false
     const opened = await openLedger(
-      slow(memory(), () => (late ? held : Promise.resolve())),
+      slowStore(memory(), () => (late ? held : Promise.resolve())),
       { cacheBytes: 0 },
     )
     await opened.ingest(closes.slice(0, 3))

@@ -1,7 +1,7 @@
 /** Arbitrary closes are valid, or invalid with the code that they name; arbitrary requests both hit and miss. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { draw, invalidClose, isRefusal, naiveLedger, network, requestOf } from '../../adapters/testing/index.ts'
+import { closeChain, invalidClose, isRefusal, naiveLedger, requestDraw, requestOf } from '../../adapters/testing/index.ts'
 import { catalogue } from '../../src/index.ts'
 import { errorOf, holds, ledgerOf } from '../engine/support.ts'
 
@@ -25,12 +25,12 @@ test('a network is accepted; an invalid close is rejected with its code, and cha
 })
 
 test('requests ask every query, hit, miss, are refused for every reason, and have cursors of every form', async () => {
-  const models = fc.sample(network, 30).map((closes) => naiveLedger(closes))
+  const models = fc.sample(closeChain, 30).map((closes) => naiveLedger(closes))
   const asked = new Set<string>()
   const answers: Record<string, number> = { records: 0, none: 0, BAD_REQUEST: 0, NOT_FOUND: 0, GONE_BEFORE_HISTORY: 0 }
   const cursors = new Set<string>()
   // Sampled all at once: separate samples would all draw the same, from the seed of the run.
-  for (const [at, drawn] of fc.sample(draw, 6000).entries()) {
+  for (const [at, drawn] of fc.sample(requestDraw, 6000).entries()) {
     const model = models[at % models.length]!
     const { query, values, options } = requestOf(model, drawn)
     asked.add(query)

@@ -6,19 +6,19 @@ import { afterAll, describe, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import {
+  type AnyMembers,
+  type CloseShape,
   closeOf,
   isRefusal,
-  type Members,
   naiveLedger,
-  type Shape,
   type StreamSource,
-  slow,
+  slowStore,
   streamLaws,
 } from '../../adapters/testing/index.ts'
 import { catalogue, openLedger, type QueryName, type Store } from '../../src/index.ts'
 
 /** A ledger of `count` transactions, each of one operation with one effect. */
-const shape = (count: number): Shape => ({
+const shape = (count: number): CloseShape => ({
   ledger: {
     ...{ closed_at: '2019-06-01T12:00:00Z', total_coins: '1.0000000', fee_pool: '0' },
     ...{ base_fee_in_stroops: 100, base_reserve_in_stroops: 5, max_tx_set_size: 9 },
@@ -32,7 +32,7 @@ const shape = (count: number): Shape => ({
   ...{ offers: undefined, times: count, shout: false },
 })
 
-const tokenOf = (record: Members): string => String(record['paging_token'])
+const tokenOf = (record: AnyMembers): string => String(record['paging_token'])
 
 async function streamOf(query: QueryName, store: Store): Promise<StreamSource<string>> {
   const ledger = await openLedger(store, { fileEvery: 7 })
@@ -51,7 +51,7 @@ async function streamOf(query: QueryName, store: Store): Promise<StreamSource<st
       model.append(close)
     },
     stream(cursor, signal) {
-      const records = ledger.stream<Members, object>(row, {}, { cursor, signal })
+      const records = ledger.stream<AnyMembers, object>(row, {}, { cursor, signal })
       return {
         next: async () => {
           const { done, value } = await records.next()
@@ -72,7 +72,7 @@ describe.each(['transactions', 'effects'] as const)('streams of %s', (query) => 
     for (const law of streamLaws({ open: () => streamOf(query, memory()), runs: 60 })) test(law.name, law.run)
   })
   describe('over a store whose every answer is scheduled', () => {
-    for (const law of streamLaws({ open: (step) => streamOf(query, slow(memory(), step)), runs: 60 })) test(law.name, law.run)
+    for (const law of streamLaws({ open: (step) => streamOf(query, slowStore(memory(), step)), runs: 60 })) test(law.name, law.run)
   })
 })
 

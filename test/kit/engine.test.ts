@@ -1,17 +1,26 @@
 /** The laws of paging over the engine: any listing of any network, over every store, while ledgers are appended. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Draw, draw, isRefusal, naiveLedger, network, type PagedListing, pagingLaws, requestOf } from '../../adapters/testing/index.ts'
+import {
+  closeChain,
+  isRefusal,
+  naiveLedger,
+  type PagedListing,
+  pagingLaws,
+  type RequestDraw,
+  requestDraw,
+  requestOf,
+} from '../../adapters/testing/index.ts'
 import { catalogue, type LedgerClose, type List, openLedger } from '../../src/index.ts'
 import { type Bench, holds, levelBench, memoryBenches } from '../engine/support.ts'
 
 /** A network, of which the first ledger is there and the rest is appended meanwhile, and draws of a few of its listings. */
 const story = fc.tuple(
-  network.filter((closes) => closes.length > 1),
-  fc.array(draw, { minLength: 4, maxLength: 4 }),
+  closeChain.filter((closes) => closes.length > 1),
+  fc.array(requestDraw, { minLength: 4, maxLength: 4 }),
 )
 
-async function keepsTheLaws(bench: Bench, [closes, draws]: readonly [LedgerClose[], Draw[]]): Promise<number> {
+async function keepsTheLaws(bench: Bench, [closes, draws]: readonly [LedgerClose[], RequestDraw[]]): Promise<number> {
   const { open, remove } = await bench.fresh()
   const ledger = await openLedger(open(), bench.options)
   const model = naiveLedger()

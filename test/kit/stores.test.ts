@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { type StoreSubject, slow, storeConformance } from '../../adapters/testing/index.ts'
+import { type StoreSubject, slowStore, storeConformance } from '../../adapters/testing/index.ts'
 import { FolioError, type Store } from '../../src/index.ts'
 import { storesWithCorners } from './faulty-corners.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
@@ -61,7 +61,7 @@ describe('stores over a disk', () => {
   const { open, reopen, beside, fail } = rightSubject()
   const within = new WeakMap<Store, Store>()
   const slowed = (store: Store): Store => {
-    const late = slow(store)
+    const late = slowStore(store)
     within.set(late, store)
     return late
   }
@@ -75,8 +75,8 @@ describe('stores over a disk', () => {
   for (const law of late) test(`the same with every answer late: ${law.name}`, law.run)
   test('a slow store has the same members as the store it wraps', async () => {
     const store = await open()
-    expect(Object.keys(slow(store)).sort()).toEqual(Object.keys(store).sort())
-    expect(Object.keys(slow(memory())).sort()).toEqual(Object.keys(memory()).sort())
+    expect(Object.keys(slowStore(store)).sort()).toEqual(Object.keys(store).sort())
+    expect(Object.keys(slowStore(memory())).sort()).toEqual(Object.keys(memory()).sort())
   })
 
   test.for(storesOfOneDisk)('"%s…" rejects a store that %s', async ([start, , subject, said]) => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { catalogue, openLedger } from 'ledger-folio'
 import { memory, memoryDisk } from 'ledger-folio/memory'
-import { naiveLedger, network, pagingLaws, storeConformance } from 'ledger-folio/testing'
+import { closeChain, naiveLedger, pagingLaws, storeConformance } from 'ledger-folio/testing'
 
 const check = (laws) => {
   for (const law of laws) test(law.name, { skip: law.skip ?? false }, law.run)
@@ -43,7 +43,7 @@ async function listing(closes) {
 }
 
 test('the laws of paging hold for any network', async () => {
-  const property = fc.asyncProperty(network, async (closes) => {
+  const property = fc.asyncProperty(closeChain, async (closes) => {
     const api = await listing(closes)
     for (const law of pagingLaws({ open: () => api, window: 30, cases: 50 })) await law.run()
   })

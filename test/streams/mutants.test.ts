@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import type { Ledger } from '../../src/index.ts'
 import type { Listing } from '../../src/scan/listing.ts'
 import { RawPage } from '../../src/scan/page.ts'
@@ -138,7 +138,7 @@ async function caught(
   const property = fc.asyncProperty(fc.scheduler(), plans, fc.boolean(), async (s, planned, late) => {
     if (found) return
     const faults = await play(s, planned, {
-      store: (later) => (late ? slow(memory(), later) : memory()),
+      store: (later) => (late ? slowStore(memory(), later) : memory()),
       sabotage: plant && ((ledger: Ledger) => plant(ledger as unknown as Parts)),
     })
     if (faults.length > 0) found = faults

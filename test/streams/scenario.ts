@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import type { Members } from '../../adapters/testing/naive-records.ts'
+import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { type End, type Shown, streamFaults, type Telling, type Watched } from '../../adapters/testing/stream-laws.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type QueryName, type Store } from '../../src/index.ts'
 
@@ -25,7 +25,7 @@ export const subjects = {
   tradesOfPair: { query: 'trades', values: { base: native, counter: usd } },
   tradesTurned: { query: 'tradesOfAccount', values: { account: 'b', base: usd, counter: native } },
   offers: { query: 'offersOfAccount', values: { account: 'a' } },
-} as const satisfies Record<string, { query: QueryName; values: Members }>
+} as const satisfies Record<string, { query: QueryName; values: AnyMembers }>
 export type Subject = keyof typeof subjects
 
 const closes = new Map<string, LedgerClose>()
@@ -39,7 +39,7 @@ function closeAfter(head: string, salt: number, large = false): LedgerClose {
   if (known) return known
   const mark = hash.slice(0, 6)
   const seller = ['a', 'b'][sequence % 2]!
-  const payment = (n: number): Members => ({
+  const payment = (n: number): AnyMembers => ({
     ...{ type: 'payment', type_i: 1, mark: `${mark}.${n}`, amount: 1, amount_f: 0.0000001, asset: { code: 'USD' } },
     ...{ sender: n % 2 ? 'b' : 'a', receiver: salt % 2 ? 'c' : 'late' },
     effects: [{ account: 'c', type: 'account_credited', type_i: 2, amount: '1.0000000', asset_type: 'native', mark: `${mark}.${n}` }],
@@ -50,11 +50,11 @@ function closeAfter(head: string, salt: number, large = false): LedgerClose {
     ...{ counter_asset_issuer: 'GISSUER', base_is_seller: true, price: { n: 1, d: 2 }, mark },
   }
   const operation = { type: 'manage_offer', type_i: 3, mark, trades: [trade] }
-  const transaction = (account: string, operations: readonly Members[], at: number): Members => ({
+  const transaction = (account: string, operations: readonly AnyMembers[], at: number): AnyMembers => ({
     ...{ hash: sha(`${hash} ${at}`), account, account_sequence: sequence, max_fee: 100, fee_paid: 100, mark },
     ...{ envelope_xdr: 'AAAA', result_xdr: 'AAAA', result_meta_xdr: 'AAAA', operations },
   })
-  const offer = (id: number): Members => ({
+  const offer = (id: number): AnyMembers => ({
     ...{
       id,
       seller,
@@ -105,7 +105,7 @@ function chain(head: string): LedgerClose[] {
   return all
 }
 
-const shown = (query: QueryName, record: Members): Shown => {
+const shown = (query: QueryName, record: AnyMembers): Shown => {
   const token = String(record['paging_token'] ?? record['id'])
   return {
     token,
@@ -277,7 +277,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     }
     const show = (value: any): Shown[] =>
       (one.via === 'tail' ? value.records.map(({ block, at }: any) => block.record(at)) : one.via === 'streamPages' ? value : [value]).map(
-        (record: Members) => shown(query, record),
+        (record: AnyMembers) => shown(query, record),
       )
     const read = async (): Promise<void> => {
       try {

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { shared } from '../dump.ts'
 import { plan, play, type Stage } from './scenario.ts'
 
@@ -35,7 +35,7 @@ test(
 
 test(
   'so it does over a store whose every answer is scheduled',
-  () => obeys(() => ({ store: (later) => slow(memory(), later) }), 1000),
+  () => obeys(() => ({ store: (later) => slowStore(memory(), later) }), 1000),
   300_000,
 )
 
@@ -54,7 +54,7 @@ test(
   () =>
     obeys(() => {
       const disk = memoryDisk()
-      return { store: (later) => slow(shared(memory(disk)), later), reader: (later) => slow(shared(memory(disk)), later) }
+      return { store: (later) => slowStore(shared(memory(disk)), later), reader: (later) => slowStore(shared(memory(disk)), later) }
     }, 500),
   300_000,
 )

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type RawPage, type Store } from '../../src/index.ts'
 import { Bell } from '../../src/stream/bell.ts'
 
@@ -77,7 +77,7 @@ afterEach(async () => {
 
 describe.each([
   ['at once', () => memory(), {}],
-  ['late', () => slow(memory()), { cacheBytes: 0 }],
+  ['late', () => slowStore(memory()), { cacheBytes: 0 }],
 ] as const)('over a store that answers %s', (_, store, options) => {
   const holding = async (count: number): Promise<Ledger> => {
     const ledger = await openLedger(store(), options)

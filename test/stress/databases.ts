@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Random } from '../../adapters/generate/random.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { network } from '../../adapters/testing/arbitraries.ts'
+import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import { type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 
 export interface Database {
@@ -10,7 +10,7 @@ export interface Database {
   readonly closes: readonly LedgerClose[]
 }
 
-export const networkOf = (random: Random): LedgerClose[] => fc.sample(network, { seed: random.next() | 0, numRuns: 1 })[0]!
+export const networkOf = (random: Random): LedgerClose[] => fc.sample(closeChain, { seed: random.next() | 0, numRuns: 1 })[0]!
 
 /** @param wrap what stands between the engine and the disk */
 export async function databaseOf(random: Random, wrap: (store: Store) => Store = (store) => store): Promise<Database> {

@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import type { Random } from '../../adapters/generate/random.ts'
 import { level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { closeOf, type Shape, shape } from '../../adapters/testing/arbitraries.ts'
+import { type CloseShape, closeOf, closeShape } from '../../adapters/testing/arbitraries.ts'
 import { FolioError, type Ledger, type LedgerClose, openLedger, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { everything } from './databases.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
@@ -82,7 +82,7 @@ class Sequence {
   readonly said: string[] = []
   kills = 0
   private readonly random: Random
-  private readonly shapes: readonly Shape[]
+  private readonly shapes: readonly CloseShape[]
   private readonly place: Place
   private readonly fileEvery: number
   private readonly bug: Bug | undefined
@@ -96,7 +96,7 @@ class Sequence {
   private pruned = false
   private salt = 0
 
-  constructor(random: Random, shapes: readonly Shape[], place: Place, bug: Bug | undefined) {
+  constructor(random: Random, shapes: readonly CloseShape[], place: Place, bug: Bug | undefined) {
     this.random = random
     this.shapes = shapes
     this.place = place
@@ -214,7 +214,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const faults = new Faults()
   // Few ledgers are large: most of the time would go into encoding them.
   const shapes = fc
-    .sample(shape, { seed, numRuns: 100 })
+    .sample(closeShape, { seed, numRuns: 100 })
     .filter(({ transactions, times }, at) => transactions.length * times <= 12 || at < 4)
   const bug = plant === undefined ? undefined : bugs[plant]!
   let [done, steps, kills, onDisk] = [0, 0, 0, 0]

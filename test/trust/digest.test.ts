@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { network } from '../../adapters/testing/arbitraries.ts'
+import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import { type LedgerClose, openLedger, parseJson, type Store } from '../../src/index.ts'
 import { hasher, portableHasher } from '../../src/sha256.ts'
 import { directory } from '../cli/support.ts'
@@ -26,7 +26,7 @@ const ingest = async (store: Store, closes: Iterable<LedgerClose>, fileEvery: nu
 
 describe('lines', () => {
   test('of any history, ingested again, give the same bytes, the same digest, and the same lines', () =>
-    holds(fc.tuple(network, fc.constantFrom(1, 40, 1e6)), 60, async ([closes, fileEvery]) => {
+    holds(fc.tuple(closeChain, fc.constantFrom(1, 40, 1e6)), 60, async ([closes, fileEvery]) => {
       const first = await ingest(memory(), closes, fileEvery, 1)
       const lines = await linesOf(first)
       const again = await ingest(memory(), lines.map(parseJson) as LedgerClose[], fileEvery, 3)
