@@ -1,7 +1,7 @@
 /** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { DEFAULTS } from '../adapters/generate/options.ts'
+import { generateDefaults } from '../adapters/generate/options.ts'
 import { FolioError } from '../src/index.ts'
 import { Ledger } from '../src/ledger.ts'
 import { read } from './docs.ts'
@@ -105,5 +105,5 @@ test('the defaults of a generated network are those of the code', () => {
     name,
     Number(value!.replaceAll(',', '')),
   ])
-  expect(Object.fromEntries(rows)).toEqual(DEFAULTS)
+  expect(Object.fromEntries(rows)).toEqual(generateDefaults)
 })

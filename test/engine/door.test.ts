@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { codeOf, errorOf, ledgerOf } from './support.ts'
@@ -47,7 +47,7 @@ describe('a store is opened', () => {
 
   test('by two at once, for the network that one of them names first', async () => {
     const disk = memoryDisk()
-    const open = (network?: string) => openLedger(slow(memory(disk)), network === undefined ? {} : { network })
+    const open = (network?: string) => openLedger(slowStore(memory(disk)), network === undefined ? {} : { network })
     const opened = await Promise.allSettled([open('one'), open('two'), open()])
     const held = await networkOf(memory(disk))
     expect(opened.map(({ status }) => status)).toEqual([

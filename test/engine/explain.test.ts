@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, openLedger } from '../../src/index.ts'
 import { ledgerOf } from './support.ts'
 
@@ -44,7 +44,7 @@ test('explain says what a page reads, how many records it finds, and what that c
 
 test('explain counts what the answer needed, however often the read was run over a store that answers late', async () => {
   const costs: unknown[] = []
-  for (const store of [memory(), slow(memory())]) {
+  for (const store of [memory(), slowStore(memory())]) {
     const ledger = await openLedger(store, { cacheBytes: 0 })
     await ledger.ingest(closes)
     const { cost } = await ledger.explain(catalogue.operationsOfAccount, { account })

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { slow } from '../../adapters/testing/slow-store.ts'
+import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 
 const FIRST = 70
@@ -28,7 +28,7 @@ function others(at: number): LedgerClose[] {
 
 describe.each([
   ['at once', () => memory()],
-  ['late', () => slow(memory())],
+  ['late', () => slowStore(memory())],
 ] as const)('over a store that answers %s', (_, store) => {
   async function holding(count: number): Promise<Ledger> {
     const ledger = await openLedger(store(), { cacheBytes: 2 ** 20, fileEvery: 40 })

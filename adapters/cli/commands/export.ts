@@ -39,7 +39,8 @@ export const exportCloses = (program: Command, run: Run): Command =>
 
 async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, { mustExist: true })
-  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  // Of an empty store nothing can be asked for: it is said below that it is empty.
+  const range = ledger.head ? { from, to } : {}
   const chunks = inChunks(ledger, range)
   if (out === undefined) await pour(io, chunks)
   else
