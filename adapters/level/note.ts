@@ -3,9 +3,13 @@ import type { Store } from '../../src/store.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
-/** @param directory the directory of the database. Throws what the file system says. */
+/**
+ * @param directory the directory of the database, which is open: what is written must not go into another one that has taken its place. Throws what
+ * the file system says.
+ */
 export function noteIn(directory: string): NonNullable<Store['note']> {
   const path = `${directory}/HIGH-WATER`
+  const opened = process.getBuiltinModule('node:fs').statSync(directory)
   return {
     read: () =>
       fs()
@@ -15,6 +19,8 @@ export function noteIn(directory: string): NonNullable<Store['note']> {
           return undefined
         }),
     async write(bytes, { durable = false } = {}) {
+      const { dev, ino } = await fs().stat(directory)
+      if (dev !== opened.dev || ino !== opened.ino) throw new Error('another directory has taken the place of the one that was opened')
       await fs().writeFile(`${path}.new`, bytes, { flush: durable })
       await fs().rename(`${path}.new`, path)
       if (durable) await syncNames(directory)

@@ -1,5 +1,5 @@
 /** The note of how far history reached, in a directory where something is in its way. */
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -41,4 +41,15 @@ test('is written whole before a close ends, after which others may open the dire
   await store.close()
   expect(statSync(join(path, 'HIGH-WATER')).size).toBe(size)
   await noted
+})
+
+test('is not written into a directory that has taken the place of its own', async () => {
+  const place = join(data, '..', 'place')
+  const ledger = await openLedger(level(place))
+  await ledger.ingest(branchOf([1, 10], 1, () => ['GX']))
+  renameSync(place, `${place}-moved`)
+  mkdirSync(place)
+  await expect(ledger.rollback(5)).resolves.toBe(5)
+  await ledger.close()
+  expect(existsSync(join(place, 'HIGH-WATER'))).toBe(false)
 })
