@@ -160,7 +160,7 @@ export const errorTable = {
   STORE_UNREPAIRED: {
     status: 503,
     sentence: 'A repair of this store was begun but not finished. Run folio repair again; it continues where it stopped.',
-    fields: {},
+    fields: store,
   },
   STORE_MISUSE: {
     status: 500,
@@ -175,7 +175,7 @@ export const errorTable = {
   CORRUPT: {
     status: 500,
     sentence:
-      'A stored value is damaged or missing. Run folio verify to see what is affected, and folio repair to rebuild what can be; otherwise restore a copy, or ingest again into a new store.',
+      'A stored value, or a file of the store, is damaged or missing. Run folio verify to see which, and folio repair to save and rebuild what can be; fetch the rest from a copy, or ingest it again.',
     fields: {
       key: 'of the value, in hexadecimal',
       ...store,

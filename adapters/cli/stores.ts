@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Place } from '../compare/index.ts'
-import { checkFiles, type FilesOptions, type FilesReport, level } from '../level/index.ts'
+import { checkFiles, type FilesOptions, type FilesReport, level, type SalvageOptions, type SalvageReport, salvage } from '../level/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError, unreadable } from './errors.ts'
 import { inDirectory } from './places.ts'
@@ -12,7 +12,7 @@ import { inDirectory } from './places.ts'
 interface OpenOptions {
   /** If not, an empty one is made where there is none. */
   readonly mustExist: boolean
-  /** Open it even if its files are damaged, so that what is left can be repaired. */
+  /** Open it without a check of its files, which were checked just before. */
   readonly damaged?: boolean
 }
 
@@ -24,6 +24,8 @@ interface StoreRow {
   readonly place: () => Place | Promise<Place>
   /** Checks the files of the store, without opening it. */
   readonly checkFiles?: (data: string, options: FilesOptions) => Promise<FilesReport>
+  /** Replaces files that are damaged by what can be read of them, while nobody has the store open. */
+  readonly salvage?: (data: string, options: SalvageOptions) => Promise<SalvageReport>
 }
 
 export const stores = {
@@ -31,6 +33,7 @@ export const stores = {
     persistent: true,
     open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles,
+    salvage,
     place: inDirectory((directory) => level(directory)),
   },
   memory: {
@@ -106,6 +109,12 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
       if (error.code !== 'CORRUPT') throw error
     })
   return report
+}
+
+/** Salvages what `--store` and `--data` name, if it consists of files. @throws what {@link salvage} throws */
+export async function salvageStore({ store, data }: StoreOptions, options: SalvageOptions): Promise<SalvageReport | undefined> {
+  const { salvage }: StoreRow = stores[store]
+  return data ? salvage?.(data, options) : undefined
 }
 
 /** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for a kind that is unknown or keeps nothing */

@@ -29,5 +29,8 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return ~crc >>> 0
 }
 
+/** One byte more: `step(step(-1, a), b)`, inverted, is the checksum of a and b. */
+export const step = (crc: number, byte: number): number => (crc >>> 8) ^ t0![(crc ^ byte) & 255]!
+
 /** LevelDB stores checksums rotated and offset, since data may itself hold checksums. */
 export const masked = (crc: number): number => (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0

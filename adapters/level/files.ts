@@ -5,6 +5,7 @@
 import { OptionRules } from '../../src/check.ts'
 import { batchOf, readLog } from './log.ts'
 import { type LiveTable, Version } from './manifest.ts'
+import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
 import { checkTable, TableFault } from './table.ts'
 
@@ -48,15 +49,25 @@ const logName = (number: number): string => `${String(number).padStart(6, '0')}.
  * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
  */
 export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
-  const check = new Check(directory, filesOptions.check(options))
+  return (await examine(directory, filesOptions.check(options))).report
+}
+
+/** Checks the files. `inUse` names the tables and logs in use, if CURRENT and the MANIFEST can be read and all that they name is there. */
+export async function examine(
+  directory: string,
+  options: FilesOptions,
+): Promise<{ report: FilesReport; inUse: readonly string[] | undefined }> {
+  const check = new Check(directory, options)
   await check.run()
-  const { faults, files, bytes, torn } = check
-  return { ok: faults.length === 0, faults, files, bytes, torn }
+  const { faults, files, bytes, torn, inUse } = check
+  return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: inUse.includes('') ? undefined : inUse }
 }
 
 class Check {
   readonly faults: FileFault[] = []
   readonly torn: string[] = []
+  /** Tables and logs; empty texts for what cannot be named or is not there. */
+  inUse: string[] = ['']
   files = 0
   bytes = 0
   private readonly directory: string
@@ -73,11 +84,13 @@ class Check {
     const manifest = await this.readCurrent()
     const version = manifest && (await this.readManifest(manifest))
     if (!version) return
+    this.inUse = []
     const total = [...version.tables.values()].reduce((sum, { size }) => sum + size, 0)
     const whole = total <= (this.options.tableBytes ?? Number.POSITIVE_INFINITY)
     for (const table of [...version.tables.values()].sort((a, b) => a.number - b.number)) {
       const stem = String(table.number).padStart(6, '0')
       const name = [`${stem}.ldb`, `${stem}.sst`].find((one) => this.names.includes(one))
+      this.inUse.push(name ?? '')
       if (name === undefined) this.fault(`${stem}.ldb`, 'a table is missing')
       else await this.readTable(name, table, whole)
     }
@@ -148,9 +161,13 @@ class Check {
 
   /** Batches are numbered without gaps, from log to log; only the newest log may end in the middle of a record. */
   private async readLogs({ log, previousLog, sequence }: Version): Promise<void> {
-    const numbers = this.names.flatMap((name) => /^(\d+)\.log$/.exec(name)?.[1] ?? []).map(Number)
+    const numbers = this.names.filter(isLog).map(numberOf)
     const live = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
-    if (log > 0 && !live.includes(log)) this.fault(logName(log), 'the log is missing')
+    this.inUse.push(...live.map(logName))
+    if (log > 0 && !live.includes(log)) {
+      this.fault(logName(log), 'the log is missing')
+      this.inUse.push('')
+    }
     let next: number | undefined
     for (const number of live) {
       const name = logName(number)

@@ -8,7 +8,9 @@ import type { AbstractLevel } from 'abstract-level'
 import { badRequest, OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { alone } from './alone.ts'
+import { isExchanging } from './exchange.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
+import { isData } from './names.ts'
 import { encodings } from './scan.ts'
 
 export interface LevelOptions {
@@ -26,8 +28,7 @@ export interface LevelOptions {
   /**
    * What is checked before LevelDB opens the files, since it silently passes over damage there, and ends the process when it merges damaged tables.
    * By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and whole tables if they have less than 64 MiB together
-   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, so that what LevelDB has left can be opened and
-   * repaired.
+   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, for files that were checked just before.
    */
   readonly checkFiles?: boolean | undefined
   /** Compress with snappy. Default: true; without it, the same damage to a file goes unnoticed twice as often. */
@@ -71,21 +72,26 @@ async function openHere(location: string, options: LevelOptions): Promise<Databa
     if (!held) await makeDirectory(location)
     const { access, constants } = files()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
-    const { ClassicLevel } = await import('classic-level')
-    const db = new ClassicLevel<any, any>(location, {
-      ...encodings,
-      createIfMissing: !held,
-      cacheSize: options.cacheBytes ?? 8 << 20,
-      writeBufferSize: options.writeBufferBytes ?? 32 << 20,
-      blockSize: options.blockBytes ?? 4096,
-      compression: options.compression ?? true,
-      maxFileSize: TABLE_BYTES,
-    })
-    await db.open()
-    return db
+    return await openDatabase(location, !held, options)
   } catch (error) {
     throw failure(error, location)
   }
+}
+
+/** Hands the directory to LevelDB as it is. */
+export async function openDatabase(location: string, createIfMissing: boolean, options: LevelOptions = {}): Promise<Database> {
+  const { ClassicLevel } = await import('classic-level')
+  const db = new ClassicLevel<any, any>(location, {
+    ...encodings,
+    createIfMissing,
+    cacheSize: options.cacheBytes ?? 8 << 20,
+    writeBufferSize: options.writeBufferBytes ?? 32 << 20,
+    blockSize: options.blockBytes ?? 4096,
+    compression: options.compression ?? true,
+    maxFileSize: TABLE_BYTES,
+  })
+  await db.open()
+  return db
 }
 
 /** True for a database; false for one whose creation was cut short, which is created again. @throws CORRUPT if files are damaged */
@@ -105,10 +111,11 @@ async function sound(location: string, { checkFiles: asked, mustExist = false }:
  * True if nothing was ever written: LevelDB does not sync its first MANIFEST, so a loss of power may leave CURRENT without it. It points CURRENT to
  * the second one before it accepts any write.
  */
-async function neverWritten(location: string): Promise<boolean> {
+export async function neverWritten(location: string): Promise<boolean> {
   const { readdir, readFile, stat } = files()
-  if ((await readFile(`${location}/CURRENT`, 'latin1')) !== 'MANIFEST-000001\n') return false
-  for (const name of await readdir(location)) {
+  const names = await readdir(location)
+  if (!names.includes('CURRENT') || (await readFile(`${location}/CURRENT`, 'latin1')) !== 'MANIFEST-000001\n') return false
+  for (const name of names) {
     if (/\.(ldb|sst)$/.test(name) || /^MANIFEST-(?!00000[12]$)/.test(name)) return false
     if (name.endsWith('.log') && (await stat(`${location}/${name}`)).size > 0) return false
   }
@@ -140,9 +147,9 @@ async function holdsDatabase(location: string): Promise<boolean> {
       if (error.code === 'ENOENT') return []
       throw error
     })
+  if (await isExchanging(location)) throw new FolioError('STORE_UNREPAIRED', { location })
   if (names.includes('CURRENT')) return true
-  // If creation was cut short, by a full disk or a crash, the first MANIFEST is alone: LevelDB writes it before CURRENT, and everything else after.
-  const data = names.find((name) => name !== 'MANIFEST-000001' && /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/.test(name))
+  const data = names.find(isData)
   if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
   return false
 }
@@ -166,8 +173,8 @@ async function makeDirectory(path: string): Promise<void> {
 const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
 /** LevelDB passes the system's error on as text only. */
 const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
-/** A file that LevelDB needs is gone. */
-const CORRUPT_TEXT = /(CURRENT|MANIFEST-\d+|\d+\.(ldb|sst|log)): No such file/
+/** A file that LevelDB needs is gone, or shorter than other files say. A damaged CURRENT may name any file. */
+const CORRUPT_TEXT = /^IO error: (.*): (No such file|Invalid argument)/
 
 /** What went wrong, as an error of ours; `location` names the store. */
 export function failure(error: unknown, location: string): FolioError {
@@ -182,6 +189,9 @@ export function failure(error: unknown, location: string): FolioError {
     return new FolioError('STORE_MISSING', { location, reason }, error)
   }
   if (DENIED.has(code ?? '') || DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
+  const [, path] = CORRUPT_TEXT.exec(message) ?? []
+  if (path?.startsWith(location) && !process.getBuiltinModule('node:fs').existsSync(location))
+    return new FolioError('STORE_MISSING', { location, reason: 'the directory is gone' }, error)
   if (code === 'LEVEL_CORRUPTION' || CORRUPT_TEXT.test(message)) return new FolioError('CORRUPT', { location, reason: message }, error)
   return new FolioError('STORE_FAILED', { location, reason: message }, error)
 }

@@ -1,11 +1,12 @@
-/** `folio repair`: rebuilds what follows from the records. */
+/** `folio repair`: saves what can be read of damaged files, and rebuilds what follows from the records. */
 import type { Command } from 'commander'
 import { type RepairReport, repairStore } from '../../../src/index.ts'
+import type { SalvageReport } from '../../level/index.ts'
 import { exits } from '../exit.ts'
 import { digits, type Io, print } from '../io.ts'
 import type { Run } from '../run.ts'
-import { dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
-import { lineOf, restOf, verified } from './verify.ts'
+import { dataOption, openStore, type StoreOptions, salvageStore, storeOption } from '../stores.ts'
+import { fileLineOf, lineOf, onFiles, restOf, verified } from './verify.ts'
 
 interface Options extends StoreOptions {
   readonly cut?: boolean
@@ -13,6 +14,9 @@ interface Options extends StoreOptions {
 }
 
 const help = `
+The files are checked first. Where they are damaged, everything that can be read is copied into new files, which take
+their place; the damaged ones are kept in a directory that is printed, to be deleted by hand. That needs as much space
+as the store.
 Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
 is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again. A rollback
 or pruning that was cut short stays unfinished, and the next open finishes it.
@@ -26,7 +30,7 @@ Examples:
 export const repair = (program: Command, run: Run): Command =>
   program
     .command('repair')
-    .description('rebuild the indexes of a damaged store')
+    .description('save and rebuild what can be of a damaged store')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .option('--cut', 'discard the first ledger that cannot be saved, and all later ones')
@@ -35,14 +39,23 @@ export const repair = (program: Command, run: Run): Command =>
     .action((options: Options) => run((io) => mend(io, options)))
 
 async function mend(io: Io, { json = false, cut = false, ...where }: Options): Promise<number> {
+  const salvaged = await onFiles(io, (options) => salvageStore(where, options))
+  const files = salvaged?.kept === undefined ? undefined : salvaged
+  // What was lost with the files is told even if the repair is stopped.
+  if (files && !json) await print(io.stdout, `${filesSummary(files)}\n`)
   const store = await openStore(where, { mustExist: true, damaged: true })
   try {
     const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
-    await print(io, json ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`)
+    await print(io, json ? `${JSON.stringify({ ...report, ...(files && { files }) })}\n` : `${summary(report)}\n`)
     return report.lost.length === 0 ? exits.ok : exits.damaged
   } finally {
     await store.close()
   }
+}
+
+function filesSummary({ faults, lost, entries, kept }: SalvageReport): string {
+  const cannot = lost.map(({ file, parts }) => `${file}: ${digits(parts)} blocks or records cannot be read`)
+  return [...faults.map(fileLineOf), ...cannot, `files salvaged: ${digits(entries)} values; the damaged files are in ${kept}`].join('\n')
 }
 
 function summary({ repaired, lost, cutAfter, after }: RepairReport): string {

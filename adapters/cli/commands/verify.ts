@@ -1,7 +1,7 @@
 /** `folio verify`: whether a store is whole. */
 import type { Command } from 'commander'
-import { type Fault, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
-import type { FilesReport } from '../../level/index.ts'
+import { type Fault, FolioError, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
+import type { FileFault, FilesOptions, FilesReport } from '../../level/index.ts'
 import { exits } from '../exit.ts'
 import { aside, digits, type Io, print } from '../io.ts'
 import { showStatus } from '../progress.ts'
@@ -18,10 +18,11 @@ Every value is checked against its key and its checksum, every ledger against it
 against the records both ways, the book of offers against the changes that made it. Nothing is changed.
 
 With --files the files that LevelDB has in use are checked before it opens them: the checksums of all blocks and records,
-sizes, keys, and that no batch is missing. Where a file is at fault, the store is not opened.
+sizes, keys, and that no batch is missing. Where a file is at fault, the store is not opened. Without --files they are
+checked if LevelDB cannot read them.
 
 Standard output has a line for each fault and a summary, with --json one JSON object. The exit code is 8 where the
-store is damaged; folio repair builds again what can be.
+store is damaged; folio repair saves and builds again what can be.
 
 Examples:
   folio verify --data ./ledgers --files
@@ -40,26 +41,43 @@ export const verify = (program: Command, run: Run): Command =>
 
 async function check(io: Io, { json = false, files = false, ...where }: Options): Promise<number> {
   const say = (report: object, line: string): Promise<void> => print(io, json ? `${JSON.stringify(report)}\n` : `${line}\n`)
+  const sayDamaged = (checked: FilesReport): Promise<void> => say({ ok: false, files: checked }, filesSummary(checked))
   const checked = files ? await checkedFiles(io, where) : undefined
   if (checked && !checked.ok) {
-    await say({ ok: false, files: checked }, filesSummary(checked))
+    await sayDamaged(checked)
     return exits.damaged
   }
-  const store = await openStore(where, { mustExist: true })
   try {
-    const report = await verified(io, json, (options) => verifyStore(store, options))
+    const report = await checkValues(io, json, where)
     await say({ ...report, ...(checked && { files: checked }) }, (checked ? `${filesSummary(checked)}\n` : '') + summary(report))
     return report.ok ? exits.ok : exits.damaged
+  } catch (error) {
+    // An error that names no key is about the files, of which LevelDB says less than they do.
+    const isOfFiles = !checked && error instanceof FolioError && error.code === 'CORRUPT' && error.fields['key'] === undefined
+    const found = isOfFiles ? await checkedFiles(io, where) : undefined
+    if (!found || found.ok) throw error
+    await sayDamaged(found)
+    return exits.damaged
+  }
+}
+
+async function checkValues(io: Io, json: boolean, where: StoreOptions): Promise<VerifyReport> {
+  const store = await openStore(where, { mustExist: true })
+  try {
+    return await verified(io, json, (options) => verifyStore(store, options))
   } finally {
     await store.close()
   }
 }
 
-async function checkedFiles(io: Io, where: StoreOptions): Promise<FilesReport> {
+const checkedFiles = (io: Io, where: StoreOptions): Promise<FilesReport> => onFiles(io, (options) => checkStoreFiles(where, options))
+
+/** Runs work on files, with its progress on a terminal. */
+export async function onFiles<R>(io: Io, work: (options: Pick<FilesOptions, 'onFile' | 'signal'>) => Promise<R>): Promise<R> {
   const status = showStatus(io)
   let [files, bytes] = [0, 0]
   try {
-    return await checkStoreFiles(where, {
+    return await work({
       signal: io.signal,
       onFile(file, size) {
         files++
@@ -73,12 +91,11 @@ async function checkedFiles(io: Io, where: StoreOptions): Promise<FilesReport> {
 }
 
 function filesSummary({ ok, faults, files, bytes }: FilesReport): string {
-  const lines = faults.map(({ file, at, reason }) => `${file}${at === undefined ? '' : ` at byte ${at}`}: ${reason}`)
-  return [
-    ...lines,
-    `${ok ? 'files whole' : `files DAMAGED: ${digits(faults.length)} faults`}: ${digits(files)} files, ${digits(bytes)} bytes`,
-  ].join('\n')
+  const state = ok ? 'files whole' : `files DAMAGED: ${digits(faults.length)} faults`
+  return [...faults.map(fileLineOf), `${state}: ${digits(files)} files, ${digits(bytes)} bytes`].join('\n')
 }
+
+export const fileLineOf = ({ file, at, reason }: FileFault): string => `${file}${at === undefined ? '' : ` at byte ${at}`}: ${reason}`
 
 type Audit<R> = (options: {
   onProgress: (progress: VerifyProgress) => void

@@ -1,0 +1,136 @@
+/**
+ * Exchanges the files of a LevelDB directory for those of a new database that was built in a directory within it. All is done by renaming within the
+ * directory, so it may be a mount point, and its LOCK stays.
+ *
+ * **Invariant:** up to the renaming to `ready`, the files are the old ones, and untouched. From then on until the last step, there is a directory
+ * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
+ * deleted: they are kept in a directory of their own.
+ */
+import { isDatabaseFile } from './names.ts'
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/** In the directory of the new database, and at last in that of the old files. */
+const REPORT = 'report.json'
+
+/** Where a new database is built. Nothing there counts until {@link exchange} is called. */
+export const buildingIn = (directory: string): string => `${directory}/salvage/building`
+
+/** Removes what is left of an attempt that did not come as far as the exchange. */
+export const discardBuilding = (directory: string): Promise<void> => removeAll(`${directory}/salvage`)
+
+/** True if an exchange has begun and was not completed. */
+export async function isExchanging(directory: string): Promise<boolean> {
+  const names = await namesIn(`${directory}/salvage`)
+  return names.includes('ready') || names.includes('taken')
+}
+
+/** What is told of an exchange; {@link finishExchange} tells it to whoever completes it. */
+interface Told {
+  /** The directory in which the old files are kept. */
+  readonly kept: string
+}
+
+/** Puts the database that was built in the place of the old one, with which it is told apart by what `told` says. */
+export async function exchange<T extends Told>(directory: string, told: Omit<T, 'kept'>): Promise<T> {
+  const [work, building] = [`${directory}/salvage`, buildingIn(directory)]
+  const kept = await makeKept(directory)
+  await fs()
+    .copyFile(`${directory}/HIGH-WATER`, `${directory}/${kept}/HIGH-WATER`)
+    .catch((error) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+  await fs().writeFile(`${building}/${REPORT}`, JSON.stringify({ ...told, kept }))
+  for (const name of await fs().readdir(building)) await syncFile(`${building}/${name}`)
+  for (const path of [building, directory]) await syncNames(path)
+  await fs().rename(building, `${work}/ready`)
+  await syncNames(work)
+  return (await finishExchange<T>(directory))!
+}
+
+/** Completes an exchange that has begun. @returns what was told of it; undefined if none has begun, or only its last traces were left */
+export async function finishExchange<T extends Told>(directory: string): Promise<T | undefined> {
+  if (!(await isExchanging(directory))) return undefined
+  const [work, ready, taken] = ['', '/ready', '/taken'].map((name) => `${directory}/salvage${name}`) as [string, string, string]
+  const isBegun = (await namesIn(work)).includes('ready')
+  const told = await readTold<T>(`${isBegun ? ready : taken}/${REPORT}`)
+  if (told) {
+    const kept = `${directory}/${told.kept}`
+    if (isBegun) {
+      await move(directory, kept)
+      await fs().rename(ready, taken)
+      await syncNames(work)
+    }
+    await move(taken, directory, 'CURRENT last')
+    await fs().rename(`${taken}/${REPORT}`, `${kept}/${REPORT}`)
+    await syncNames(kept)
+  }
+  // Without what was told, everything else has been done.
+  await removeAll(work)
+  return told && { ...told, kept: `${directory}/${told.kept}` }
+}
+
+async function readTold<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await fs().readFile(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Without CURRENT nothing is a database: it leaves first, and arrives when everything else is there. */
+async function move(from: string, to: string, order: 'CURRENT first' | 'CURRENT last' = 'CURRENT first'): Promise<void> {
+  const names = (await fs().readdir(from)).filter(isDatabaseFile)
+  const rest = names.filter((name) => name !== 'CURRENT')
+  const current = names.filter((name) => name === 'CURRENT')
+  for (const part of order === 'CURRENT first' ? [current, rest] : [rest, current]) {
+    for (const name of part) await fs().rename(`${from}/${name}`, `${to}/${name}`)
+    for (const path of [to, from]) await syncNames(path)
+  }
+}
+
+/** A new directory for the old files, numbered from 1; one that an earlier attempt left empty is used. */
+async function makeKept(directory: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const name = `damaged-${number}`
+    const path = `${directory}/${name}`
+    await fs()
+      .rmdir(path)
+      .catch(() => {})
+    try {
+      await fs().mkdir(path)
+      return name
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await fs().open(path, 'r+')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** So that a rename survives a loss of power. Not every system lets a directory be opened. */
+async function syncNames(directory: string): Promise<void> {
+  const handle = await fs()
+    .open(directory, 'r')
+    .catch(() => undefined)
+  await handle?.sync().catch(() => {})
+  await handle?.close()
+}
+
+const namesIn = (path: string): Promise<string[]> =>
+  fs()
+    .readdir(path)
+    .catch((error) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+
+const removeAll = (path: string): Promise<void> => fs().rm(path, { recursive: true, force: true })

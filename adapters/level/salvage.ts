@@ -1,0 +1,156 @@
+/**
+ * Saves what can be read of a LevelDB directory whose files are damaged, which LevelDB itself refuses, or silently drops: the newest version of each
+ * key, from all blocks and records whose checksum matches, makes up a new database, which takes the place of the damaged one.
+ */
+import { OptionRules } from '../../src/check.ts'
+import { FolioError } from '../../src/errors.ts'
+import { alone } from './alone.ts'
+import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
+import { examine, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
+import { newest } from './merge.ts'
+import { isData, isLog, isTable, numberOf } from './names.ts'
+import { failure, neverWritten, openDatabase, pathOf } from './open.ts'
+import { type OnLost, type Run, runOfLog, runOfTable } from './runs.ts'
+
+/** Blocks or records of a file that cannot be read. What they held, nothing tells. */
+export interface LostParts {
+  readonly file: string
+  readonly parts: number
+}
+
+export interface SalvageReport {
+  /** What was wrong with the files. Empty if nothing was: then nothing was done. */
+  readonly faults: readonly FileFault[]
+  readonly lost: readonly LostParts[]
+  /** How many keys the new database has. */
+  readonly entries: number
+  /** The directory in which the damaged files are kept, within that of the store. */
+  readonly kept?: string
+}
+
+export interface SalvageOptions extends Pick<FilesOptions, 'onFile' | 'signal'> {}
+
+const salvageOptions = new OptionRules<SalvageOptions>('salvage', { onFile: 'callback', signal: 'signal' })
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/** About so many bytes are written to the new database at a time. */
+const BATCH_BYTES = 1 << 20
+
+/**
+ * Checks the files of a LevelDB directory, and if they are damaged, puts a new database in their place, made of everything that can be read. The
+ * damaged files are kept. Nobody else can open the directory meanwhile. Killed on the way, it is run again, and goes on or starts anew.
+ * It needs as much space as the store, and memory for its logs (two at most, as large as `writeBufferBytes`) and a megabyte or two for each table
+ * that overlaps others: some tens.
+ *
+ * What is lost, and values of which only an older version is left, are then for `repairStore` to find.
+ * @throws BAD_REQUEST, STORE_MISSING, STORE_DENIED, STORE_LOCKED, STORE_FAILED, with the field `location`; and the reason of the signal
+ */
+export async function salvage(location: string | URL, options: SalvageOptions = {}): Promise<SalvageReport> {
+  const told = salvageOptions.check(options)
+  const directory = pathOf(location)
+  try {
+    await requireData(directory)
+    return await alone(directory, () => locked(directory, () => salvageHere(directory, told)))
+  } catch (error) {
+    if (told.signal?.aborted && error === told.signal.reason) throw error
+    throw failure(error, directory)
+  }
+}
+
+/** @throws STORE_MISSING if there is nothing of a database */
+async function requireData(directory: string): Promise<void> {
+  const names = await fs()
+    .readdir(directory)
+    .catch((error): string[] => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+  if (names.includes('CURRENT') || names.some(isData) || (await isExchanging(directory))) return
+  throw new FolioError('STORE_MISSING', { location: directory })
+}
+
+/**
+ * Works while nobody else can open the directory. Only LevelDB can take its kind of lock, and it cannot open what is damaged: so it opens an empty
+ * database whose LOCK is the same file.
+ */
+async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const prefix = 'salvage-lock-'
+  const place = await fs().mkdtemp(`${directory}/${prefix}`)
+  try {
+    await fs().appendFile(`${directory}/LOCK`, '')
+    const link = `${place}/LOCK`
+    // Not every system has hard links.
+    await fs()
+      .link(`${directory}/LOCK`, link)
+      .catch(() => fs().symlink('../LOCK', link))
+    const guard = await openDatabase(place, true)
+    try {
+      for (const name of await fs().readdir(directory))
+        if (name.startsWith(prefix) && !place.endsWith(name)) await remove(`${directory}/${name}`)
+      return await work()
+    } finally {
+      await guard.close()
+    }
+  } finally {
+    await remove(place)
+  }
+}
+
+const remove = (path: string): Promise<void> => fs().rm(path, { recursive: true, force: true })
+
+async function salvageHere(directory: string, options: SalvageOptions): Promise<SalvageReport> {
+  const finished = await finishExchange<SalvageReport & { kept: string }>(directory)
+  if (finished) return finished
+  await discardBuilding(directory)
+  const { report, inUse } = await examine(directory, options)
+  if (report.ok || (await neverWritten(directory))) return { faults: [], lost: [], entries: 0 }
+  try {
+    return await exchange<SalvageReport & { kept: string }>(directory, await build(directory, report, inUse, options.signal))
+  } catch (error) {
+    if (!(await isExchanging(directory))) await discardBuilding(directory)
+    throw error
+  }
+}
+
+async function build(
+  directory: string,
+  { faults }: FilesReport,
+  inUse: readonly string[] | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Omit<SalvageReport, 'kept'>> {
+  const lost = new Map<string, number>()
+  const onLost: OnLost = (file) => void lost.set(file, (lost.get(file) ?? 0) + 1)
+  const runs = await runsOf(directory, inUse ?? (await fs().readdir(directory)), onLost, signal)
+  const building = buildingIn(directory)
+  await fs().mkdir(building, { recursive: true })
+  const database = await openDatabase(building, true)
+  let entries = 0
+  try {
+    for await (const versions of newest(runs, BATCH_BYTES)) {
+      signal?.throwIfAborted()
+      const batch = database.batch()
+      for (const { key, value } of versions) batch.put(key, value)
+      await batch.write()
+      entries += versions.length
+    }
+  } finally {
+    await database.close()
+  }
+  const { report } = await examine(building, { signal })
+  const [fault] = report.faults
+  if (fault) throw new Error(`what was just written is damaged: ${fault.file}: ${fault.reason}`)
+  return { faults, lost: Array.from(lost, ([file, parts]) => ({ file, parts })), entries }
+}
+
+async function runsOf(directory: string, names: readonly string[], onLost: OnLost, signal: AbortSignal | undefined): Promise<Run[]> {
+  const byNumber = (a: string, b: string): number => numberOf(a) - numberOf(b)
+  const logs = names.filter(isLog).sort(byNumber)
+  const runs: (Run | undefined)[] = []
+  for (const name of logs) runs.push(await runOfLog(directory, name, name === logs.at(-1), onLost))
+  for (const name of names.filter(isTable).sort(byNumber)) {
+    signal?.throwIfAborted()
+    runs.push(await runOfTable(directory, name, onLost))
+  }
+  return runs.filter((run) => run !== undefined)
+}
