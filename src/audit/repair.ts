@@ -9,10 +9,10 @@ import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
-import { digestKey, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
+import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
-import type { Context } from './context.ts'
+import { type Context, entriesOf } from './context.ts'
 import { namedStill } from './network.ts'
 import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned } from './rebuild.ts'
 import { rebuildLists } from './rebuild-lists.ts'
@@ -21,8 +21,8 @@ import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
   /**
-   * Give up the first ledger that cannot be saved and all after it, so that they can be ingested again. Without it they stay, and reads of what is
-   * damaged keep failing with CORRUPT.
+   * Give up the first ledger that cannot be saved and all after it, so that they can be ingested again; everything, if that is the oldest. Without
+   * it they stay, and reads of what is damaged keep failing with CORRUPT.
    */
   readonly cut?: boolean | undefined
 }
@@ -32,7 +32,7 @@ export interface RepairReport {
   readonly repaired: number
   /** What could not be saved. */
   readonly lost: readonly Fault[]
-  /** The newest ledger after history was cut; those after it have to be ingested again. */
+  /** The newest ledger after history was cut, 0 if none is left; those after it have to be ingested again. */
   readonly cutAfter?: number
   /** The audit at the end. What the store once held and has lost is no longer expected; a rollback or pruning is left to the next open. */
   readonly after: VerifyReport
@@ -70,7 +70,8 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
     if (!changed) break
     ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
   }
-  const left = upTo(report.last ?? 0, cutOf(context))
+  // Where nothing is left, nothing is left to do.
+  const left = cutAfter === 0 ? undefined : upTo(report.last ?? 0, cutOf(context))
   await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
   await store.note?.write(encodeMark({ last: report.last ?? 0 }))
   // Where history was cut already says what was given up on purpose.
@@ -146,14 +147,33 @@ async function commit(context: Context, writes: readonly Write[]): Promise<boole
   return writes.length > 0
 }
 
-/** Ends history before the first ledger that is lost. */
+/** Ends history before the first ledger that is lost. @returns the newest ledger left; 0 if none is */
 async function cutBefore(context: Context, faults: readonly Fault[]): Promise<number | undefined> {
   const { head, reader } = context
+  // A head that is still at fault could not be built again: there is no ledger that it could name.
+  const headless = head.last === 0 && faults.some(({ key }) => key === hex(HEAD))
   const lost = faults.flatMap(({ ledger }) => (ledger === undefined ? [] : [ledger]))
-  const last = Math.min(...lost) - 1
-  if (!(last >= head.oldest && last < head.last)) return undefined
+  const last = headless ? 0 : Math.min(...lost) - 1
+  if (headless || last < head.oldest) return (await giveUp(context)) ? 0 : undefined
+  if (last >= head.last) return undefined
   const shorter = await reader.run((read) => headAt(read, last))
   const above = Array.from({ length: head.last - last }, (_, n): Write => [digestKey(last + 1 + n), undefined])
   await commit(context, [...above, [HEAD, encodeHead(shorter)]])
   return last
 }
+
+/** Removes everything but the name of the network and the era. Until all is gone, what is left is damaged, and may be given up again. */
+async function giveUp(context: Context): Promise<boolean> {
+  let any = false
+  for await (const entries of entriesOf(context.store, { ...CONTENT_KEYS, gte: HEAD })) {
+    const gone = entries.filter(([key]) => !kept.some((one) => equal(one, key)))
+    any =
+      (await commit(
+        context,
+        gone.map(([key]): Write => [key, undefined]),
+      )) || any
+  }
+  return any
+}
+
+const kept = [FORMAT, INTENT, ERA]

@@ -29,7 +29,7 @@ import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades, tradesByOffer } from '../../src/resources/trade.ts'
 import type { Apart } from '../../src/text/apart.ts'
-import { dump, hex } from '../dump.ts'
+import { dump, everything, hex } from '../dump.ts'
 import {
   broken,
   CHECKSUM,
@@ -207,7 +207,7 @@ describe('a repair', () => {
     ['nothing is wrong', 'whole', false, () => [], 1],
     ['everything is repaired at once', 'whole', false, () => [gone(one)], 2],
     ['nothing can be repaired', 'whole', false, () => [gone(block)], 1],
-    ['nothing can be repaired, and nothing cut', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 1],
+    ['everything is given up', 'whole', true, () => [gone(blockKey(operations.tag, 0))], 2],
     ['what is lost belongs to no ledger', 'pruned', true, () => [gone(baseKey(7n))], 1],
     ['history is cut', 'whole', true, () => [[digestKey(LAST), encodeDigest(LAST, new Uint8Array(32))]], 3],
     ['no head can be built', 'whole', false, () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)], 1],
@@ -435,16 +435,35 @@ describe('history that is cut', () => {
     })
   })
 
-  test('of a pruned store ends there too, but not before the first ledger that is left', async () => {
+  test('of a pruned store ends there too', async () => {
     const lost = blockKey(operations.tag, 2)
     const { faults } = (await repairStore(await planted('pruned', () => [gone(lost)]))).after
     expect(faults).toEqual([fault(lost, missing, FIRST + 8)])
     const report = await repairStore(await planted('pruned', () => [gone(lost)]), { cut: true })
     expect(report).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { ok: true, oldest: FIRST + 6, last: FIRST + 7 } })
-    const first = blockKey(operations.tag, 1)
-    const none = await repairStore(await planted('pruned', () => [gone(first)]), { cut: true })
-    expect(none).toMatchObject({ lost: [{ key: hex(first), ledger: FIRST + 6 }], after: { ok: false, last: LAST } })
-    expect(none).not.toHaveProperty('cutAfter')
+  })
+
+  const headless: Plant = () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)]
+  const unfinished: Plant = () => [gone(blockKey(operations.tag, 0)), [INTENT, encodeIntent({ prune: FIRST + 8 })]]
+  test.each<[string, Name, Plant]>([
+    ['its first ledger is lost', 'whole', () => [gone(blockKey(operations.tag, 0))]],
+    ['the first ledger that pruning left is lost', 'pruned', () => [gone(blockKey(operations.tag, 1))]],
+    ['no head can be built', 'whole', headless],
+    ['a pruning was unfinished', 'whole', unfinished],
+  ])('is given up as a whole if %s: the store is empty, and takes it again', async (_, kind, plant) => {
+    const store = await planted(kind, plant)
+    expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: 0, after: { ok: true, ledgers: 0 } })
+    expect((await store.scan(everything, { limit: 9 })).entries.map(([key]) => hex(key))).toEqual([hex(FORMAT)])
+    const [twin, again] = [await stored('whole'), await openLedger(store, { fileEvery: 1 })]
+    await again.ingest(closes, { durable: false })
+    expect(await dump(store)).toEqual(await dump(twin))
+  })
+
+  test('leaves what a killed repair can give up again', async () => {
+    const { store, batches } = watched(await planted('whole', () => [gone(blockKey(operations.tag, 0))]))
+    await repairStore(store, { cut: true })
+    const kept = await planted('whole', () => [gone(blockKey(operations.tag, 0)), ...batches[0]!.slice(0, 9)])
+    expect(await repairStore(kept, { cut: true })).toMatchObject({ lost: [], cutAfter: 0, after: { ok: true } })
   })
 
   test('may lose only the newest ledger, and may keep only the oldest', async () => {

@@ -60,7 +60,12 @@ function filesSummary({ faults, lost, entries, kept }: SalvageReport): string {
 
 function summary({ repaired, lost, cutAfter, after }: RepairReport): string {
   const held = after.last === undefined ? 'no ledgers' : `ledgers ${after.oldest} to ${after.last}`
-  const cut = cutAfter === undefined ? '' : `; history was cut after ledger ${cutAfter}, ingest again from there`
+  const cut =
+    cutAfter === undefined
+      ? ''
+      : cutAfter === 0
+        ? '; history was given up, ingest it again'
+        : `; history was cut after ledger ${cutAfter}, ingest again from there`
   const rest = `${held}${cut}${restOf(after.unfinished)}`
   if (lost.length === 0) return `repaired: ${digits(repaired)} values; ${rest}`
   return ['cannot be saved:', ...lost.map(lineOf), `${digits(repaired)} values repaired, ${digits(lost.length)} LOST; ${rest}`].join('\n')
