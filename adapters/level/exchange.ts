@@ -31,15 +31,10 @@ interface Told {
   readonly kept: string
 }
 
-/** Puts the database that was built in the place of the old one, with which it is told apart by what `told` says. */
+/** Puts the database that was built in the place of the old one. @param told what is to be said of it, even if another attempt completes it */
 export async function exchange<T extends Told>(directory: string, told: Omit<T, 'kept'>): Promise<T> {
   const [work, building] = [`${directory}/salvage`, buildingIn(directory)]
   const kept = await makeKept(directory)
-  await fs()
-    .copyFile(`${directory}/HIGH-WATER`, `${directory}/${kept}/HIGH-WATER`)
-    .catch((error) => {
-      if (error.code !== 'ENOENT') throw error
-    })
   await fs().writeFile(`${building}/${REPORT}`, JSON.stringify({ ...told, kept }))
   for (const name of await fs().readdir(building)) await syncFile(`${building}/${name}`)
   for (const path of [building, directory]) await syncNames(path)
@@ -57,6 +52,7 @@ export async function finishExchange<T extends Told>(directory: string): Promise
   if (told) {
     const kept = `${directory}/${told.kept}`
     if (isBegun) {
+      await copyNote(directory, kept)
       await move(directory, kept)
       await fs().rename(ready, taken)
       await syncNames(work)
@@ -69,6 +65,14 @@ export async function finishExchange<T extends Told>(directory: string): Promise
   await removeAll(work)
   return told && { ...told, kept: `${directory}/${told.kept}` }
 }
+
+/** The note stays, and is kept as it was with the files that it was written beside. */
+const copyNote = (directory: string, kept: string): Promise<void> =>
+  fs()
+    .copyFile(`${directory}/HIGH-WATER`, `${kept}/HIGH-WATER`)
+    .catch((error) => {
+      if (error.code !== 'ENOENT') throw error
+    })
 
 async function readTold<T>(path: string): Promise<T | undefined> {
   try {

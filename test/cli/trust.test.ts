@@ -1,6 +1,6 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -84,6 +84,40 @@ test('what follows from the records is repaired; lost records are listed, and wi
   const { cutAfter } = JSON.parse(cut.out)
   await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes.slice(cutAfter - FIRST + 1)) })
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
+})
+
+test('damaged files are reported by verify with and without --files, and salvaged by repair; copy then brings the rest back', async () => {
+  const [data, dir] = [await stored(), directory()]
+  // Opened once more, what the log held is in a table.
+  await (await level(data)).close()
+  const backup = join(dir, 'backup')
+  await folio(['copy', '--from', data, '--to', backup])
+  const table = readdirSync(data).find((name) => name.endsWith('.ldb'))!
+  const bytes = readFileSync(join(data, table))
+  for (const at of [0.2, 0.5, 0.8]) bytes[Math.floor(bytes.length * at)]! ^= 4
+  writeFileSync(join(data, table), bytes)
+  const line = new RegExp(`^${table} at byte \\d+: the checksum of a block does not match\nfiles DAMAGED: 1 faults: `)
+  const found = await folio(['verify', '--data', data, '--files'])
+  expect(found).toMatchObject({ code: 8, out: expect.stringMatching(line), err: '' })
+  expect(await folio(['verify', '--data', data])).toEqual(found)
+  const plain = join(dir, 'plain')
+  cpSync(data, plain, { recursive: true })
+
+  const salvaged = /: 3 blocks or records cannot be read\nfiles salvaged: [\d,]+ values; the damaged files are in .*\/damaged-1\n/
+  const lost = await folio(['repair', '--data', plain])
+  expect(lost).toMatchObject({ code: 8, out: expect.stringMatching(salvaged), err: '' })
+  expect(await folio(['verify', '--data', plain, '--files'])).toMatchObject({ code: 8, out: expect.stringMatching(/^files whole: /m) })
+  const cut = await folio(['repair', '--data', data, '--cut', '--json'])
+  expect(cut.code).toBe(0)
+  expect(JSON.parse(cut.out)).toMatchObject({
+    files: { faults: [{ file: table }], lost: [{ file: table, parts: 3 }], kept: join(data, 'damaged-1') },
+    lost: [],
+    cutAfter: expect.any(Number),
+  })
+  const copied = await folio(['copy', '--from', backup, '--to', data])
+  expect(copied).toMatchObject({ code: 0, err: expect.stringMatching(/^folio: both hold 40 ledgers, /) })
+  expect((await folio(['verify', '--data', data, '--files'])).out).toMatch(/^files whole: .*\nwhole: 40 ledgers/)
+  expect((await folio(['repair', '--data', data])).out).toMatch(/^repaired: 0 values; /)
 })
 
 test('what is not a store is rejected as such, whether or not its files are to be checked first', async () => {
