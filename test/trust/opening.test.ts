@@ -181,3 +181,22 @@ describe('a store', () => {
     expect(readdirSync(data)).toEqual(expect.arrayContaining(['notes', 'readme.txt', 'HIGH-WATER']))
   })
 })
+
+describe('what LevelDB says', () => {
+  const filesOf = (data: string) => readdirSync(data)
+  async function sorted(): Promise<string> {
+    const data = join(directory(), 'data')
+    await held(data, (ledger) => ledger.ingest(closes.slice(0, 10)))
+    await held(data, async () => {})
+    return data
+  }
+
+  test('of a table that was cut off, or of a CURRENT that names no file, is CORRUPT', async () => {
+    const data = await sorted()
+    truncateSync(join(data, filesOf(data).find((name) => name.endsWith('.ldb'))!), 500)
+    expect(await errorOf(() => openLedger(level(data, { checkFiles: false })))).toMatchObject({ code: 'CORRUPT' })
+    const other = await sorted()
+    writeFileSync(join(other, 'CURRENT'), 'MAOIFEST-000004\n')
+    expect(await errorOf(() => level(other, { checkFiles: false }))).toMatchObject({ code: 'CORRUPT' })
+  })
+})
