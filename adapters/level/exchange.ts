@@ -6,7 +6,9 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
+
 import { isDatabaseFile } from './names.ts'
+import { syncNames } from './sync.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
@@ -118,15 +120,6 @@ async function syncFile(path: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-/** So that a rename survives a loss of power. Not every system lets a directory be opened. */
-async function syncNames(directory: string): Promise<void> {
-  const handle = await fs()
-    .open(directory, 'r')
-    .catch(() => undefined)
-  await handle?.sync().catch(() => {})
-  await handle?.close()
 }
 
 const namesIn = (path: string): Promise<string[]> =>

@@ -1,5 +1,7 @@
 /** A few bytes in a file beside LevelDB's own, which it leaves alone. The file is replaced as a whole, and synced only on request. */
+
 import type { Store } from '../../src/store.ts'
+import { syncNames } from './sync.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
@@ -26,13 +28,4 @@ export function noteIn(directory: string): NonNullable<Store['note']> {
       if (durable) await syncNames(directory)
     },
   }
-}
-
-/** So that a rename survives a loss of power. Not every system lets a directory be opened. */
-async function syncNames(directory: string): Promise<void> {
-  const handle = await fs()
-    .open(directory, 'r')
-    .catch(() => undefined)
-  await handle?.sync().catch(() => {})
-  await handle?.close()
 }

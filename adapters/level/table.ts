@@ -56,7 +56,7 @@ export async function checkTable(file: FileReader, { size, smallest, largest }: 
 /** The blocks of entries in their order, as the footer and the index say, and where the index and the list of other blocks lie. @throws TableFault */
 export async function readIndex(file: FileReader): Promise<{ data: Handle[]; index: Handle; meta: Handle }> {
   const end = Math.max(0, file.size - FOOTER)
-  const footer = Uint8Array.from(await file.read(end, file.size))
+  const footer = await file.read(end, file.size)
   if (footer.length < FOOTER || !same(footer.subarray(FOOTER - 8), MAGIC)) throw new TableFault(end, 'the footer is damaged')
   const cursor = new Cursor(footer)
   const [meta, index] = [handleOf(cursor), handleOf(cursor)]
@@ -90,7 +90,7 @@ export async function readBlock(file: FileReader, { offset, size }: Handle, unpa
 
 /** The contents of a block, by the byte behind it that says how it is packed. @returns undefined if they cannot be unpacked */
 export function unpacked(bytes: Uint8Array): Uint8Array | undefined {
-  const data = bytes.slice(0, -1)
+  const data = bytes.subarray(0, -1)
   return bytes.at(-1) === 0 ? data : bytes.at(-1) === 1 ? unsnappy(data) : undefined
 }
 

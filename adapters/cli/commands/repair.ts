@@ -42,7 +42,7 @@ async function mend(io: Io, { json = false, cut = false, ...where }: Options): P
   const salvaged = await onFiles(io, (options) => salvageStore(where, options))
   const files = salvaged?.kept === undefined ? undefined : salvaged
   // What was lost with the files is told even if the repair is stopped.
-  if (files && !json) await print(io.stdout, `${filesSummary(files)}\n`)
+  if (files && !json) await print(io, `${filesSummary(files)}\n`)
   const store = await openStore(where, { mustExist: true, damaged: true })
   try {
     const report = await verified(io, json, (options) => repairStore(store, { ...options, cut }))
