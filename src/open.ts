@@ -2,11 +2,11 @@
 import { same } from './bytes.ts'
 import { OptionRules } from './check.ts'
 import { FolioError } from './errors.ts'
-import { checkFormat, encodeFormat, fingerprint } from './layout/head.ts'
+import { catalogueOf, networkIn } from './ingest/identity.ts'
+import { encodeFormat } from './layout/head.ts'
 import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
-import { indexes, logs } from './logs.ts'
 import type { LedgerOptions } from './options.ts'
 import { type MaybePromise, missingIn, type Store } from './store.ts'
 
@@ -55,16 +55,15 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
  * opens the same store writes it first.
  */
 async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, network: string | undefined): Promise<void> {
-  const catalogue = fingerprint(logs, indexes)
   const format = await store.get(FORMAT)
   if (!format && hasHead) throw corrupt(FORMAT, 'the format of the store is missing')
   if (!format && !isEmpty)
     throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
-  const found = format && checkFormat(format, catalogue)
+  const found = format && (await networkIn(store, format))
   if (network !== undefined && found !== undefined && found !== network) throw new FolioError('STORE_NETWORK', { found, expected: network })
   if (format && (network === undefined || found !== undefined)) return
   try {
-    await store.write([[FORMAT, encodeFormat(catalogue, network)]], { durable: true, expect: { key: FORMAT, value: format } })
+    await store.write([[FORMAT, encodeFormat(catalogueOf(), network)]], { durable: true, expect: { key: FORMAT, value: format } })
   } catch (error) {
     // Another process has written it meanwhile: of two that open a new store, only one names its network.
     if (!(error instanceof FolioError) || error.code !== 'CONFLICT' || same(await store.get(FORMAT), format)) throw error

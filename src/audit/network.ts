@@ -1,9 +1,9 @@
 /** Which network a store was made for, so that a copy of it can be made for the same one. */
 import { text } from '../bytes.ts'
-import { checkFormat, encodeFormat, fingerprint } from '../layout/head.ts'
+import { catalogueOf, networkIn } from '../ingest/identity.ts'
+import { encodeFormat } from '../layout/head.ts'
 import { FORMAT } from '../layout/keys.ts'
 import { sumOf } from '../layout/seal.ts'
-import { indexes, logs } from '../logs.ts'
 import type { Store } from '../store.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Store } from '../store.ts'
  */
 export async function networkOf(store: Store): Promise<string | undefined> {
   const format = await store.get(FORMAT)
-  return format && checkFormat(format, fingerprint(logs, indexes))
+  return format && networkIn(store, format)
 }
 
 /**
@@ -23,8 +23,7 @@ export async function networkOf(store: Store): Promise<string | undefined> {
 export function namedStill(format: Uint8Array = new Uint8Array(0)): { network?: string; known: boolean } {
   const [, named] = /"network":(".*")\}/s.exec(text(format)) ?? []
   for (const network of [nameIn(named), undefined])
-    if (sumOf(encodeFormat(fingerprint(logs, indexes), network)) === sumOf(format))
-      return { known: true, ...(network !== undefined && { network }) }
+    if (sumOf(encodeFormat(catalogueOf(), network)) === sumOf(format)) return { known: true, ...(network !== undefined && { network }) }
   return { known: false }
 }
 

@@ -7,10 +7,10 @@
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
+import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, fingerprint, kindOf } from '../layout/head.ts'
+import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, kindOf } from '../layout/head.ts'
 import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
-import { indexes, logs } from '../logs.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf } from './context.ts'
 import { namedStill } from './network.ts'
@@ -111,7 +111,7 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   if (of(kindOfKey(FORMAT)).length > 0) {
     const { network, known } = namedStill(await context.store.get(FORMAT))
     if (!known) gone.set(hex(FORMAT), { key: hex(FORMAT), reason: UNNAMED })
-    parts.push([[FORMAT, encodeFormat(fingerprint(logs, indexes), network)]])
+    parts.push([[FORMAT, encodeFormat(catalogueOf(), network)]])
   }
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)

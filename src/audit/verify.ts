@@ -3,26 +3,13 @@
  * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads; its memory holds the
  * live book, and otherwise does not grow with history.
  */
-import { equal } from '../bytes.ts'
-import { FolioError } from '../errors.ts'
+import { holdsRecords, networkIn } from '../ingest/identity.ts'
 import { readMark } from '../ingest/mark.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import {
-  checkFormat,
-  decodeEra,
-  decodeHead,
-  decodeIntent,
-  type Era,
-  emptyHead,
-  fingerprint,
-  type Head,
-  type Intent,
-  kindOf,
-} from '../layout/head.ts'
-import { CONTENT_KEYS, ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, postingKey, readOffer } from '../layout/keys.ts'
-import { corrupt, formatOf } from '../layout/seal.ts'
-import { eachFiling, indexes, logs } from '../logs.ts'
+import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, type Head, type Intent, kindOf } from '../layout/head.ts'
+import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, postingKey, readOffer } from '../layout/keys.ts'
+import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Store } from '../store.ts'
@@ -78,10 +65,8 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
       return undefined
     }
   }
-  tried(() => {
-    if (format === undefined) throw corrupt(FORMAT, 'the format of the store is missing')
-    checkOwnFormat(format, held)
-  })
+  if (format === undefined) findings.add(FORMAT, 'the format of the store is missing')
+  else await networkIn(store, format).catch((error) => findings.take(error))
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const noted = (await readMark(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
@@ -96,24 +81,6 @@ export async function eraOf(store: Store): Promise<Era> {
     return decodeEra(value)
   } catch {
     return decodeEra(undefined)
-  }
-}
-
-/** Whether a store holds more than one that was emptied keeps: its mark and its era. */
-async function holdsRecords(store: Store): Promise<boolean> {
-  const { entries } = await store.scan(CONTENT_KEYS, { limit: 3 })
-  return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
-}
-
-/** In a store of another format every value has that format; in one value alone it is damage. */
-function checkOwnFormat(format: Uint8Array, head: Uint8Array | undefined): void {
-  try {
-    checkFormat(format, fingerprint(logs, indexes))
-  } catch (error) {
-    const isOther = error instanceof FolioError && error.code === 'STORE_FORMAT'
-    if (isOther && head !== undefined && formatOf(head) !== formatOf(format))
-      throw corrupt(FORMAT, 'its format version is not that of the head')
-    throw error
   }
 }
 

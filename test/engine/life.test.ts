@@ -113,7 +113,8 @@ describe('a store that this release cannot read', () => {
   test('has a newer format, with an unknown seal', async () => {
     const value = encodeFormat('x').slice()
     value[value.length - 5] = 9
-    expect(await openWith(FORMAT, value)).toMatchObject({ code: 'STORE_FORMAT', fields: { found: 9, expected: 2 } })
+    expect(await openWith(FORMAT, value, [])).toMatchObject({ code: 'STORE_FORMAT', fields: { found: 9, expected: 2 } })
+    expect(await openWith(FORMAT, value)).toMatchObject({ code: 'CORRUPT', fields: { key: '01' } })
   })
 
   test('has lost its format', async () => {

@@ -105,9 +105,9 @@ describe('the format', () => {
     const other = Uint8Array.from(format)
     other[other.length - 5] = 99
     await put(store, [FORMAT, other])
-    expect(await faultsOf(store)).toEqual({ '01': 'its format version is not that of the head' })
+    expect(await faultsOf(store)).toEqual({ '01': 'its format version is not that of the other values' })
     await put(store, [HEAD, undefined])
-    await expect(verifyStore(store)).rejects.toMatchObject({ code: 'STORE_FORMAT' })
+    expect(await faultsOf(store)).toEqual({ '00': 'the head is missing', '01': 'its format version is not that of the other values' })
     await put(store, [FORMAT, encodeFormat('others')])
     await expect(verifyStore(store)).rejects.toMatchObject({ code: 'STORE_CATALOGUE' })
   })

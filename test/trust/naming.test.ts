@@ -385,10 +385,14 @@ describe('the state of a store', () => {
     expect(report).not.toHaveProperty('unfinished')
   })
 
-  test('is damaged if the format alone is of another release; without a head, it is of that release', async () => {
+  test('is damaged if the format alone is of another release, whether there is a head or not', async () => {
     const other = (store: Store): Write => [FORMAT, ofRelease(held(store, FORMAT))]
-    await says('whole', (store) => [other(store)], fault(FORMAT, 'its format version is not that of the head'))
-    await expect(verifyStore(await planted('whole', (store) => [other(store), gone(HEAD)]))).rejects.toMatchObject({ code: 'STORE_FORMAT' })
+    await says('whole', (store) => [other(store)], fault(FORMAT, 'its format version is not that of the other values'))
+    for (const head of [gone(HEAD), [HEAD, new Uint8Array(0)] as const])
+      for (const format of [other, (): Write => [FORMAT, new Uint8Array(0)], (store: Store): Write => [FORMAT, held(store, HEAD)]]) {
+        const { faults } = await verifyStore(await planted('whole', (store) => [format(store), head]))
+        expect(faults.slice(0, 2).map(({ key }) => key)).toEqual(['01', '00'])
+      }
   })
 
   test('is damaged if the head alone is of another release, whatever is wrong with the format', async () => {
@@ -424,11 +428,10 @@ describe('the state of a store', () => {
     expect((await verifyStore(store)).faults[0]).toEqual(fault(HEAD, 'the head is missing'))
   })
 
-  test('of another release is not damage: the format says so, even if there is a head of that release', async () => {
-    const store = await planted('whole', (spoilt) => [
-      [FORMAT, ofRelease(held(spoilt, FORMAT))],
-      [HEAD, ofRelease(held(spoilt, HEAD))],
-    ])
+  test('of another release is not damage: the format says so, and so does every other value', async () => {
+    const store = await planted('whole', async (spoilt) =>
+      (await spoilt.scan(everything, { limit: 1e6 })).entries.map(([key, value]) => [key, ofRelease(value)]),
+    )
     await expect(verifyStore(store)).rejects.toMatchObject({ code: 'STORE_FORMAT', fields: { found: 9 } })
     const catalogue = await planted('whole', () => [[FORMAT, encodeFormat('others')]])
     await expect(verifyStore(catalogue)).rejects.toMatchObject({ code: 'STORE_CATALOGUE', fields: { found: 'others' } })

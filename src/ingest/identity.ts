@@ -1,0 +1,49 @@
+/** What tells a ledger store from an empty one and from those of other releases, before anything in it is read. */
+import { equal } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
+import { checkFormat, fingerprint } from '../layout/head.ts'
+import { CONTENT_KEYS, ERA, FORMAT, HEAD, MARK } from '../layout/keys.ts'
+import { checkSeal, corrupt } from '../layout/seal.ts'
+import { indexes, logs } from '../logs.ts'
+import type { Store } from '../store.ts'
+
+/** What this release writes into the format of a store. */
+export const catalogueOf = (): string => fingerprint(logs, indexes)
+
+/** Whether a store holds more than one that was emptied keeps: its mark and its era. Without a head, that is damage. */
+export async function holdsRecords(store: Store): Promise<boolean> {
+  const { entries } = await store.scan(CONTENT_KEYS, { limit: 3 })
+  return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
+}
+
+/**
+ * Checks the format of a store. In a store of another release every value has that format; in one value alone it is damage.
+ * @returns the network for which the store was made, if it was named
+ * @throws STORE_FORMAT, STORE_CATALOGUE, CORRUPT
+ */
+export async function networkIn(store: Store, format: Uint8Array): Promise<string | undefined> {
+  try {
+    return checkFormat(format, catalogueOf())
+  } catch (error) {
+    const isOther = error instanceof FolioError && error.code === 'STORE_FORMAT'
+    if (isOther && (await holdsOwn(store))) throw corrupt(FORMAT, 'its format version is not that of the other values')
+    throw error
+  }
+}
+
+/** More than a few damaged values at the beginning of a store are not expected. */
+const WITNESSES = 8
+
+/** Whether the head, or one of the first values, was sealed by this release. */
+async function holdsOwn(store: Store): Promise<boolean> {
+  const head = await store.get(HEAD)
+  const { entries } = await store.scan(CONTENT_KEYS, { limit: WITNESSES })
+  return [...(head ? [[HEAD, head] as const] : []), ...entries].some(([key, value]) => {
+    try {
+      checkSeal(key, value)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
