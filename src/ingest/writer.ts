@@ -64,9 +64,10 @@ export class LedgerWriter extends History {
    */
   async load(): Promise<void> {
     const { store, cache, mark, state } = this
+    // Whatever else is wrong with a store whose repair is unfinished, the repair has to be run again.
+    await unfinished(store)
     this.standOn(await loadFrom(store, cache, mark, state.head))
-    if (store.capabilities.shared) await unfinished(store)
-    else await this.settle()
+    if (!store.capabilities.shared) await this.settle()
   }
 
   /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. */
