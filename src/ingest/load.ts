@@ -3,13 +3,15 @@
 import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
-import { INTENT } from '../layout/keys.ts'
+import { HEAD, INTENT } from '../layout/keys.ts'
+import { corrupt } from '../layout/seal.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
 import { isSame, type Stand, type State, stateOf, tailsOf } from './follow.ts'
+import { holdsRecords } from './identity.ts'
 import type { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
 
@@ -33,6 +35,8 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
 }
 
 async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Stand> {
+  // Rolled back to nothing, a store loses its head and its records in one batch.
+  if (!state.head && (await holdsRecords(store))) throw corrupt(HEAD, 'the head is missing')
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)
   const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))

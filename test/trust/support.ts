@@ -1,7 +1,17 @@
 /** Stores with something wrong in them: how it is planted, what an audit says of it, and what a repair makes of it. */
 import { expect } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { type Entry, type Fault, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
+import {
+  type Store as Contract,
+  type Entry,
+  type Fault,
+  FolioError,
+  type LedgerClose,
+  openLedger,
+  repairStore,
+  verifyStore,
+  type Write,
+} from '../../src/index.ts'
 import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { decodeHead, encodeHead, type Head } from '../../src/layout/head.ts'
@@ -50,6 +60,16 @@ export const fault = (key: Uint8Array, reason: string, ledger?: number): Fault =
   reason,
   ...(ledger !== undefined && { ledger }),
 })
+
+/** The store, whose writes fail after so many. */
+export function failingAfter(store: Contract, good: number): Contract {
+  let left = good
+  const write: Contract['write'] = (...args) => {
+    if (left-- <= 0) throw new FolioError('STORE_FAILED', { reason: 'killed' })
+    return store.write(...args)
+  }
+  return Object.assign(Object.create(store) as Contract, { write })
+}
 
 /** What a store is made of: ledgers, of which those before the oldest are pruned, and how many records are filed at a time. */
 export interface Kind {
