@@ -1,7 +1,9 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
 import { Cache } from '../cache/cache.ts'
+import { FolioError } from '../errors.ts'
 import type { Head, Intent } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
+import type { OpenRecord, Resource } from '../query.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Entry, KeyRange, Store } from '../store.ts'
@@ -17,20 +19,26 @@ export interface Expected {
   back: boolean
 }
 
-/** Ordinals of a log whose records could not be read: nothing is said about what names them. */
+/** Ordinals of a log whose records cannot be read: nothing is said about what names them. */
 export class Unread {
   private readonly spans = new Map<number, { readonly from: number; readonly to: number }[]>()
 
   add(tag: number, from: number, to: number): void {
-    if (from < to) this.spans.set(tag, [...(this.spans.get(tag) ?? []), { from, to }])
+    if (from >= to) return
+    const spans = this.spans.get(tag) ?? []
+    const last = spans.at(-1)
+    if (last?.to === from) spans[spans.length - 1] = { from: last.from, to }
+    else spans.push({ from, to })
+    this.spans.set(tag, spans)
   }
 
   has(tag: number, ordinal: number): boolean {
     return this.spans.get(tag)?.some(({ from, to }) => ordinal >= from && ordinal < to) ?? false
   }
 
-  any(tag: number): boolean {
-    return this.spans.has(tag)
+  /** True if there is one, or one below an ordinal. */
+  any(tag: number, below = Number.POSITIVE_INFINITY): boolean {
+    return this.spans.get(tag)?.some(({ from }) => from < below) ?? false
   }
 }
 
@@ -42,6 +50,8 @@ export class Context {
   readonly findings: Findings
   readonly reader: Reader
   readonly unread = new Unread()
+  /** Ledgers of which some record cannot be read, or not as a ledger. */
+  readonly lost = new Set<number>()
   /** Filings: what the records ask for, and what the lists hold. */
   readonly wanted = new Tally()
   readonly filed = new Tally()
@@ -62,6 +72,32 @@ export class Context {
     this.intent = intent
     this.findings = findings
     this.reader = new Reader(store, new Cache(32 << 20), head, new Unfiled())
+  }
+}
+
+/** A record by itself, with what it says of where it is filed. */
+export interface Recorded {
+  readonly resource: Resource
+  readonly ordinal: number
+  readonly record: OpenRecord
+  readonly sides: readonly string[]
+}
+
+/** @throws CORRUPT */
+export async function recordAt({ reader }: Context, resource: Resource, ordinal: number): Promise<Recorded> {
+  return reader.run((read) => {
+    const { block, at } = read.at(resource, ordinal)
+    return { resource, ordinal, record: block.textBytes(at) > 0 ? block.members(at) : {}, sides: block.sides(at) }
+  })
+}
+
+/** What a read of stored values gives; undefined if they are damaged, or hold what is never written. @throws what the store throws */
+export async function readable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof FolioError && error.code !== 'CORRUPT') throw error
+    return undefined
   }
 }
 

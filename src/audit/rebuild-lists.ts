@@ -4,6 +4,8 @@
  * A list of which pruning left a part begins with page 0 no more, and the pruned records that its first pages named are known nowhere else. So a list
  * whose edge is whole gets its pages in their old places: the edge says how many entries there are, and the last of them are known. Only if that does
  * not determine a damaged page, or the edge itself is at fault, is the list built anew, from all that it can still be seen to name.
+ *
+ * A list that is built anew would be served as whole. So while records of its log cannot be read, which it may name, it is left as it is.
  */
 import { hex, same } from '../bytes.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
@@ -15,6 +17,7 @@ import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf } from './context.ts'
 import { type List, listOf, walk } from './lists.ts'
+import type { Unsure } from './rebuild.ts'
 import { eachRecord } from './verify.ts'
 
 /** A list with something at fault. */
@@ -26,8 +29,11 @@ interface Faulty {
   readonly ordinals: number[]
 }
 
-/** @returns what makes the lists whole to which the keys belong; a key of no list is removed */
-export async function rebuildLists(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+/**
+ * @param unsure takes the keys of the lists that are left as they are
+ * @returns what makes the lists whole to which the keys belong; a key of no list is removed
+ */
+export async function rebuildLists(context: Context, keys: readonly Uint8Array[], unsure: Unsure): Promise<Write[]> {
   const { head } = context
   const writes: Write[] = []
   const lists = new Map<string, Faulty>()
@@ -47,7 +53,13 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
     if (ordinal >= head.filedCounts[resource.tag]!) continue
     eachFiling(resource, record, sides, (index, elements) => lists.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
   }
-  for (const faulty of lists.values()) writes.push(...((await inPlace(context, faulty)) ?? (await anew(context.store, faulty))))
+  for (const faulty of lists.values()) {
+    const { tag } = faulty.list.index.of
+    const mayLack = context.unread.any(tag, head.filedCounts[tag])
+    const placed = await inPlace(context, faulty, mayLack)
+    if (placed === undefined && mayLack) unsure.set(hex(faulty.list.key), faulty.list.key)
+    else writes.push(...(placed ?? (await anew(context.store, faulty))))
+  }
   return writes
 }
 
@@ -55,20 +67,24 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
  * The pages of the list that are not as they were, and nothing in place of those that are not of it. An audit names only the first damaged page of a
  * list, so all are looked at. Undefined if the edge and the records do not determine a page that is named.
  */
-async function inPlace({ head, store, unread }: Context, { list, keys, ordinals }: Faulty): Promise<Write[] | undefined> {
+async function inPlace({ head, store }: Context, { list, keys, ordinals }: Faulty, mayLack: boolean): Promise<Write[] | undefined> {
   const { index, elements } = list
   const { tag } = index.of
-  if (keys.some((key) => kindOfKey(key) !== KIND.page) || unread.any(tag)) return undefined
+  if (keys.some((key) => kindOfKey(key) !== KIND.page)) return undefined
   const edge = await edgeOf(store, list)
   if (edge === undefined) return undefined
   const held = ordinals.length - lowerBound(ordinals, head.since[tag]!)
   const unknown = edge.count - ordinals.length
+  // If records may be lacking, what is unknown may be anywhere in the list.
+  const isKnown = !mayLack || unknown === 0
   const writes = new Map<string, Write>(keys.map((key) => [hex(key), [key, undefined]]))
-  for (const [level, gone] of unreachable(edge, edge.count - held).entries())
+  for (const [level, gone] of unreachable(edge, isKnown ? edge.count - held : 0).entries())
     for (let number = gone; number < Math.floor(edge.count / FANOUT ** (level + 1)); number++) {
       const key = postingPageKey(index.tag, elements, level, number)
       const isNamed = writes.has(hex(key))
-      const entries = Array.from({ length: FANOUT }, (_, i) => ordinals[(number * FANOUT + i) * FANOUT ** level - unknown])
+      const entries = Array.from({ length: FANOUT }, (_, i) =>
+        isKnown ? ordinals[(number * FANOUT + i) * FANOUT ** level - unknown] : undefined,
+      )
       if (entries.includes(undefined)) {
         if (isNamed) return undefined
         continue
@@ -79,7 +95,7 @@ async function inPlace({ head, store, unread }: Context, { list, keys, ordinals 
   return [...writes.values()]
 }
 
-async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
+export async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
   const value = await store.get(key)
   try {
     return value && decodeEdge(key, value)

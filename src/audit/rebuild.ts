@@ -17,6 +17,7 @@ import {
   digestRange,
   HEAD,
   hashKey,
+  isHashKey,
   KIND,
   keysOf,
   PRUNED,
@@ -71,23 +72,33 @@ async function readBlock(store: Store, resource: Resource, key: Uint8Array): Pro
   return tried(() => value && decodeBlock(key, resource, value))
 }
 
+/** Keys of values that may tell of records that cannot be read, by their names: they are not rebuilt. */
+export type Unsure = Map<string, Uint8Array>
+
 export function rebuildPruned({ pruned }: Context): Write[] {
   return [[PRUNED, encodePruned(Object.fromEntries(pruned))]]
 }
 
-export async function rebuildHashes(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+/** Entries of transactions that can be read; what else has the key of one is removed, unless a transaction that cannot be read may have it. */
+export async function rebuildHashes(context: Context, keys: readonly Uint8Array[], unsure: Unsure): Promise<Write[]> {
   const writes = new Map<string, Write>(keys.map((key) => [hex(key), [key, undefined]]))
-  for await (const { resource, record, ordinal } of eachRecord(context)) {
+  for await (const { resource, sides, ordinal } of eachRecord(context)) {
     if (resource !== transactions && resource !== failedTransactions) continue
-    const key = hashKey(record['hash'])
+    const key = hashKey(sides[transactions.columns.hash]!)
     if (writes.has(hex(key))) writes.set(hex(key), [key, encodeHash(key, { ordinal, failed: resource === failedTransactions })])
   }
+  if (context.unread.any(transactions.tag) || context.unread.any(failedTransactions.tag))
+    for (const [name, [key, value]] of writes)
+      if (value === undefined && isHashKey(key)) {
+        unsure.set(name, key)
+        writes.delete(name)
+      }
   return [...writes.values()]
 }
 
-/** The whole book, from the changes that made it. */
+/** The whole book, from the changes that made it; nothing if one of them cannot be read. */
 export async function rebuildBook(context: Context): Promise<Write[]> {
-  const { store, reader, head, unsure } = context
+  const { store, reader, head, unsure, findings } = context
   if (context.unread.any(offerChanges.tag)) return []
   const writes: Write[] = []
   for await (const entries of entriesOf(store, keysOf(KIND.book, KIND.seller)))
@@ -100,13 +111,15 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   }
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) if (!unsure.has(String(readOffer(key)))) change(decodeBlock(key, offerChanges, value).row(0))
-  for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++)
+  for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++) {
+    if (ordinal % 1024 === 0) await findings.progress('naming', ordinal, head.counts[offerChanges.tag]!)
     change(
       await reader.run((read) => {
         const { block, at } = read.at(offerChanges, ordinal)
         return block.row(at)
       }),
     )
+  }
   for (const [id, row] of live) writes.push(...offerWrites(BigInt(id), row))
   return writes
 }
@@ -144,7 +157,7 @@ async function inBook(store: Store, id: bigint): Promise<Row | null | undefined>
 }
 
 /** A damaged digest is computed again from the records; one that contradicts them is evidence, and stays. */
-export async function rebuildDigest({ store, head, reader, unread }: Context, key: Uint8Array): Promise<Write[]> {
+export async function rebuildDigest({ store, head, reader, lost }: Context, key: Uint8Array): Promise<Write[]> {
   const sequence = readDigestKey(key) ?? -1
   if (sequence < head.oldest || sequence > head.last) return [[key, undefined]]
   const value = await store.get(key)
@@ -152,7 +165,7 @@ export async function rebuildDigest({ store, head, reader, unread }: Context, ke
     decodeDigest(sequence, value)
     return []
   } catch {
-    if (unread.has(ledgers.tag, sequence - head.first)) return []
+    if (lost.has(sequence)) return []
     return [[key, encodeDigest(sequence, sha256(await reader.run((read) => closeLine(storedRows(read, sequence)))))]]
   }
 }

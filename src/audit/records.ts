@@ -13,7 +13,7 @@ import { filedOf, topOfferOf } from '../layout/ledger-row.ts'
 import { blockNumber } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { corrupt } from '../layout/seal.ts'
-import { logs } from '../logs.ts'
+import { eachFiling, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -21,7 +21,7 @@ import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
-import { type Context, sameRow, textsOf } from './context.ts'
+import { type Context, readable, recordAt, sameRow, textsOf } from './context.ts'
 
 type Counts = readonly number[]
 
@@ -54,15 +54,12 @@ export async function checkRecords(context: Context): Promise<void> {
     findings.add(HEAD, 'the head does not fit the newest ledger')
 }
 
-/** The ledgers that can be read, in order; for the others only the number, with their damage reported and their ordinals excluded. */
+/** The ledgers that can be read, in order; for the others only the number, with their damage reported. Of their records, those that can be read count. */
 async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly sequence: number }, void, undefined> {
-  const { head, reader, findings, unread } = context
+  const { head, reader, findings } = context
   /** Where the ledger after the last readable one begins, and whether that is the current one. */
   let from: Counts = head.since
   let sure = true
-  const leaveOut = (to: Counts): void => {
-    for (const { tag } of logs) unread.add(tag, from[tag]!, to[tag]!)
-  }
   for (let sequence = head.oldest; sequence <= head.last; sequence++) {
     let to: Counts
     try {
@@ -70,6 +67,7 @@ async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly
       checkCounts(context, sequence, from, to)
     } catch (error) {
       findings.take(error, sequence)
+      context.lost.add(sequence)
       sure = false
       yield { sequence }
       continue
@@ -77,10 +75,15 @@ async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly
     try {
       const rows = sure ? await reader.run((read) => wholeRows(storedRows(read, sequence))) : undefined
       if (rows) yield { ...rows, sequence, from, to }
-      else leaveOut(to)
+      else {
+        findings.add(ledgerBlock(context, sequence - 1), 'the counts of the ledger before it cannot be read', sequence)
+        context.lost.add(sequence)
+        await tallyAlone(context, from, to)
+      }
     } catch (error) {
       findings.take(error, sequence)
-      leaveOut(to)
+      context.lost.add(sequence)
+      await tallyAlone(context, from, to)
       yield { sequence }
     }
     from = to
@@ -88,7 +91,7 @@ async function* eachStored(context: Context): AsyncGenerator<Stored | { readonly
   }
   if (sure && logs.some(({ tag }) => from[tag] !== head.counts[tag]))
     findings.add(HEAD, 'the counts of the head are not those of the newest ledger')
-  leaveOut(head.counts)
+  await tallyAlone(context, from, head.counts)
 }
 
 /** Reads every row at once, while what they need is available. */
@@ -121,6 +124,7 @@ async function checkLedger(context: Context, stored: Stored, previous: Previous)
   const { encoded, error } = prepareClose(safely(line))
   if (!encoded) {
     wrong(`the records of the ledger are no ledger close: ${(error as Error).message}`, ledgerBlock(context, sequence))
+    context.lost.add(sequence)
     for (const { tag } of logs) context.unread.add(tag, stored.from[tag]!, to[tag]!)
     return unread
   }
@@ -194,6 +198,31 @@ function tally(context: Context, { from }: Stored, { rows, entries }: EncodedClo
   }
   context.records++
 }
+
+/** The same for records of ledgers that cannot be read: for each that can be read by itself. */
+async function tallyAlone(context: Context, from: Counts, to: Counts): Promise<void> {
+  const { head, wanted, wantedHashes, findings, unread, book } = context
+  for (const resource of logs)
+    for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
+      if (ordinal % 1024 === 0) await findings.progress('naming', ordinal, to[resource.tag]!)
+      const keys: Uint8Array[] = []
+      const found = await readable(async () => {
+        const { record, sides } = await recordAt(context, resource, ordinal)
+        eachFiling(resource, record, sides, (index, elements) => keys.push(postingKey(index.tag, elements)))
+        return resource.hashColumn === undefined ? 'filed' : hashKey(sides[resource.hashColumn]!)
+      })
+      if (found === undefined) unread.add(resource.tag, ordinal, ordinal + 1)
+      else if (ordinal < head.filedCounts[resource.tag]!) for (const key of keys) wanted.add(key, ordinal)
+      if (found instanceof Uint8Array) wantedHashes.add(found, 2 * ordinal + (resource === failedTransactions ? 1 : 0))
+      if (found !== undefined && resource === offerChanges) changeBook(book, await rowAt(context, resource, ordinal))
+    }
+}
+
+const rowAt = async ({ reader }: Context, resource: Resource, ordinal: number): Promise<Row> =>
+  reader.run((read) => {
+    const { block, at } = read.at(resource, ordinal)
+    return block.row(at)
+  })
 
 export function changeBook(book: Context['book'], row: Row): void {
   const [seller, id] = [row.sides[offerChanges.columns.seller]!, row.sides[offerChanges.columns.id]!]

@@ -1,7 +1,8 @@
 /**
  * Rebuilds what follows from other values: posting lists, hash entries, the book, digests, the head. An audit names what is at fault; each fault is
  * repaired from the records, or removed if nothing asks for it; and the audit is run again, until nothing more can be done.
- * What is left then cannot be saved from this store: records, and what only pruned ledgers told.
+ * What is left then cannot be saved from this store: records, and what only pruned ledgers told; nor, while those records stay, lists that may name
+ * them. **Invariant:** nothing that may lack what cannot be read is served as whole.
  * **Invariant:** while a repair is in progress the store holds its intent, so that it is not opened for anything else; a repair that is run again
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
@@ -11,12 +12,25 @@ import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, kindOf } from '../layout/head.ts'
 import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
+import { checkSeal, unsealed } from '../layout/seal.ts'
 import type { Store, Write } from '../store.ts'
-import { type Context, entriesOf } from './context.ts'
+import { type Context, entriesOf, readable } from './context.ts'
+import { listOf } from './lists.ts'
 import { namedStill } from './network.ts'
-import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned } from './rebuild.ts'
+import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildLists } from './rebuild-lists.ts'
-import { type Fault, FORGOTTEN, STRAY, UNCOUNTED, UNNAMED, UNTOLD, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
+import {
+  type Fault,
+  FORGOTTEN,
+  STRAY,
+  UNCOUNTED,
+  UNNAMED,
+  UNSURE,
+  UNTOLD,
+  type VerifyOptions,
+  type VerifyReport,
+  verifyOptions,
+} from './report.ts'
 import { audit } from './verify.ts'
 
 export interface RepairOptions extends VerifyOptions {
@@ -52,21 +66,26 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const all = { ...told, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
   const gone = new Map<string, Fault>()
+  /** What was not rebuilt in the last round, since it may tell of records that cannot be read. */
+  const unsure: Unsure = new Map()
   let cutAfter: number | undefined
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && !report.ok; round++) {
     for (const fault of report.faults) named.set(fault.key, fault)
     // A fault of the note is about what lies beside the store; a value within the store under that key is a stray.
     const within = (await store.get(MARK)) !== undefined
+    unsure.clear()
     let changed = await mend(
       context,
       report.faults.filter(({ key }) => within || key !== hex(MARK)),
       gone,
+      unsure,
     )
     if (!changed && cut && cutAfter === undefined) {
-      cutAfter = await cutBefore(context, report.faults)
+      cutAfter = await cutBefore(context)
       changed = cutAfter !== undefined
     }
+    if (!changed) changed = await closeOff(context, unsure)
     if (!changed) break
     ;({ report, context } = await audit(store, { ...all, onFault: () => {} }))
   }
@@ -76,7 +95,9 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   await store.note?.write(encodeMark({ last: report.last ?? 0 }))
   // Where history was cut already says what was given up on purpose.
   const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
-  const lost = [...new Map([...gone, ...stays.map((fault) => [fault.key, fault] as const)]).values()]
+  const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
+  const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !listed.some((fault) => fault.ledger === ledger))
+  const lost = [...new Map([...gone, ...listed.map((fault) => [fault.key, fault] as const)]).values(), ...ofLedgers]
   const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   const { unfinished: _, ...after } = report
   return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
@@ -95,7 +116,7 @@ function begun(context: Context): Write {
 }
 
 /** @returns whether anything was written */
-async function mend(context: Context, faults: readonly Fault[], gone: Map<string, Fault>): Promise<boolean> {
+async function mend(context: Context, faults: readonly Fault[], gone: Map<string, Fault>, unsure: Unsure): Promise<boolean> {
   const forgotten = faults.filter(({ reason }) => reason === FORGOTTEN)
   for (const fault of forgotten) gone.set(fault.key, fault)
   for (const fault of faults) if (fault.key === hex(INTENT)) gone.set(fault.key, { ...fault, reason: UNTOLD })
@@ -115,11 +136,11 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   }
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
-  if (lists.length > 0) parts.push(await rebuildLists(context, lists))
+  if (lists.length > 0) parts.push(await rebuildLists(context, lists, unsure))
   const uncounted = of(kindOfKey(PRUNED)).length > 0
   if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
   if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
-  if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash)))
+  if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash), unsure))
   if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
   // The last change of an offer is judged by the list of its changes, so it is looked at once that list is whole.
   if (lists.length === 0) for (const key of of(KIND.base)) parts.push(await rebuildBase(context, key))
@@ -127,6 +148,28 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
   return commit(context, parts.flat())
+}
+
+/**
+ * What may lack records, and can be read, is made unreadable: a list whose edge is gone would be read as empty, and an older one as whole. One with
+ * a damaged page can only be read beside that.
+ */
+async function closeOff(context: Context, unsure: Unsure): Promise<boolean> {
+  const writes: Write[] = []
+  for (const key of unsure.values()) {
+    if (!context.findings.isNamed(key)) continue
+    const value = await context.store.get(key)
+    const isRead = value === undefined || (await readable(() => checkSeal(key, value) ?? true))
+    if (isRead) writes.push([key, unsealed])
+  }
+  return commit(context, writes)
+}
+
+/** True for what was left as it is, a page of a list included. */
+function isUnsure({ key }: Fault, unsure: Unsure): boolean {
+  if (unsure.size === 0) return false
+  const list = [KIND.edge, KIND.page].some((kind) => kind === kindOfKey(unhex(key))) ? listOf(unhex(key)) : undefined
+  return unsure.has(list ? hex(list.key) : key)
 }
 
 /** Kinds of keys: those of keys that are only that byte, and all of them. */
@@ -148,12 +191,12 @@ async function commit(context: Context, writes: readonly Write[]): Promise<boole
 }
 
 /** Ends history before the first ledger that is lost. @returns the newest ledger left; 0 if none is */
-async function cutBefore(context: Context, faults: readonly Fault[]): Promise<number | undefined> {
-  const { head, reader } = context
+async function cutBefore(context: Context): Promise<number | undefined> {
+  const { head, reader, findings } = context
+  let last = Number.POSITIVE_INFINITY
+  for (const ledger of findings.ledgers.keys()) last = Math.min(last, ledger - 1)
   // A head that is still at fault could not be built again: there is no ledger that it could name.
-  const headless = head.last === 0 && faults.some(({ key }) => key === hex(HEAD))
-  const lost = faults.flatMap(({ ledger }) => (ledger === undefined ? [] : [ledger]))
-  const last = headless ? 0 : Math.min(...lost) - 1
+  const headless = head.last === 0 && findings.isNamed(HEAD)
   if (headless || last < head.oldest) return (await giveUp(context)) ? 0 : undefined
   if (last >= head.last) return undefined
   const shorter = await reader.run((read) => headAt(read, last))

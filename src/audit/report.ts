@@ -20,6 +20,7 @@ export const FORGOTTEN = 'a posting list of this index is missing; everything it
 /** What else the value told is stored nowhere else. */
 export const UNNAMED = 'the name of the network, if it was given one, cannot be recovered'
 export const UNCOUNTED = 'it cannot be determined whether lists that are also damaged named pruned records'
+export const UNSURE = 'it may lack records that cannot be read; it can be rebuilt once the ledgers that are lost are cut'
 export const UNTOLD = 'a change was begun and not finished; which one is unknown'
 
 /** How far an audit has come. `total` is known where ledgers are counted, not where values are. */
@@ -71,6 +72,8 @@ export interface VerifyReport {
 export class Findings {
   readonly faults: Fault[] = []
   count = 0
+  /** One fault of every ledger that has any, whether or not another fault of its key was found before. */
+  readonly ledgers = new Map<number, Fault>()
   private readonly options: VerifyOptions
   private readonly named = new Set<string>()
   private last = 0
@@ -82,10 +85,11 @@ export class Findings {
   /** Keeps the first reason given for a key: those that follow from it say less. */
   add(key: Uint8Array | string, reason: string, ledger?: number): void {
     const name = typeof key === 'string' ? key : hex(key)
+    const fault: Fault = { key: name, reason, ...(ledger !== undefined && { ledger }) }
+    if (ledger !== undefined && !this.ledgers.has(ledger)) this.ledgers.set(ledger, fault)
     if (this.named.has(name)) return
     this.named.add(name)
     this.count++
-    const fault: Fault = { key: name, reason, ...(ledger !== undefined && { ledger }) }
     if (this.faults.length < (this.options.maxFaults ?? 1000)) this.faults.push(fault)
     this.options.onFault?.(fault)
   }

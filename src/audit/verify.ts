@@ -13,7 +13,7 @@ import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Store } from '../store.ts'
-import { Context, entriesOf } from './context.ts'
+import { Context, entriesOf, type Recorded, recordAt } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
@@ -153,16 +153,12 @@ async function nameHashes(context: Context): Promise<void> {
   }
 }
 
-/** Every record that could be read, once more. */
-export async function* eachRecord(context: Context) {
-  const { head, reader, unread } = context
+/** Every record that can be read, once more. */
+export async function* eachRecord(context: Context): AsyncGenerator<Recorded, void, undefined> {
+  const { head, findings, unread } = context
   for (const resource of logs)
     for (let ordinal = head.since[resource.tag]!; ordinal < head.counts[resource.tag]!; ordinal++) {
-      if (ordinal % 1024 === 0) await context.findings.progress('naming', ordinal, head.counts[resource.tag]!)
-      if (unread.has(resource.tag, ordinal)) continue
-      yield await reader.run((read) => {
-        const { block, at } = read.at(resource, ordinal)
-        return { resource, ordinal, record: block.textBytes(at) > 0 ? block.members(at) : {}, sides: block.sides(at) }
-      })
+      if (ordinal % 1024 === 0) await findings.progress('naming', ordinal, head.counts[resource.tag]!)
+      if (!unread.has(resource.tag, ordinal)) yield await recordAt(context, resource, ordinal)
     }
 }

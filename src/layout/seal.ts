@@ -57,6 +57,9 @@ export function unseal(key: Uint8Array, value: Uint8Array): Uint8Array {
   return payload
 }
 
+/** Stands in place of a value that may be incomplete: without a seal, it is damaged for every reader. */
+export const unsealed = new Uint8Array(0)
+
 /** @throws CORRUPT, naming the key */
 export function checkSeal(key: Uint8Array, value: Uint8Array): void {
   unseal(key, value)

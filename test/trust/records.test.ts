@@ -257,13 +257,12 @@ describe('the counts of a ledger', () => {
     ['exceed those of the head', count(offerChanges.tag, () => CHANGES + 1)],
     ['are of another ledger', count(ledgers.tag, (before) => before - 1)],
     ['are empty', side(0, () => '')],
-  ])('that %s are named, and that ledger and the next are left out', async (_, change) => {
+  ])('that %s are named, and that ledger and the next are lost; their records are not', async (_, change) => {
     for (const sequence of [FIRST + 2, FIRST + 9]) {
-      const store = await stored('whole')
       const context = await checked('whole', ledgerWith(sequence, change))
       expect(context.findings.faults).toEqual([fault(ledgerBlock(sequence), COUNTS, sequence)])
-      expect(leftOut(context)).toEqual(spansOf(store, [sequence, sequence + 1]))
-      expect(context.wantedHashes.count).toBe(2 * (COUNT - 2))
+      expect([[...context.lost], leftOut(context)]).toEqual([[sequence, sequence + 1], {}])
+      expect(context.wantedHashes.count).toBe(2 * COUNT)
     }
   })
 
@@ -279,31 +278,30 @@ describe('the counts of a ledger', () => {
 })
 
 describe('records that cannot be read', () => {
-  test('are left out, ledger by ledger, and those after them are not', async () => {
-    const store = await stored('whole')
+  test('lose their ledgers, and neither those after them nor the other records of theirs', async () => {
     const key = blockKey(trades.tag, 2)
     const context = await checked('whole', (spoilt) => [broken(spoilt, key)])
     expect(context.findings.faults).toEqual([fault(key, CHECKSUM, FIRST + 8)])
-    expect(leftOut(context)).toEqual(spansOf(store, [FIRST + 8, FIRST + 11]))
-    expect([context.records, context.wantedHashes.count]).toEqual([EACH * 16 + 1 + CHANGES - 10, 32])
+    expect([...context.lost]).toEqual([8, 9, 10, 11].map((n) => FIRST + n))
+    expect(leftOut(context)).toEqual({ trade: [[16, 24]] })
+    expect([context.records, context.wantedHashes.count]).toEqual([EACH * 16 + 1 + CHANGES - 10, 2 * COUNT])
     expect([...context.book.keys()]).toEqual(['7', '40', '20'])
   })
 
-  test('of ledgers leave out the ledger after them too, since nothing says where it begins', async () => {
-    const store = await stored('whole')
+  test('of ledgers lose the ledger after them too, since nothing says where it begins', async () => {
     const key = blockKey(ledgers.tag, 1)
     const context = await checked('whole', () => [gone(key)])
     expect(context.findings.faults).toEqual([fault(key, 'a block of the ledger log is missing', FIRST + 8)])
-    expect(leftOut(context)).toEqual(spansOf(store, [FIRST + 8, FIRST + 16]))
-    expect(context.wantedHashes.count).toBe(2 * 11)
+    expect([...context.lost]).toEqual(Array.from({ length: 9 }, (_, n) => FIRST + 8 + n))
+    expect(leftOut(context)).toEqual({ ledger: [[8, 16]] })
+    expect(context.wantedHashes.count).toBe(2 * COUNT)
   })
 
-  test('at the end are left out to the end, and the head is not compared', async () => {
-    const store = await stored('whole')
+  test('at the end lose the ledgers to the end, and the head is not compared', async () => {
     const key = blockKey(ledgers.tag, 2)
     const context = await checked('whole', (spoilt) => [broken(spoilt, key), headWith(spoilt, { hash: 'ab' })])
     expect(context.findings.faults).toEqual([fault(key, CHECKSUM, FIRST + 16)])
-    expect(leftOut(context)).toEqual(spansOf(store, [FIRST + 16, LAST]))
+    expect([[...context.lost], leftOut(context)]).toEqual([[16, 17, 18, 19].map((n) => FIRST + n), { ledger: [[16, 20]] }])
   })
 
   test('in a pruned store begin where what is left begins', async () => {
@@ -311,7 +309,7 @@ describe('records that cannot be read', () => {
     const key = blockKey(ledgers.tag, 0)
     const context = await checked('pruned', () => [gone(key)])
     expect(context.findings.faults).toEqual([fault(key, 'a block of the ledger log is missing', FIRST + 6)])
-    expect(leftOut(context)).toEqual(spansOf(await stored('whole'), [FIRST + 6, FIRST + 8]))
+    expect([[...context.lost], leftOut(context)]).toEqual([[6, 7, 8].map((n) => FIRST + n), { ledger: [[6, 8]] }])
     expect(headOf(store).since[operations.tag]).toBe(25)
   })
 
