@@ -2,36 +2,17 @@
 
 import { equal, hex, same } from '../bytes.ts'
 import { baseWrite, offerWrites } from '../ingest/book.ts'
-import { inEra } from '../ingest/follow.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
 import { type Block, decodeBlock } from '../layout/block.ts'
 import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
-import { emptyHead, encodeHead, encodePruned, type Head } from '../layout/head.ts'
-import {
-  baseKey,
-  blockKey,
-  blockRange,
-  bookSellerKey,
-  digestRange,
-  HEAD,
-  hashKey,
-  isHashKey,
-  KIND,
-  keysOf,
-  PRUNED,
-  readBlockKey,
-  readDigestKey,
-  readOffer,
-} from '../layout/keys.ts'
-import { endsOf, filedAt, topOfferAt } from '../layout/ledger-row.ts'
-import { blockNumber, firstOfBlock, placeInBlock, recordsInBlock } from '../layout/ordinals.ts'
+import { encodePruned } from '../layout/head.ts'
+import { baseKey, bookSellerKey, hashKey, isHashKey, KIND, keysOf, PRUNED, readBlockKey, readDigestKey, readOffer } from '../layout/keys.ts'
+import { firstOfBlock, recordsInBlock } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
-import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
-import { ledgers } from '../resources/ledger.ts'
 import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
@@ -39,7 +20,7 @@ import type { Store, Write } from '../store.ts'
 import { takeApart } from '../text/writer.ts'
 import { type Context, entriesOf } from './context.ts'
 import { lastPruned } from './lists.ts'
-import { eachRecord, eraOf } from './verify.ts'
+import { eachRecord } from './verify.ts'
 
 /**
  * A block that holds more than history requires is cut to that; one that says what is not so of its texts is written again; one that nothing asks for
@@ -59,7 +40,7 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   return same(value, await store.get(key)) ? [] : [[key, value]]
 }
 
-const tried = <T>(read: () => T): T | undefined => {
+export const tried = <T>(read: () => T): T | undefined => {
   try {
     return read()
   } catch {
@@ -67,7 +48,7 @@ const tried = <T>(read: () => T): T | undefined => {
   }
 }
 
-async function readBlock(store: Store, resource: Resource, key: Uint8Array): Promise<Block | undefined> {
+export async function readBlock(store: Store, resource: Resource, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
   return tried(() => value && decodeBlock(key, resource, value))
 }
@@ -126,33 +107,39 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
 
 /** The last pruned change of an offer: as it is if it can be read, or from the book if that still shows it; behind a later change it is lost. */
 export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
-  const { head, reader, store, unread } = context
+  const { head, reader, store, unread, findings } = context
   const id = readOffer(key)
   if (id === undefined || !equal(key, baseKey(id))) return [[key, undefined]]
   const ordinal = await lastPruned(context, id)
-  if (ordinal === undefined) return [[key, undefined]]
+  // A change that cannot be read may have been pruned.
+  if (ordinal === undefined) return unread.any(offerChanges.tag) ? [] : [[key, undefined]]
   const block = await readBlock(store, offerChanges, key)
   const itself = block && tried(() => block.row(0))
   if (itself && block.count === 1 && itself.sides[offerChanges.columns.id] === String(id) && block.id(0) === BigInt(ordinal))
     return [baseWrite(id, itself, ordinal)]
   if (unread.any(offerChanges.tag)) return []
   for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
+    if (later % 1024 === 0) await findings.progress('naming', later, head.counts[offerChanges.tag]!)
     const place = await reader.run((read) => read.at(offerChanges, later))
     if (place.block.side(place.at, offerChanges.columns.id) === String(id)) return []
   }
-  const held = await inBook(store, id)
+  const held = await inBook(context, id)
   if (held === undefined) return []
   const row = held ?? { hi: 0, lo: 0, index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
   return [baseWrite(id, row, ordinal)]
 }
 
 /** An offer of the book, whether or not its seller is known; null if there is none, undefined if it is damaged, or if only its seller is there. */
-async function inBook(store: Store, id: bigint): Promise<Row | null | undefined> {
-  for await (const entries of entriesOf(store, keysOf(KIND.book)))
+async function inBook({ store, findings }: Context, id: bigint): Promise<Row | null | undefined> {
+  let seen = 0
+  for await (const entries of entriesOf(store, keysOf(KIND.book))) {
+    await findings.progress('naming', seen)
+    seen += entries.length
     for (const [key, value] of entries) {
       if (readOffer(key) !== id) continue
       return tried(() => decodeBlock(key, offers, value).row(0))
     }
+  }
   return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
 }
 
@@ -168,63 +155,4 @@ export async function rebuildDigest({ store, head, reader, lost }: Context, key:
     if (lost.has(sequence)) return []
     return [[key, encodeDigest(sequence, sha256(await reader.run((read) => closeLine(storedRows(read, sequence)))))]]
   }
-}
-
-/** The head, from the newest ledger that is there. */
-export async function rebuildHead({ store }: Context): Promise<Write[]> {
-  const blocks = new Map<number, Block>()
-  for await (const number of blockNumbers(store, ledgers)) {
-    const block = await readBlock(store, ledgers, blockKey(ledgers.tag, number))
-    if (block) blocks.set(number, block)
-  }
-  const newest = [...blocks.keys()].at(-1) ?? -1
-  const block = blocks.get(newest)
-  if (block === undefined) return []
-  const at = block.count - 1
-  const last = block.hi(at)
-  const first = last - (firstOfBlock(ledgers, newest) + at)
-  const oldest = Math.max(first, await oldestDigest(store, first))
-  const counts = endsOf(block, at)
-  const since = oldest === first ? emptyHead.since : await firstOrdinals(store, oldest, counts)
-  const { hash, closed_at } = block.members(at)
-  const filed = Math.max(filedAt(block, at), oldest === first ? 0 : oldest - 1)
-  const row = filed - first
-  const filing = blocks.get(blockNumber(ledgers, row))
-  const filedCounts = filing ? endsOf(filing, placeInBlock(ledgers, row)) : since
-  const topOffer = topOfferAt(block, at)
-  const head: Head = { first, oldest, last, hash, closedAt: closed_at, counts, since, topOffer, filed, filedCounts }
-  return [[HEAD, encodeHead(inEra(store, head, await eraOf(store)))]]
-}
-
-/** The numbers of the blocks of a log, ascending. */
-async function* blockNumbers(store: Store, { tag }: Resource): AsyncGenerator<number, void, undefined> {
-  for await (const entries of entriesOf(store, blockRange(tag)))
-    for (const [key] of entries) {
-      const found = readBlockKey(key)
-      if (found) yield found.number
-    }
-}
-
-/** Pruning removes digests first to last, but blocks only whole: the digests tell which ledger is the oldest. */
-async function oldestDigest(store: Store, first: number): Promise<number> {
-  for await (const entries of entriesOf(store, digestRange(0, MAX_LEDGER + 1)))
-    for (const [key] of entries) {
-      const found = readDigestKey(key)
-      if (found !== undefined) return found
-    }
-  return first
-}
-
-/** The first record of each log that lies at or above a ledger. */
-async function firstOrdinals(store: Store, oldest: number, counts: readonly number[]): Promise<number[]> {
-  const since: number[] = counts.slice()
-  for (const resource of logs)
-    for await (const number of blockNumbers(store, resource)) {
-      const block = await readBlock(store, resource, blockKey(resource.tag, number))
-      let at = 0
-      while (block && at < block.count && block.hi(at) < oldest) at++
-      since[resource.tag] = Math.min(counts[resource.tag]!, firstOfBlock(resource, number) + at)
-      break
-    }
-  return since
 }

@@ -17,7 +17,8 @@ import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable } from './context.ts'
 import { listOf } from './lists.ts'
 import { namedStill } from './network.ts'
-import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildHead, rebuildPruned, type Unsure } from './rebuild.ts'
+import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
+import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
 import {
   type Fault,

@@ -12,10 +12,10 @@ import {
   rebuildBook,
   rebuildDigest,
   rebuildHashes,
-  rebuildHead,
   rebuildPruned,
   type Unsure,
 } from '../../src/audit/rebuild.ts'
+import { rebuildHead } from '../../src/audit/rebuild-head.ts'
 import { rebuildLists } from '../../src/audit/rebuild-lists.ts'
 import { audit } from '../../src/audit/verify.ts'
 import { type LedgerClose, openLedger, repairStore, type Write } from '../../src/index.ts'
@@ -492,14 +492,35 @@ describe('a head', () => {
     expect(headOf(whole)).toEqual(headOf(await stored('whole')))
   })
 
-  test('takes a damaged first block for one whose records are all held', async () => {
+  test('says where each log begins by the row of the ledger before the oldest, even if first blocks are lost', async () => {
     const key = blockKey(operations.tag, 1)
-    const [write] = await rebuildHead(await contextIn('pruned', (store) => [broken(store, key), gone(HEAD)]))
-    const head = headOf(await stored('pruned'))
-    expect(headOf(await planted('pruned', () => [write!]))).toEqual({
-      ...head,
-      since: head.since.map((since, tag) => (tag === operations.tag ? 16 : since)),
-    })
+    for (const plant of [(store: Store) => [broken(store, key), gone(HEAD)], () => [gone(key), gone(HEAD)]])
+      expect(left(await rebuildHead(await contextIn('pruned', plant)))).toStrictEqual(kept(await stored('pruned'), [HEAD]))
+  })
+
+  test('passes over no record that may be lost: without that row, a log begins with its first block, or one record before that', async () => {
+    const whole = headOf(await stored('pruned by blocks'))
+    const rebuilt = async (plant: Plant): Promise<readonly number[]> => {
+      const [write] = await rebuildHead(await contextIn('pruned by blocks', async (store) => [...(await plant(store)), gone(HEAD)]))
+      return headOf(await planted('pruned by blocks', () => [write!])).since
+    }
+    const first = whole.since[operations.tag]! >> operations.shift
+    const key = blockKey(operations.tag, first)
+    expect(await rebuilt(() => [])).toEqual(whole.since)
+    for (const [plant, since] of [
+      [(store: Store) => [broken(store, key)], first << operations.shift],
+      [() => [gone(key)], ((first + 1) << operations.shift) - 1],
+    ] as const) {
+      const found = await rebuilt(plant)
+      expect(found[operations.tag]).toBe(since)
+      const others = found.map((one, tag) => (tag === operations.tag ? 0 : whole.since[tag]! - one))
+      expect([others[ledgers.tag], Math.min(...others), Math.max(...others)]).toEqual([0, 0, 1])
+    }
+  })
+
+  test('begins with the first ledger if nothing was pruned, whether its digest is there or not', async () => {
+    const context = await contextIn('whole', () => [gone(HEAD), gone(digestKey(FIRST)), gone(digestKey(FIRST + 1))])
+    expect(left(await rebuildHead(context))).toStrictEqual(kept(await stored('whole'), [HEAD]))
   })
 
   test('reaches from the first to the last ledger even if the first ledgers cannot be read', async () => {
