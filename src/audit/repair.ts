@@ -9,6 +9,7 @@
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { catalogueOf } from '../ingest/identity.ts'
+import { readMark } from '../ingest/mark.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, kindOf } from '../layout/head.ts'
 import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
@@ -93,7 +94,9 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   // Where nothing is left, nothing is left to do.
   const left = cutAfter === 0 ? undefined : upTo(report.last ?? 0, cutOf(context))
   await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
+  const isNoted = (await readable(async () => [await readMark(store.note)])) !== undefined
   await store.note?.write(encodeMark({ last: report.last ?? 0 }))
+  if (!isNoted) report = without(report, MARK)
   // Where history was cut already says what was given up on purpose.
   const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
@@ -102,6 +105,12 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   const { unfinished: _, ...after } = report
   return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
+}
+
+/** The report without what was found under a key that is whole since: a damaged note is written anew, and only ever warned. */
+function without(report: VerifyReport, key: Uint8Array): VerifyReport {
+  const faults = report.faults.filter((fault) => fault.key !== hex(key))
+  return { ...report, ok: faults.length === 0, faults, faultCount: faults.length }
 }
 
 /** The unfinished rollback or pruning, even if a repair was begun since. */

@@ -75,7 +75,7 @@ describe('data that went back in time', () => {
     flip(join(data, 'HIGH-WATER'), 0.5)
     expect(await errorOf(() => openLedger(level(data)))).toMatchObject({ code: 'CORRUPT', fields: { key: '04' } })
     const store = await level(data)
-    expect(await repairStore(store)).toMatchObject({ lost: [{ key: '04' }], after: { last: 109 } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [], after: { ok: true, last: 109 } })
     await store.close()
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(109))
   })

@@ -454,6 +454,19 @@ describe('a digest', () => {
   })
 })
 
+test('whatever goes through history or through the book ends with the reason of the signal', async () => {
+  for (const [kind, rebuild] of [
+    ['whole', (context: Context) => rebuildBook(context)],
+    ['whole', (context: Context) => rebuildHead(context)],
+    ['pruned', (context: Context) => rebuildBase(context, baseKey(40n))],
+  ] as const) {
+    const stop = new AbortController()
+    const { context } = await audit(await planted(kind, () => (kind === 'pruned' ? [gone(baseKey(40n))] : [])), { signal: stop.signal })
+    stop.abort(new Error('enough'))
+    await expect(rebuild(context)).rejects.toThrow('enough')
+  }
+})
+
 describe('a head', () => {
   test.each(names)('of a store that is %s is as it was', async (kind) => {
     const context = await contextIn(kind, () => [gone(HEAD)])
