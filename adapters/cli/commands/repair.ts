@@ -21,7 +21,8 @@ Indexes, hashes, the book of offers, digests and the head are built again from t
 is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again. A rollback
 or pruning that was cut short stays unfinished, and the next open finishes it.
 Records that are damaged cannot be saved from this store: they are listed, and the exit code is 8. Fetch those ledgers
-elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again.
+elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again. See what is
+listed before you add --cut: if the oldest ledger is lost, it gives up everything.
 
 Examples:
   folio repair --data ./ledgers
@@ -33,7 +34,7 @@ export const repair = (program: Command, run: Run): Command =>
     .description('save and rebuild what can be of a damaged store')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .option('--cut', 'discard the first ledger that cannot be saved, and all later ones')
+    .option('--cut', 'discard the first ledger that cannot be saved, and all later ones; if that is the oldest, everything')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => mend(io, options)))
