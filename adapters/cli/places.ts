@@ -2,8 +2,8 @@
  * Places for stores that are tried, in the directory for temporary files.
  * **Invariant:** none outlives the process, however that ends, unless it is killed.
  */
-import { rmSync } from 'node:fs'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/index.ts'
@@ -19,14 +19,23 @@ function removeLeft(): void {
   for (const directory of left) rmSync(directory, whole)
 }
 
+/** Made and known in one go: a signal in between would leave it behind. */
+function makeDirectory(): string {
+  try {
+    const directory = mkdtempSync(join(tmpdir(), 'folio-'))
+    if (left.size === 0) process.once('exit', removeLeft)
+    left.add(directory)
+    return directory
+  } catch (error) {
+    const { message } = error as Error
+    throw new Unwritable(`the directory for temporary files, ${tmpdir()}, takes no store; TMPDIR names another: ${message}`)
+  }
+}
+
 /** Makes places. @throws Unwritable */
 export function inDirectory(open: (directory: string) => Store | Promise<Store>): () => Promise<Place> {
   return async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'folio-')).catch(({ message }: Error) => {
-      throw new Unwritable(`the directory for temporary files, ${tmpdir()}, takes no store; TMPDIR names another: ${message}`)
-    })
-    if (left.size === 0) process.once('exit', removeLeft)
-    left.add(directory)
+    const directory = makeDirectory()
     return {
       open: () => open(directory),
       // A store that keeps nothing on disk has no size there.
