@@ -11,12 +11,17 @@ import type { Place } from '../compare/index.ts'
 import { Unwritable, unwritable } from './errors.ts'
 
 /** A store may still be writing there when it is no longer waited for. */
-const whole = { recursive: true, force: true, maxRetries: 3 } as const
+const whole = { recursive: true, force: true, maxRetries: 5 } as const
 
 const left = new Set<string>()
 
 function removeLeft(): void {
-  for (const directory of left) rmSync(directory, whole)
+  for (const directory of left)
+    try {
+      rmSync(directory, whole)
+    } catch {
+      // The others are removed all the same; nobody is left to be told.
+    }
 }
 
 /** Made and known in one go: a signal in between would leave it behind. */
