@@ -36,7 +36,12 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
 
 async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Stand> {
   // Rolled back to nothing, a store loses its head and its records in one batch.
-  if (!state.head && (await holdsRecords(store))) throw corrupt(HEAD, 'the head is missing')
+  if (!state.head && (await holdsRecords(store))) {
+    // A batch that a handle was given up over may have come only now, whole, with its head.
+    const come = await store.get(HEAD)
+    if (come === undefined) throw corrupt(HEAD, 'the head is missing')
+    return loadUnder({ ...state, head: come }, store, cache, mark)
+  }
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)
   const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))

@@ -45,6 +45,19 @@ describe('a store is opened', () => {
     expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 2])
   })
 
+  test('with a batch that came after its head was looked for, and before its records were', async () => {
+    const disk = memoryDisk()
+    await (await openLedger(memory(disk))).append(closes[0]!)
+    const inner = memory(disk)
+    let looked = 0
+    const late: Store = { ...inner, get: (key) => (key === HEAD && looked++ === 0 ? undefined : inner.get(key)) }
+    const ledger = await openLedger(late)
+    expect([looked > 1, ledger.head?.last]).toEqual([true, closes[0]!.ledger.sequence])
+    expect((await ledger.append(closes[1]!)).appended).toBe(true)
+    await inner.write([[HEAD, undefined]], { durable: true })
+    expect(await codeOf(() => openLedger(memory(disk)))).toBe('CORRUPT')
+  })
+
   test('by two at once, for the network that one of them names first', async () => {
     const disk = memoryDisk()
     const open = (network?: string) => openLedger(slowStore(memory(disk)), network === undefined ? {} : { network })
