@@ -91,6 +91,13 @@ export async function recordAt({ reader }: Context, resource: Resource, ordinal:
   })
 }
 
+/** The same record as a row. @throws CORRUPT */
+export const rowAt = async ({ reader }: Context, resource: Resource, ordinal: number): Promise<Row> =>
+  reader.run((read) => {
+    const { block, at } = read.at(resource, ordinal)
+    return block.row(at)
+  })
+
 /** What a read of stored values gives; undefined if they are damaged, or hold what is never written. @throws what the store throws */
 export async function readable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {

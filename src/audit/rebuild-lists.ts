@@ -95,7 +95,7 @@ async function inPlace({ head, store }: Context, { list, keys, ordinals }: Fault
   return [...writes.values()]
 }
 
-export async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
+async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
   const value = await store.get(key)
   try {
     return value && decodeEdge(key, value)

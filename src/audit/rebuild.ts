@@ -18,7 +18,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
 import { takeApart } from '../text/writer.ts'
-import { type Context, entriesOf } from './context.ts'
+import { type Context, entriesOf, rowAt } from './context.ts'
 import { lastPruned } from './lists.ts'
 import { eachRecord } from './verify.ts'
 
@@ -40,7 +40,7 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   return same(value, await store.get(key)) ? [] : [[key, value]]
 }
 
-export const tried = <T>(read: () => T): T | undefined => {
+const tried = <T>(read: () => T): T | undefined => {
   try {
     return read()
   } catch {
@@ -79,7 +79,7 @@ export async function rebuildHashes(context: Context, keys: readonly Uint8Array[
 
 /** The whole book, from the changes that made it; nothing if one of them cannot be read. */
 export async function rebuildBook(context: Context): Promise<Write[]> {
-  const { store, reader, head, unsure, findings } = context
+  const { store, head, unsure, findings } = context
   if (context.unread.any(offerChanges.tag)) return []
   const writes: Write[] = []
   for await (const entries of entriesOf(store, keysOf(KIND.book, KIND.seller)))
@@ -94,12 +94,7 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
     for (const [key, value] of entries) if (!unsure.has(String(readOffer(key)))) change(decodeBlock(key, offerChanges, value).row(0))
   for (let ordinal = head.since[offerChanges.tag]!; ordinal < head.counts[offerChanges.tag]!; ordinal++) {
     if (ordinal % 1024 === 0) await findings.progress('naming', ordinal, head.counts[offerChanges.tag]!)
-    change(
-      await reader.run((read) => {
-        const { block, at } = read.at(offerChanges, ordinal)
-        return block.row(at)
-      }),
-    )
+    change(await rowAt(context, offerChanges, ordinal))
   }
   for (const [id, row] of live) writes.push(...offerWrites(BigInt(id), row))
   return writes

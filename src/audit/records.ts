@@ -21,7 +21,7 @@ import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
-import { type Context, readable, recordAt, sameRow, textsOf } from './context.ts'
+import { type Context, readable, recordAt, rowAt, sameRow, textsOf } from './context.ts'
 
 type Counts = readonly number[]
 
@@ -217,12 +217,6 @@ async function tallyAlone(context: Context, from: Counts, to: Counts): Promise<v
       if (found !== undefined && resource === offerChanges) changeBook(book, await rowAt(context, resource, ordinal))
     }
 }
-
-const rowAt = async ({ reader }: Context, resource: Resource, ordinal: number): Promise<Row> =>
-  reader.run((read) => {
-    const { block, at } = read.at(resource, ordinal)
-    return block.row(at)
-  })
 
 export function changeBook(book: Context['book'], row: Row): void {
   const [seller, id] = [row.sides[offerChanges.columns.seller]!, row.sides[offerChanges.columns.id]!]
