@@ -7,7 +7,7 @@
  * deleted: they are kept in a directory of their own.
  */
 
-import { isDatabaseFile } from './names.ts'
+import { isDatabaseFile, namesIn } from './names.ts'
 import { syncNames } from './sync.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
@@ -121,13 +121,5 @@ async function syncFile(path: string): Promise<void> {
     await handle.close()
   }
 }
-
-const namesIn = (path: string): Promise<string[]> =>
-  fs()
-    .readdir(path)
-    .catch((error) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
 
 const removeAll = (path: string): Promise<void> => fs().rm(path, { recursive: true, force: true })

@@ -10,7 +10,7 @@ import { FolioError } from '../../src/errors.ts'
 import { alone } from './alone.ts'
 import { isExchanging } from './exchange.ts'
 import { checkFiles, type FileFault, type FilesReport } from './files.ts'
-import { isData } from './names.ts'
+import { isData, namesIn } from './names.ts'
 import { encodings } from './scan.ts'
 
 export interface LevelOptions {
@@ -141,12 +141,7 @@ async function refuseDamage(location: string, tableBytes: number, tries = 3): Pr
 const files = () => process.getBuiltinModule('node:fs/promises')
 
 async function holdsDatabase(location: string): Promise<boolean> {
-  const names = await files()
-    .readdir(location)
-    .catch((error): string[] => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
+  const names = await namesIn(location)
   if (await isExchanging(location)) throw new FolioError('STORE_UNREPAIRED', { location })
   if (names.includes('CURRENT')) return true
   const data = names.find(isData)

@@ -8,7 +8,7 @@ import { alone } from './alone.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
 import { examine, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
 import { newest } from './merge.ts'
-import { isData, isLog, isTable, numberOf } from './names.ts'
+import { isData, isLog, isTable, namesIn, numberOf } from './names.ts'
 import { failure, neverWritten, openDatabase, pathOf } from './open.ts'
 import { type OnLost, type Run, runOfLog, runOfTable } from './runs.ts'
 
@@ -60,12 +60,7 @@ export async function salvage(location: string | URL, options: SalvageOptions = 
 
 /** @throws STORE_MISSING if there is nothing of a database */
 async function requireData(directory: string): Promise<void> {
-  const names = await fs()
-    .readdir(directory)
-    .catch((error): string[] => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
+  const names = await namesIn(directory)
   if (names.includes('CURRENT') || names.some(isData) || (await isExchanging(directory))) return
   throw new FolioError('STORE_MISSING', { location: directory })
 }
