@@ -125,6 +125,18 @@ export function carve(bytes: number): Uint8Array {
   return slab.subarray(slabUsed - bytes, slabUsed)
 }
 
+/** Pieces one after another; a single piece is given as it is. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 1) return pieces[0]!
+  const whole = allocate(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}
+
 /** A growing byte buffer, written front to back. */
 export class Writer {
   bytes: Uint8Array

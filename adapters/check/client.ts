@@ -1,5 +1,5 @@
 /** Reads JSON over HTTP within bounds: a number of requests, a length of time, one request at a time. */
-import { parseJson } from '../../src/index.ts'
+import { concat, parseJson } from '../../src/index.ts'
 
 export interface Bounds {
   /** The most requests. Default: 2,000. */
@@ -130,14 +130,8 @@ async function bodyOf(response: Response): Promise<unknown> {
     if (size > MAX_BYTES) return undefined
     chunks.push(chunk)
   }
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
   try {
-    return parseJson(new TextDecoder().decode(bytes))
+    return parseJson(new TextDecoder().decode(concat(chunks)))
   } catch {
     return undefined
   }

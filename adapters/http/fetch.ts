@@ -1,5 +1,5 @@
 /** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else uses Request and Response. */
-import { type Ledger, OptionRules } from '../../src/index.ts'
+import { concat, type Ledger, OptionRules } from '../../src/index.ts'
 import type { Frames } from './event-stream.ts'
 import { coreOf } from './handler.ts'
 import type { CoreRequest } from './message.ts'
@@ -42,17 +42,6 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
     release?.()
     return response
   }
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0]!
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }
 
 /** An event stream as a pulled body. */

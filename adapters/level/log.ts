@@ -3,6 +3,7 @@
  *
  *     crc:4  length:2  type:1 (1 whole, 2 first, 3 middle, 4 last)  data
  */
+import { concat } from '../../src/bytes.ts'
 import { crc32c, masked } from './crc32c.ts'
 import type { FileReader } from './reading.ts'
 
@@ -62,23 +63,13 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
       if (type === 1 || type === 4) {
         if (pending) yield { ...pending, torn: false }
         pending = undefined
-        yield { data: parts.length === 1 ? parts[0]! : join(parts), at: start }
+        yield { data: concat(parts), at: start }
         parts = []
       }
     }
   }
   if (parts.length > 0) fail(start, 'a record is cut off')
   if (pending) yield { ...pending, torn: true }
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    out.set(part, at)
-    at += part.length
-  }
-  return out
 }
 
 /** The sequence number with which a batch begins, and how many entries it has: the next batch begins with their sum. */

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import {
   compare,
   compareTexts,
+  concat,
   copy,
   crc32,
   equal,
@@ -124,6 +125,12 @@ describe('on a platform without Buffer', () => {
         expect(portable.equal(one, other)).toBe(a === b)
       }
   })
+})
+
+test('pieces are joined in order, and one alone is given as it is', () => {
+  const one = bytes(1, 2)
+  expect(concat([one])).toBe(one)
+  expect([concat([]), concat([one, bytes(), bytes(3), one])]).toEqual([bytes(), bytes(1, 2, 3, 1, 2)])
 })
 
 describe('a writer', () => {
