@@ -1,10 +1,12 @@
 /**
- * The data set: one seeded network, loaded into each contender and kept on disk until the sources that produced it change.
+ * The data set: one seeded network, loaded into each contender and kept on disk until what produces it changes.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type GeneratedClose, type GenerateOptions, generate } from '../adapters/generate/index.ts'
+import { memory } from '../adapters/memory/index.ts'
+import { openLedger } from '../src/index.ts'
 import { busyNetwork } from './busy.ts'
 import { LevelRaw } from './peers/classic-level-raw.ts'
 import { Folio } from './peers/folio.ts'
@@ -61,8 +63,27 @@ function digest(paths: readonly string[], also: unknown): string {
 }
 
 const NETWORK = ['adapters/generate']
-const ENGINE = ['src/layout', 'src/ingest', 'src/resources', 'adapters/level/open.ts']
+const FILES = ['adapters/level/open.ts']
 const PEER = ['bench/wire.ts', 'bench/peers/sqlite.ts']
+
+/** Enough for both networks that lists are filed. */
+const SAMPLE = { network: 300, busy: 20 }
+
+/** What the engine makes of the first ledgers of a network, as a digest: what it stored before is stale once it would store something else. */
+async function sample(closes: Iterable<GeneratedClose>, ledgers: number): Promise<string> {
+  const store = memory()
+  const ledger = await openLedger(store)
+  let left = ledgers
+  for (const close of closes) {
+    await ledger.append(close as never)
+    if (--left === 0) break
+  }
+  const hash = createHash('sha256')
+  const { entries } = await store.scan({ gte: Uint8Array.of(), lt: Uint8Array.of(0xff) }, { limit: 1e6 })
+  for (const [key, value] of entries) hash.update(key).update(value)
+  await ledger.close()
+  return hash.digest('hex')
+}
 
 /** Runs `make` and saves its result, unless that was done before with the same sources. */
 async function kept<T>(folder: string, name: string, stamp: string, make: (path: string) => T | Promise<T>): Promise<T> {
@@ -145,13 +166,14 @@ export async function load(data: string, quick: boolean, log: (line: string) => 
     return file
   })
   const about = await kept(folder, 'about', digest(NETWORK, options), () => count(generate(options)))
-  const level = await kept(folder, 'level', digest([...NETWORK, ...ENGINE], options), async (path) => {
+  const engine = digest(FILES, await sample(generate(options), SAMPLE.network))
+  const level = await kept(folder, 'level', digest(NETWORK, [options, engine]), async (path) => {
     const side = await Folio.open(path)
     await fill('LevelDB', generate(options), (batch) => side.ledger.ingest(batch as never, { batch: BATCH, durable: false }), log)
     await side.close()
     return path
   })
-  const raw = await kept(folder, 'raw', digest([...NETWORK, ...ENGINE], options), async (path) => {
+  const raw = await kept(folder, 'raw', digest(NETWORK, [options, engine]), async (path) => {
     const [side, source] = [await LevelRaw.open(path), await Folio.open(level)]
     await side.load(source.texts())
     await side.close()
@@ -159,7 +181,8 @@ export async function load(data: string, quick: boolean, log: (line: string) => 
     return path
   })
   const busyEntries = quick ? 100_000 : 1_000_000
-  const busy = await kept(folder, 'busy', digest(ENGINE, busyEntries), async (path) => {
+  const busyEngine = digest(FILES, await sample(busyNetwork(busyEntries), SAMPLE.busy))
+  const busy = await kept(folder, 'busy', digest(['bench/busy.ts'], [busyEntries, busyEngine]), async (path) => {
     const side = await Folio.open(path)
     const take = (batch: GeneratedClose[]) => side.ledger.ingest(batch as never, { batch: BATCH, durable: false })
     await fill(`an account with ${busyEntries} entries`, busyNetwork(busyEntries), take, log)
