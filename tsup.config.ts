@@ -6,6 +6,7 @@ export default defineConfig({
     index: 'src/index.ts',
     memory: 'adapters/memory/index.ts',
     level: 'adapters/level/index.ts',
+    lmdb: 'adapters/lmdb/index.ts',
     http: 'adapters/http/index.ts',
     ndjson: 'adapters/ndjson/index.ts',
     generate: 'adapters/generate/index.ts',

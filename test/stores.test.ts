@@ -8,6 +8,7 @@ import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkFiles, level } from '../adapters/level/index.ts'
+import { lmdb } from '../adapters/lmdb/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
 import { type StoreSubject, storeConformance } from '../adapters/testing/index.ts'
 import type { Store } from '../src/store.ts'
@@ -70,6 +71,13 @@ const subjects: Record<string, StoreSubject> = {
   },
   'level in a directory': levelSubject((place) => level(place)),
   'level over classic-level': levelSubject((place) => level(new ClassicLevel(place))),
+  lmdb: {
+    capabilities: { name: 'lmdb', sync: true, persistent: true, shared: true },
+    open: async () => inDirectory(await directory(), lmdb),
+    reopen: (store) => inDirectory(homes.get(store)!, lmdb),
+    beside: (store) => inDirectory(homes.get(store)!, lmdb),
+    declined: { 'a watch rings': 'lmdb stores offer no watch' },
+  },
   'level over memory-level': {
     capabilities: { sync: true, persistent: false },
     open: async () => {

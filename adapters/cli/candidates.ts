@@ -23,7 +23,7 @@ const fromModule = (name: string, path: string): NamedStore => ({
 })
 
 /** All of ours. */
-export const ourStores: readonly NamedStore[] = storeNames.map(ours)
+export const ourStores: readonly NamedStore[] = storeNames.filter((name) => !('optional' in stores[name])).map(ours)
 
 /** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
 export const parseStores = (text: string): NamedStore[] =>

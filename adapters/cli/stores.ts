@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Place } from '../compare/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level, type SalvageOptions, type SalvageReport, salvage } from '../level/index.ts'
+import { checkFiles as checkLmdbFiles, lmdb } from '../lmdb/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError, unreadable } from './errors.ts'
 import { inDirectory } from './places.ts'
@@ -17,6 +18,8 @@ interface OpenOptions {
 }
 
 interface StoreRow {
+  /** It works only beside a package that is installed on request. */
+  readonly optional?: boolean
   /** False if nothing is left when the process ends, and no `--data` is needed. */
   readonly persistent: boolean
   readonly open: (data: string, options: OpenOptions) => Store | Promise<Store>
@@ -35,6 +38,13 @@ export const stores = {
     checkFiles,
     salvage,
     place: inDirectory((directory) => level(directory)),
+  },
+  lmdb: {
+    persistent: true,
+    optional: true,
+    open: (data, { mustExist, damaged }) => lmdb(data, { mustExist, ...(damaged && { checkFiles: false }) }),
+    checkFiles: checkLmdbFiles,
+    place: inDirectory((directory) => lmdb(directory)),
   },
   memory: {
     persistent: false,

@@ -6,9 +6,8 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
-
-import { isDatabaseFile, namesIn } from './names.ts'
-import { syncNames } from './sync.ts'
+import { namesIn, syncNames } from '../directory/index.ts'
+import { isDatabaseFile } from './names.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 

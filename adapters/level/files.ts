@@ -2,44 +2,12 @@
  * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
  * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
-import { OptionRules } from '../../src/check.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions } from '../directory/index.ts'
 import { batchOf, readLog } from './log.ts'
 import { type LiveTable, Version } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
 import { checkTable, TableFault } from './table.ts'
-
-/** A file at fault, and where in it. */
-export interface FileFault {
-  readonly file: string
-  readonly at?: number
-  readonly reason: string
-}
-
-export interface FilesReport {
-  readonly ok: boolean
-  readonly faults: readonly FileFault[]
-  readonly files: number
-  readonly bytes: number
-  /** Logs that end in a record that was being written when the process died or the power failed. Not a fault: it was never acknowledged. */
-  readonly torn: readonly string[]
-}
-
-export interface FilesOptions {
-  /**
-   * Check the blocks of tables if these have at most this many bytes together; otherwise only that each is there, with its full size. Default: no
-   * bound.
-   */
-  readonly tableBytes?: number | undefined
-  readonly onFile?: ((file: string, bytes: number) => void) | undefined
-  readonly signal?: AbortSignal | undefined
-}
-
-const filesOptions = new OptionRules<FilesOptions>('checkFiles', {
-  tableBytes: { least: 0, of: 'bytes' },
-  onFile: 'callback',
-  signal: 'signal',
-})
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 const logName = (number: number): string => `${String(number).padStart(6, '0')}.log`

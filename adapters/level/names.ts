@@ -17,13 +17,3 @@ export const isData = (name: string): boolean => name !== 'MANIFEST-000001' && (
 /** Everything that makes up a database, LOCK excepted. */
 export const isDatabaseFile = (name: string): boolean =>
   isTable(name) || isLog(name) || /^(CURRENT|MANIFEST-\d+|\d+\.dbtmp|LOG|LOG\.old)$/.test(name)
-
-/** The names in a directory; none if it is not there. */
-export const namesIn = (directory: string): Promise<string[]> =>
-  process
-    .getBuiltinModule('node:fs/promises')
-    .readdir(directory)
-    .catch((error) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })

@@ -5,12 +5,13 @@
  * takes a directory that has lost its CURRENT for a new one and deletes the old tables.
  */
 import type { AbstractLevel } from 'abstract-level'
-import { badRequest, OptionRules } from '../../src/check.ts'
+import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
+import { denial, type FileFault, type FilesReport, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { isExchanging } from './exchange.ts'
-import { checkFiles, type FileFault, type FilesReport } from './files.ts'
-import { isData, namesIn } from './names.ts'
+import { checkFiles } from './files.ts'
+import { isData } from './names.ts'
 import { encodings } from './scan.ts'
 
 export interface LevelOptions {
@@ -50,17 +51,6 @@ export const levelOptions = new OptionRules<LevelOptions>('level', {
   ...{ mustExist: 'flag', checkFiles: 'flag', compression: 'flag' },
   ...{ cacheBytes: BYTES, writeBufferBytes: BYTES, blockBytes: BYTES },
 })
-
-/** The path of a directory. @throws BAD_REQUEST if it is empty, or the URL is not that of a file */
-export function pathOf(location: string | URL): string {
-  if (location === '') throw badRequest('location', 'the path of a directory', 'an empty one')
-  if (typeof location === 'string') return location
-  try {
-    return process.getBuiltinModule('node:url').fileURLToPath(location)
-  } catch {
-    throw badRequest('location', 'the path of a directory, or its file: URL', location.href)
-  }
-}
 
 export const openDirectory = (location: string, options: LevelOptions): Promise<Database> =>
   alone(location, () => openHere(location, options))
@@ -144,28 +134,12 @@ async function holdsDatabase(location: string): Promise<boolean> {
   const names = await namesIn(location)
   if (await isExchanging(location)) throw new FolioError('STORE_UNREPAIRED', { location })
   if (names.includes('CURRENT')) return true
+  refuseOther(names, 'LevelDB', location)
   const data = names.find(isData)
   if (data) throw new FolioError('CORRUPT', { location, reason: `CURRENT is missing beside ${data}` })
   return false
 }
 
-/** One step at a time: `recursive` never returns if a parent exists but takes no directories, as under /proc. */
-async function makeDirectory(path: string): Promise<void> {
-  const { mkdir } = files()
-  const { dirname, resolve } = process.getBuiltinModule('node:path')
-  const parent = dirname(resolve(path))
-  try {
-    await mkdir(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || parent === resolve(path)) throw error
-    await makeDirectory(parent)
-    await mkdir(path)
-  }
-}
-
-const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
 /** LevelDB passes the system's error on as text only. */
 const DENIED_TEXT = /Permission denied|Operation not permitted|Read-only file system/
 /** A file that LevelDB needs is gone, or shorter than other files say. A damaged CURRENT may name any file. */
@@ -179,11 +153,9 @@ export function failure(error: unknown, location: string): FolioError {
   if (code === 'LEVEL_DATABASE_NOT_OPEN' && cause) ({ code, message } = cause)
   if (code === 'LEVEL_DATABASE_NOT_OPEN' || code === 'LEVEL_ITERATOR_NOT_OPEN') return new FolioError('CLOSED', { location })
   if (code === 'LEVEL_LOCKED') return new FolioError('STORE_LOCKED', { location }, error)
-  if (code === 'ENOTDIR') {
-    const reason = 'this path, or one that it begins with, is a file and not a directory'
-    return new FolioError('STORE_MISSING', { location, reason }, error)
-  }
-  if (DENIED.has(code ?? '') || DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
+  const denied = denial({ code, message }, location, error)
+  if (denied) return denied
+  if (DENIED_TEXT.test(message)) return new FolioError('STORE_DENIED', { location, reason: message }, error)
   const [, path] = CORRUPT_TEXT.exec(message) ?? []
   if (path?.startsWith(location) && !process.getBuiltinModule('node:fs').existsSync(location))
     return new FolioError('STORE_MISSING', { location, reason: 'the directory is gone' }, error)

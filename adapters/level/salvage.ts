@@ -4,12 +4,13 @@
  */
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
+import { type FileFault, type FilesOptions, type FilesReport, namesIn, pathOf } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { buildingIn, discardBuilding, exchange, finishExchange, isExchanging } from './exchange.ts'
-import { examine, type FileFault, type FilesOptions, type FilesReport } from './files.ts'
+import { examine } from './files.ts'
 import { newest } from './merge.ts'
-import { isData, isLog, isTable, namesIn, numberOf } from './names.ts'
-import { failure, neverWritten, openDatabase, pathOf } from './open.ts'
+import { isData, isLog, isTable, numberOf } from './names.ts'
+import { failure, neverWritten, openDatabase } from './open.ts'
 import { type OnLost, type Run, runOfLog, runOfTable } from './runs.ts'
 
 /** Blocks or records of a file that cannot be read. What they held, nothing tells. */

@@ -284,5 +284,5 @@ test('rejects a seed beside ledgers that are given', async () => {
 
 test('rejects a store that it does not know', async () => {
   const { code, err } = await folio(['bench', '--store', 'level,tape'])
-  expect([code, err]).toEqual([2, expect.stringContaining('level, memory')])
+  expect([code, err]).toEqual([2, expect.stringContaining('level, lmdb, memory')])
 })

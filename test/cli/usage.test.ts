@@ -40,7 +40,7 @@ const wrong: [argv: string[], says: RegExp][] = [
     ['ingest', '--data', 'x', '--batch', '0', '-'],
     /^folio: option '--batch <ledgers>' argument '0' is invalid. It must be a whole number from 1/,
   ],
-  [['ingest', '--data', 'x', '--store', 'memory', '-'], /argument 'memory' is invalid. Allowed choices are level/],
+  [['ingest', '--data', 'x', '--store', 'memory', '-'], /argument 'memory' is invalid. Allowed choices are level, lmdb/],
   [['serve'], /^folio: --data <dir> is needed with --store level/],
   [['serve', '--data', 'x', '--port', '0x10'], /argument '0x10' is invalid/],
   [['serve', '--data', 'x', '--base-url', 'example.org'], /It must be like https:\/\/example.org\/path/],
@@ -52,7 +52,7 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['copy', '--from', 'memory:x', '--to', 'y'], /argument 'memory:x' is invalid/],
   [
     ['copy', '--from', 'x', '--to', 'levl:./y'],
-    /argument 'levl:.\/y' is invalid. levl is not a kind of store; there is level. A directory of this name is .\/levl:.\/y/,
+    /argument 'levl:.\/y' is invalid. levl is not a kind of store; there is level, lmdb. A directory of this name is .\/levl:.\/y/,
   ],
   [['copy', '--from', 'file:///x', '--to', 'y'], /file is not a kind of store/],
   [['ingest', '--data', 'level:./x', '-'], /argument 'level:.\/x' is invalid. It must be a directory alone: --store names the kind/],

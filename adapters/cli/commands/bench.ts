@@ -48,7 +48,7 @@ Examples:
 const storesOption = (): Option =>
   new Option('--store <names>', `the stores, comma-separated: ${storeNames.join(', ')}, or name=module for your own`)
     .argParser(parseStores)
-    .default(ourStores, storeNames.join(','))
+    .default(ourStores, ourStores.map(({ name }) => name).join(','))
 
 export const bench = (program: Command, run: Run): Command =>
   program

@@ -1,0 +1,64 @@
+/** What stores that keep their files in a directory have in common: its path, how it is made, and what the file system says about it. */
+import { badRequest } from '../../src/check.ts'
+import { FolioError } from '../../src/errors.ts'
+
+/** The path of a directory. @throws BAD_REQUEST if it is empty, or the URL is not that of a file */
+export function pathOf(location: string | URL): string {
+  if (location === '') throw badRequest('location', 'the path of a directory', 'an empty one')
+  if (typeof location === 'string') return location
+  try {
+    return process.getBuiltinModule('node:url').fileURLToPath(location)
+  } catch {
+    throw badRequest('location', 'the path of a directory, or its file: URL', location.href)
+  }
+}
+
+/** One step at a time: `recursive` never returns if a parent exists but takes no directories, as under /proc. */
+export async function makeDirectory(path: string): Promise<void> {
+  const { mkdir } = process.getBuiltinModule('node:fs/promises')
+  const { dirname, resolve } = process.getBuiltinModule('node:path')
+  const parent = dirname(resolve(path))
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || parent === resolve(path)) throw error
+    await makeDirectory(parent)
+    await mkdir(path)
+  }
+}
+
+/** The names in a directory; none if it is not there. */
+export const namesIn = (directory: string): Promise<string[]> =>
+  process
+    .getBuiltinModule('node:fs/promises')
+    .readdir(directory)
+    .catch((error) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+
+/** The file without which a directory is not a database of its kind. */
+const SIGNS = { LevelDB: 'CURRENT', LMDB: 'data.mdb' } as const
+
+/** @param own the kind of database that is to be made here. @throws STORE_MISSING if there is one of another kind */
+export function refuseOther(names: readonly string[], own: keyof typeof SIGNS, location: string): void {
+  const other = Object.entries(SIGNS).find(([kind, sign]) => kind !== own && names.includes(sign))
+  if (other) throw new FolioError('STORE_MISSING', { location, reason: `the directory holds a database of ${other[0]}, not of ${own}` })
+}
+
+const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
+
+/** What the file system says about a directory, as an error of ours; undefined if it says something else. */
+export function denial(
+  { code, message }: { readonly code?: string | undefined; readonly message: string },
+  location: string,
+  cause: unknown,
+): FolioError | undefined {
+  if (code === 'ENOTDIR') {
+    const reason = 'this path, or one that it begins with, is a file and not a directory'
+    return new FolioError('STORE_MISSING', { location, reason }, cause)
+  }
+  return DENIED.has(code ?? '') ? new FolioError('STORE_DENIED', { location, reason: message }, cause) : undefined
+}

@@ -1,0 +1,216 @@
+/**
+ * LMDB's file, checked without LMDB, which believes whatever its pages say: one that names a page beyond the end of the file, or itself, ends the process
+ * or never comes to an end. Source of the format: `mdb.c` of LMDB 1.0, version 2 of the data, pages of 64-bit systems; little-endian.
+ *
+ * ```
+ * page    number:8 │ transaction:8 │ pad:2 │ flags:2 │ lower:2 │ upper:2 │ place of each node:2 …   the places from here, at byte 24, on
+ * meta    magic:4 │ version:4 │ address:8 │ map size:8 │ free tree:48 │ main tree:48 │ last page:8 │ transaction:8
+ * tree    page size:4 │ flags:2 │ depth:2 │ pages of each kind:8 × 3 │ entries:8 │ root:8
+ * node    size:4 │ flags:2 │ key size:2 │ key │ value, or first page:8 │ transaction:8 │ pages:8
+ *         in a branch, size and flags are the number of a page
+ * ```
+ */
+import { giveWay } from '../../src/turn.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions } from '../directory/index.ts'
+
+/** The file that holds everything. */
+export const DATA = 'data.mdb'
+
+const MAGIC = 0xbeefc0de
+const VERSION = 2
+const HEAD = 24
+const NODE = 8
+const [BRANCH, LEAF] = [1, 2]
+/** The value lies in pages of its own. */
+const BIG = 1
+/** No page: the root of an empty tree. */
+const NONE = 0xffffffffffffffffn
+/** What more faults would say has been said. */
+const MAX_FAULTS = 100
+
+const fs = () => process.getBuiltinModule('node:fs')
+
+/**
+ * Checks the file of an LMDB directory: that every page a tree names is there, is the one that was named, belongs to one tree, and keeps its nodes
+ * within itself. What the values hold is checked by who reads them.
+ * @param options `tableBytes` has no meaning here
+ * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
+ */
+export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
+  const { onFile, signal } = filesOptions.check(options)
+  const { faults, bytes } = await settled(directory, signal)
+  onFile?.(DATA, bytes)
+  return { ok: faults.length === 0, faults, files: bytes > 0 ? 1 : 0, bytes, torn: [] }
+}
+
+interface Findings {
+  readonly faults: readonly FileFault[]
+  readonly bytes: number
+  /** The newest transaction. */
+  readonly transaction: bigint
+}
+
+/** Whoever writes meanwhile uses pages again, so a fault counts only if nobody has. */
+async function settled(directory: string, signal: AbortSignal | undefined, tries = 5): Promise<Findings> {
+  const found = await examine(directory, signal)
+  if (found.faults.length === 0) return found
+  const again = await examine(directory, signal)
+  if (again.faults.length === 0 || again.transaction === found.transaction) return again
+  return tries > 1 ? settled(directory, signal, tries - 1) : { ...again, faults: [] }
+}
+
+async function examine(directory: string, signal: AbortSignal | undefined): Promise<Findings> {
+  const { openSync, closeSync, fstatSync } = fs()
+  const file = openSync(`${directory}/${DATA}`, 'r')
+  try {
+    const bytes = fstatSync(file).size
+    // A file without a byte is a new one.
+    if (bytes === 0) return { faults: [], bytes, transaction: 0n }
+    const check = new Check(file, bytes, signal)
+    const transaction = await check.run()
+    return { faults: check.faults, bytes, transaction }
+  } finally {
+    closeSync(file)
+  }
+}
+
+class Node {
+  readonly length: number
+  readonly isBig: boolean
+  /** The page that it names, in a branch. */
+  readonly page: bigint
+  /** Where its value lies, or what tells where that is, in a leaf. */
+  readonly value: number
+  readonly end: number
+
+  constructor(view: DataView, at: number, flags: number) {
+    const own = view.getUint16(at + 4, true)
+    this.length = view.getUint32(at, true)
+    this.page = BigInt(this.length) | (BigInt(own) << 32n)
+    this.isBig = (own & BIG) !== 0
+    this.value = at + NODE + view.getUint16(at + 6, true)
+    this.end = this.value + (flags === BRANCH ? 0 : this.isBig ? 24 : this.length)
+  }
+}
+
+class Check {
+  readonly faults: FileFault[] = []
+  private readonly file: number
+  private readonly bytes: number
+  private readonly signal: AbortSignal | undefined
+  private size = 4096
+  private page: DataView = new DataView(new ArrayBuffer(4096))
+  /** A bit for each page that a tree has. */
+  private taken = new Uint8Array(0)
+
+  constructor(file: number, bytes: number, signal: AbortSignal | undefined) {
+    this.file = file
+    this.bytes = bytes
+    this.signal = signal
+  }
+
+  /** Returns the newest transaction. */
+  async run(): Promise<bigint> {
+    if (!this.read(0, 152)) return 0n
+    if (this.page.getUint32(24, true) !== MAGIC) {
+      this.fault(0, 'this is no file of LMDB')
+      return 0n
+    }
+    // LMDB itself refuses another version.
+    if (this.page.getUint32(28, true) !== VERSION) return 0n
+    this.size = this.page.getUint32(48, true)
+    if (this.size < 512 || this.size > 65536) {
+      this.fault(48, `pages of ${this.size} bytes`)
+      return 0n
+    }
+    const first = this.meta(0)
+    const second = this.meta(1)
+    if (first === undefined || second === undefined) return 0n
+    const { transaction, roots } = first.transaction > second.transaction ? first : second
+    this.page = new DataView(new ArrayBuffer(this.size))
+    this.taken = new Uint8Array((this.pages >> 3) + 1)
+    this.taken[0] = 3
+    for (const root of roots) if (root !== NONE) await this.tree(root)
+    return transaction
+  }
+
+  private get pages(): number {
+    return Math.floor(this.bytes / this.size)
+  }
+
+  private meta(number: number): { readonly transaction: bigint; readonly roots: readonly bigint[] } | undefined {
+    const at = number * this.size
+    if (!this.read(at, 160)) return undefined
+    if (this.page.getUint32(24, true) !== MAGIC) {
+      this.fault(at, 'the head of the file is damaged')
+      return undefined
+    }
+    return { transaction: this.page.getBigUint64(152, true), roots: [this.page.getBigUint64(88, true), this.page.getBigUint64(136, true)] }
+  }
+
+  /** Visits the pages of a tree, each once. */
+  private async tree(root: bigint): Promise<void> {
+    const waiting = [root]
+    for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
+      this.signal?.throwIfAborted()
+      if (this.faults.length >= MAX_FAULTS) return
+      if (this.take(number, 1n)) this.visit(Number(number), waiting)
+      await giveWay()
+    }
+  }
+
+  private visit(number: number, waiting: bigint[]): void {
+    const { page, size } = this
+    const start = number * size
+    if (!this.read(start, size)) return
+    const flags = page.getUint16(18, true)
+    const places = page.getUint16(20, true)
+    if (page.getBigUint64(0, true) !== BigInt(number) || (flags !== BRANCH && flags !== LEAF) || HEAD + places > size) {
+      this.fault(start, 'a page of a tree is not what it must be')
+      return
+    }
+    for (let i = 0; i < places; i += 2) {
+      const at = HEAD + page.getUint16(HEAD + i, true)
+      const node = at + NODE <= size ? new Node(page, at, flags) : undefined
+      if (node === undefined || node.end > size) {
+        this.fault(start, 'a node of a page reaches beyond it')
+        return
+      }
+      if (flags === BRANCH) waiting.push(node.page)
+      else if (node.isBig) this.big(node)
+    }
+  }
+
+  /** The pages of a value that has its own. */
+  private big({ value, length }: Node): void {
+    const [first, count] = [this.page.getBigUint64(value, true), this.page.getBigUint64(value + 16, true)]
+    if (HEAD + length > Number(count) * this.size) this.fault(Number(first) * this.size, 'a value is longer than its pages')
+    else this.take(first, count)
+  }
+
+  /** Notes that pages are in use; false if they are not there, or are in use already. */
+  private take(first: bigint, count: bigint): boolean {
+    if (first + count > BigInt(this.pages)) {
+      this.fault(this.bytes, `the file ends before page ${first + count - 1n}, which it needs`)
+      return false
+    }
+    for (let number = Number(first); number < Number(first + count); number++) {
+      if (this.taken[number >> 3]! & (1 << (number & 7))) {
+        this.fault(number * this.size, 'a page is named twice')
+        return false
+      }
+      this.taken[number >> 3]! |= 1 << (number & 7)
+    }
+    return true
+  }
+
+  private read(from: number, length: number): boolean {
+    const read = from + length > this.bytes ? 0 : fs().readSync(this.file, this.page, 0, length, from)
+    if (read < length) this.fault(this.bytes, 'the file is cut off')
+    return read === length
+  }
+
+  private fault(at: number, reason: string): void {
+    this.faults.push({ file: DATA, at, reason })
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * A store over LMDB (the package `lmdb`), which several processes may have open at once.
+ *
+ * **Invariant:** a batch is one transaction, in a child of LMDB's own, so that what fails half way leaves nothing behind.
+ * **Invariant:** a read begins with the newest snapshot and ends before it gives way to anything: it sees all of a batch or nothing, and keeps no page
+ * from being used again.
+ */
+import { same } from '../../src/bytes.ts'
+import { FolioError } from '../../src/errors.ts'
+import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
+import { checkScan, isEmptyRange } from '../../src/store.ts'
+import { noteIn, pathOf } from '../directory/index.ts'
+import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf } from './open.ts'
+
+export type { FileFault, FilesOptions, FilesReport } from '../directory/index.ts'
+export { checkFiles } from './files.ts'
+export type { LmdbOptions } from './open.ts'
+
+/** The longest key that LMDB takes, with pages of 4 KiB. */
+const MAX_KEY_BYTES = 1978
+
+/**
+ * Opens a store that several processes may have open: one that writes and others that read, or several that take turns, since a writer that is
+ * overtaken gets `CONFLICT`.
+ *
+ * The package `lmdb` must be installed beside this one. LMDB compresses nothing, so a store takes about three times what it does in LevelDB, and its
+ * file never shrinks: what pruning frees is used again. Every batch is flushed, whatever `durable` says.
+ *
+ * @param location a directory, by its path or `file:` URL, created if need be; it must not be on a network drive
+ * @throws `BAD_REQUEST` if an option is unknown or wrong; `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_DENIED` if it may not
+ *   be read, written or created, `CORRUPT` if its file is too short or is no LMDB file, `STORE_FAILED` for the rest, also if the package is not
+ *   installed; all but `BAD_REQUEST` with the field `location`. Values are checked by who reads them, but of its own pages LMDB checks nothing: damage
+ *   to those may end the process.
+ */
+export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
+  lmdbOptions.check(options)
+  const path = pathOf(location)
+  return new LmdbStore(await openDirectory(path, options), path)
+}
+
+/** How many stores this process has opened. */
+let opened = 0
+
+class LmdbStore implements Store {
+  readonly capabilities = { name: 'lmdb', sync: true, persistent: true, shared: true, maxKeyBytes: MAX_KEY_BYTES } as const
+  readonly note: NonNullable<Store['note']>
+  private readonly db: Database
+  private readonly location: string
+  private readonly underWay = new Set<Promise<unknown>>()
+  private closing: Promise<void> | undefined
+
+  constructor(db: Database, location: string) {
+    this.db = db
+    this.location = location
+    const note = noteIn(location, `${process.pid}-${++opened}`)
+    this.note = {
+      read: () => this.run(async () => note.read()),
+      write: (bytes, options) => this.run(async () => note.write(bytes, options)),
+    }
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.read(() => this.lookUp(key))
+  }
+
+  getMany(keys: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    return this.read(() => keys.map((key) => this.lookUp(key)))
+  }
+
+  scan(range: KeyRange, options: ScanOptions): Chunk {
+    return this.read(() => {
+      checkScan(range, options)
+      return isEmptyRange(range) ? { entries: [], more: false } : this.chunk(range, options)
+    })
+  }
+
+  write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
+    return this.run(async () => {
+      for (const [key] of batch) if (key.length === 0 || key.length > MAX_KEY_BYTES) throw misfit(key)
+      const isApplied = await this.db.childTransaction(() => {
+        if (expect && !same(this.lookUp(expect.key), expect.value)) return false
+        for (const [key, value] of batch) {
+          if (value) this.db.put(key, value)
+          else this.db.remove(key)
+        }
+        return true
+      })
+      if (!isApplied) throw new FolioError('CONFLICT', { location: this.location })
+    })
+  }
+
+  close(): Promise<void> {
+    this.closing ??= Promise.allSettled(this.underWay)
+      .then(() => this.db.close())
+      .catch((error) => {
+        throw failure(error, this.location)
+      })
+    return this.closing
+  }
+
+  /** A key that cannot be written is in no store. */
+  private lookUp(key: Uint8Array): Uint8Array | undefined {
+    if (key.length === 0 || key.length > MAX_KEY_BYTES) return undefined
+    const found = this.db.getBinaryFast(key)
+    // It lies in memory of LMDB's that the next look-up writes to.
+    return found && new Uint8Array(found.buffer, found.byteOffset, this.db.lastSize).slice()
+  }
+
+  private chunk({ gte, lt }: KeyRange, { limit, maxBytes = Number.POSITIVE_INFINITY, reverse = false }: ScanOptions): Chunk {
+    const entries: Entry[] = []
+    let bytes = 0
+    for (const found of this.db.getKeys(reverse ? downFrom(lt, gte) : upFrom(gte, lt))) {
+      const key = new Uint8Array(found)
+      const value = this.lookUp(key)!
+      bytes += key.length + value.length
+      if (entries.length === limit || (bytes > maxBytes && entries.length > 0)) return { entries, more: true }
+      entries.push([key, value])
+    }
+    return { entries, more: false }
+  }
+
+  /** A read of the newest snapshot, with its errors turned into ours. */
+  private read<T>(look: () => T): T {
+    if (this.closing) throw this.closed()
+    try {
+      this.db.resetReadTxn()
+      return look()
+    } catch (error) {
+      throw failure(error, this.location)
+    }
+  }
+
+  /** Work that `close` waits for, with its errors turned into ours. */
+  private run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.closing) return Promise.reject(this.closed())
+    const done = work().catch(async (error) => {
+      throw failure(await reasonOf(error), this.location)
+    })
+    const forget = () => this.underWay.delete(done)
+    this.underWay.add(done)
+    done.then(forget, forget)
+    return done
+  }
+
+  private closed(): FolioError {
+    return new FolioError('CLOSED', { location: this.location })
+  }
+}
+
+/** No key is empty, and none is longer than the longest: a bound that is lies next to one that could be a key. */
+function bounded(bound: Uint8Array): { readonly key: Uint8Array; readonly cut: boolean } {
+  if (bound.length === 0) return { key: Uint8Array.of(0), cut: false }
+  return { key: bound.subarray(0, MAX_KEY_BYTES), cut: bound.length > MAX_KEY_BYTES }
+}
+
+function upFrom(gte: Uint8Array, lt: Uint8Array) {
+  const [from, to] = [bounded(gte), bounded(lt)]
+  return { start: from.key, exclusiveStart: from.cut, end: to.key, inclusiveEnd: to.cut }
+}
+
+function downFrom(lt: Uint8Array, gte: Uint8Array) {
+  const [from, to] = [bounded(lt), bounded(gte)]
+  return { reverse: true, start: from.key, exclusiveStart: !from.cut, end: to.key, inclusiveEnd: !to.cut }
+}
+
+const misfit = (key: Uint8Array): FolioError =>
+  new FolioError('STORE_MISUSE', { reason: `a key of LMDB has 1 to ${MAX_KEY_BYTES} bytes; this one has ${key.length}` })

@@ -1,0 +1,86 @@
+/**
+ * Opens an LMDB directory, and turns what LMDB and the file system report into errors of ours.
+ *
+ * LMDB checks nothing of what it finds in its file: a page that a shortened file lacks would end the process. So the file is checked first.
+ */
+import type { RootDatabase } from 'lmdb'
+import { OptionRules } from '../../src/check.ts'
+import { FolioError } from '../../src/errors.ts'
+import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { checkFiles, DATA } from './files.ts'
+
+export interface LmdbOptions {
+  /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
+  readonly mustExist?: boolean | undefined
+  /**
+   * Check the trees of pages before LMDB opens the file, which believes whatever they say. What values take up is not read: some hundredths of a second
+   * per gigabyte. Default: true.
+   */
+  readonly checkFiles?: boolean | undefined
+}
+
+export const lmdbOptions = new OptionRules<LmdbOptions>('lmdb', { mustExist: 'flag', checkFiles: 'flag' })
+
+/** What the types of the package leave out: the length of the value that `getBinaryFast` found. */
+export type Database = RootDatabase<Uint8Array, Uint8Array> & { readonly lastSize: number }
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location` */
+export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Database> {
+  try {
+    const names = await namesIn(location)
+    const isThere = names.includes(DATA)
+    if (!isThere) refuseOther(names, 'LMDB', location)
+    if (!isThere && mustExist) throw new FolioError('STORE_MISSING', { location })
+    if (!isThere) await makeDirectory(location)
+    const { access, constants } = fs()
+    await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (checked && isThere) await refuseDamage(location)
+    const { open } = await library(location)
+    // Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails.
+    const settings = {
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      noSubdir: false,
+      overlappingSync: false,
+      eventTurnBatching: false,
+    } as const
+    return open<Uint8Array, Uint8Array>({ path: location, ...settings }) as Database
+  } catch (error) {
+    throw failure(error, location)
+  }
+}
+
+/** Loaded only when a directory is opened. */
+const library = (location: string): Promise<typeof import('lmdb')> =>
+  import('lmdb').catch((error) => {
+    throw new FolioError('STORE_FAILED', { location, reason: 'the package lmdb cannot be loaded: npm install lmdb' }, error)
+  })
+
+/** @throws CORRUPT if the file is damaged in a way that could end the process */
+async function refuseDamage(location: string): Promise<void> {
+  const [fault] = (await checkFiles(location)).faults
+  if (fault) throw new FolioError('CORRUPT', { location, ...fault })
+}
+
+/** Codes of LMDB: a page that is missing or not of its kind, a file of another version or of something else. */
+const DAMAGED = new Set<unknown>([-30797, -30796, -30794, -30793])
+
+/** The name of a code of the operating system, which LMDB passes on as a number. */
+const nameOf = (code: string | number | undefined): string | undefined =>
+  typeof code === 'number' && code > 0 ? process.getBuiltinModule('node:util').getSystemErrorName(-code) : String(code)
+
+/** The reason of a commit that failed, which comes as a promise; left alone, its rejection would end the process. */
+export const reasonOf = async (error: { readonly commitError?: Promise<never> }): Promise<unknown> =>
+  Promise.race([error.commitError ?? error, error]).catch((reason) => reason)
+
+/** What went wrong, as an error of ours; `location` names the store. */
+export function failure(error: unknown, location: string): FolioError {
+  if (error instanceof FolioError) return error
+  const { code, message } = error as { code?: string | number; message: string }
+  const denied = denial({ code: nameOf(code), message }, location, error)
+  if (denied) return denied
+  if (DAMAGED.has(code)) return new FolioError('CORRUPT', { location, reason: message }, error)
+  return new FolioError('STORE_FAILED', { location, reason: message }, error)
+}
