@@ -23,14 +23,13 @@ const MAX_KEY_BYTES = 1978
  * Opens a store that several processes may have open: one that writes and others that read, or several that take turns, since a writer that is
  * overtaken gets `CONFLICT`.
  *
- * The package `lmdb` must be installed beside this one. LMDB compresses nothing, so a store takes about three times what it does in LevelDB, and its
+ * The package `lmdb` must be installed beside this one. LMDB compresses nothing, so a store takes about twice what it does in LevelDB, and its
  * file never shrinks: what pruning frees is used again. Every batch is flushed, whatever `durable` says.
  *
- * @param location a directory, by its path or `file:` URL, created if need be; it must not be on a network drive
+ * @param location a directory, by its path or `file:` URL, created if need be; on a local disk
  * @throws `BAD_REQUEST` if an option is unknown or wrong; `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_DENIED` if it may not
- *   be read, written or created, `CORRUPT` if its file is too short or is no LMDB file, `STORE_FAILED` for the rest, also if the package is not
- *   installed; all but `BAD_REQUEST` with the field `location`. Values are checked by who reads them, but of its own pages LMDB checks nothing: damage
- *   to those may end the process.
+ *   be read, written or created, `CORRUPT` if its file is damaged (`checkFiles`), `STORE_FAILED` for the rest, also if the package is not installed;
+ *   all but `BAD_REQUEST` with the field `location`.
  */
 export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
   lmdbOptions.check(options)

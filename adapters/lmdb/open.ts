@@ -13,7 +13,7 @@ export interface LmdbOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
   readonly mustExist?: boolean | undefined
   /**
-   * Check the trees of pages before LMDB opens the file, which believes whatever they say. What values take up is not read: some hundredths of a second
+   * Check the trees of pages before LMDB opens the file, which believes whatever they say. What values take up is not read: some tenths of a second
    * per gigabyte. Default: true.
    */
   readonly checkFiles?: boolean | undefined
@@ -68,8 +68,10 @@ async function refuseDamage(location: string): Promise<void> {
 const DAMAGED = new Set<unknown>([-30797, -30796, -30794, -30793])
 
 /** The name of a code of the operating system, which LMDB passes on as a number. */
-const nameOf = (code: string | number | undefined): string | undefined =>
-  typeof code === 'number' && code > 0 ? process.getBuiltinModule('node:util').getSystemErrorName(-code) : String(code)
+function nameOf(code: string | number | undefined): string | undefined {
+  if (typeof code !== 'number') return code
+  return code > 0 ? process.getBuiltinModule('node:util').getSystemErrorName(-code) : undefined
+}
 
 /** The reason of a commit that failed, which comes as a promise; left alone, its rejection would end the process. */
 export const reasonOf = async (error: { readonly commitError?: Promise<never> }): Promise<unknown> =>
