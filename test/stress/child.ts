@@ -17,6 +17,8 @@ const [, program, role, ...args] = process.argv
 async function cli(): Promise<void> {
   stores.level.open = async (data, { mustExist, damaged }) =>
     planted(await level(data, { mustExist, writeBufferBytes, ...(damaged && { checkFiles: false }) }), plant)
+  const { open } = stores.lmdb
+  stores.lmdb.open = async (data, options) => planted(await open(data, options), plant)
   process.argv = [process.execPath, program!, ...args]
   await import('../../adapters/cli/index.ts')
 }

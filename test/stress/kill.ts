@@ -1,18 +1,21 @@
 /**
- * `kill -9` during ingest: the command line is fed, killed at any moment, and its LevelDB opened again.
+ * `kill -9` during ingest: the command line is fed, killed at any moment, and its store opened again, LevelDB or LMDB.
  * Every acknowledged ledger is there, none in part, none is missing between; a batch is there whole; and opening always succeeds.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { level } from '../../adapters/level/index.ts'
+import { stores } from '../../adapters/cli/stores.ts'
 import { openLedger } from '../../src/index.ts'
 import { History } from './history.ts'
 import { child } from './program.ts'
 import { type Ask, Faults, type Figure, random, type Stress, wait } from './stress.ts'
 
+type Kind = 'level' | 'lmdb'
+
 interface Attempt {
+  readonly kind?: Kind
   readonly data: string
   readonly from: number
   readonly batch: number
@@ -34,8 +37,8 @@ interface Said {
 
 /** Feeds a child, kills it, and returns what it had acknowledged. */
 export async function killed(history: History, attempt: Attempt, env: NodeJS.ProcessEnv = {}): Promise<Said> {
-  const { data, from, batch, plant, writeBufferBytes, afterLines, ms } = attempt
-  const args = ['cli', 'ingest', '--data', data, '--json', '--batch', String(batch), '-']
+  const { kind = 'level', data, from, batch, plant, writeBufferBytes, afterLines, ms } = attempt
+  const args = ['cli', 'ingest', '--store', kind, '--data', data, '--json', '--batch', String(batch), '-']
   const feeder = await child(args, { plant, writeBufferBytes }, { env })
   feeder.stdin!.on('error', () => {})
   feeder.stdin!.write(`${history.lines.slice(from - history.first, from - history.first + 60).join('\n')}\n`)
@@ -62,9 +65,9 @@ export async function killed(history: History, attempt: Attempt, env: NodeJS.Pro
 }
 
 /** Opens what a killed child has left, and compares it. Returns the newest ledger held. */
-export async function inspect(history: History, data: string, promised: number, faults: Faults): Promise<number> {
+export async function inspect(history: History, data: string, promised: number, faults: Faults, kind: Kind = 'level'): Promise<number> {
   try {
-    await using ledger = await openLedger(await level(data))
+    await using ledger = await openLedger(await stores[kind].open(data, { mustExist: false }))
     faults.add(...(await history.check(ledger, promised)))
     return ledger.head?.last ?? history.first - 1
   } catch (error) {
@@ -93,7 +96,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   while (done < count) {
     const folder = mkdtempSync(join(tmpdir(), 'folio-kill-'))
     const data = join(folder, 'data')
-    counted.stores++
+    const kind = counted.stores++ % 2 === 0 ? 'level' : 'lmdb'
     let held = history.first - 1
     for (let i = 0; i < KILLS_A_STORE && done < count && held >= 0 && held < history.last; i++) {
       const opening = chance.chance(0.15) && plant === undefined
@@ -101,11 +104,11 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const afterLines = opening ? 0 : 1 + chance.below(12)
       const ms = opening ? 60 + chance.below(250) : chance.pick([0, 0, chance.below(4), chance.below(20)])
       const writeBufferBytes = chance.pick([undefined, 64 << 10])
-      const said = await killed(history, { data, from: held + 1, batch, plant, writeBufferBytes, afterLines, ms })
+      const said = await killed(history, { kind, data, from: held + 1, batch, plant, writeBufferBytes, afterLines, ms })
       const promised = said.acknowledged.at(-1) ?? held
       faults.add(...checkSaid(said, held + 1))
       const before = held
-      held = await inspect(history, data, promised, faults)
+      held = await inspect(history, data, promised, faults, kind)
       if (held < before) faults.add(`lost: went from ${before} to ${held}`)
       if ((held - before) % batch !== 0 && held !== history.last) faults.add(`half a batch of ${batch}: ${before} to ${held}`)
       counted.acknowledged += said.acknowledged.length
@@ -121,7 +124,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
 
 export const kill: Stress = {
   name: 'kill',
-  unit: 'kills -9 during ingest, LevelDB',
+  unit: 'kills -9 during ingest, LevelDB and LMDB in turns',
   full: 1000,
   plants: {
     'acknowledged before it is written': 4,
