@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { posix } from 'node:path'
 import { test } from 'node:test'
 
-const ways = ['cli', 'generate', 'http', 'index', 'level', 'memory', 'ndjson', 'testing']
+const ways = ['cli', 'generate', 'http', 'index', 'level', 'lmdb', 'memory', 'ndjson', 'testing']
 
 const root = new URL('../..', import.meta.url)
 const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
