@@ -7,10 +7,12 @@ import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
 import { FolioError } from './errors.ts'
+import type { Appended } from './ingest/append.ts'
 import { type IngestOptions, inBatches, ingestOptions } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
-import { type Appended, type BatchOrder, LedgerWriter } from './ingest/writer.ts'
+import { History } from './ingest/history.ts'
+import { type BatchOrder, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
 import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
@@ -34,6 +36,7 @@ import { giveWay } from './turn.ts'
 
 export class Ledger {
   private readonly store: Store
+  private readonly history: History
   private readonly writer: LedgerWriter
   private readonly bell = new Bell()
   private readonly crowds: Crowds
@@ -50,16 +53,19 @@ export class Ledger {
   ) {
     this.store = store
     this.pollMs = pollMs
-    this.writer = new LedgerWriter(store, new Cache(cacheBytes), headBytes, fileEvery, {
-      committed: () => this.bell.ring(),
-      rolledBack: (last) => this.bell.rolledBack(last),
+    const { bell } = this
+    const history = new History(store, new Cache(cacheBytes), headBytes, {
+      committed: () => bell.ring(),
+      rolledBack: (last) => bell.rolledBack(last),
     })
-    this.reads = new Reads(this.writer, store.capabilities.shared)
-    const { bell, writer } = this
+    const writer = new LedgerWriter(history, fileEvery)
+    this.history = history
+    this.writer = writer
+    this.reads = new Reads(history, writer, store.capabilities.shared)
     this.crowds = new Crowds({
       bell,
       get head() {
-        return writer.head
+        return history.head
       },
       read: (listing, options) => this.readListing(listing, options),
       settled: () => writer.steady(),
@@ -97,7 +103,7 @@ export class Ledger {
 
   /** How far history reaches; undefined before the first ledger. */
   get head(): HistoryHead | undefined {
-    const { oldest, last, hash, closedAt } = this.writer.head
+    const { oldest, last, hash, closedAt } = this.history.head
     return last === 0 ? undefined : { oldest, last, hash, closedAt }
   }
 
@@ -108,7 +114,7 @@ export class Ledger {
 
   /** True once a write has failed: what is held can be read, and writes fail with POISONED until the store is opened again. */
   get poisoned(): boolean {
-    return this.writer.poisoned
+    return this.history.poisoned
   }
 
   /**
@@ -155,7 +161,7 @@ export class Ledger {
   async rollback(sequence: number): Promise<number> {
     this.checkOpen()
     const checked = params.ledger.check(sequence, 'sequence')
-    return this.writer.exclusive(() => this.writer.rollback(checked))
+    return this.writer.rollback(checked)
   }
 
   /**
@@ -167,7 +173,7 @@ export class Ledger {
   async prune(before: number): Promise<number> {
     this.checkOpen()
     const checked = params.ledger.check(before, 'before')
-    return this.writer.exclusive(() => this.writer.prune(checked))
+    return this.writer.prune(checked)
   }
 
   /**
@@ -177,7 +183,7 @@ export class Ledger {
    */
   async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
     this.checkOpen()
-    const { from, to } = checkRange(this.writer.head, range)
+    const { from, to } = checkRange(this.history.head, range)
     const watched = this.bell.watch()
     for (let sequence = from; sequence <= to; sequence++) {
       await giveWay()
@@ -198,7 +204,7 @@ export class Ledger {
   async digest(range: LedgerRange = {}): Promise<string> {
     const all = hasher()
     this.checkOpen()
-    const { from, to } = checkRange(this.writer.head, range)
+    const { from, to } = checkRange(this.history.head, range)
     const watched = this.bell.watch()
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
@@ -215,7 +221,7 @@ export class Ledger {
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.checkOpen()
-    return this.writer.exclusive(() => verifyStore(this.store, options))
+    return this.writer.alone(() => verifyStore(this.store, options))
   }
 
   private ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
@@ -346,7 +352,7 @@ export class Ledger {
   /** The paging token that `now` stands for in a listing. @throws BAD_REQUEST, CLOSED, CORRUPT, STORE_FAILED */
   now(query: List): MaybePromise<string> {
     checkQuery(query, 'list')
-    const { head } = this.writer
+    const { head } = this.history
     return this.ask((reader) => headToken(reader, query.of, head))
   }
 

@@ -7,8 +7,8 @@
 
 import { equal } from '../bytes.ts'
 import { Cache } from '../cache/cache.ts'
-import { inEra } from '../ingest/follow.ts'
 import { digestOf, storedRows } from '../ingest/line.ts'
+import { inEra } from '../ingest/state.ts'
 import type { Block } from '../layout/block.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import { emptyHead, encodeHead, type Head } from '../layout/head.ts'

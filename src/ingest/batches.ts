@@ -4,9 +4,10 @@
  */
 import { OptionRules } from '../check.ts'
 import { giveWay } from '../turn.ts'
+import type { Appended } from './append.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type Prepared, prepareClose } from './encode.ts'
-import type { Appended, BatchOrder } from './writer.ts'
+import type { BatchOrder } from './writer.ts'
 
 export interface IngestOptions extends AppendOptions {
   /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */

@@ -2,81 +2,28 @@
  * A head written by another process, or by an earlier one of ours: whether history continued from what was known, and what a writer needs in order to
  * continue from there.
  */
-import { same } from '../bytes.ts'
 import { Cache } from '../cache/cache.ts'
-import { FolioError } from '../errors.ts'
-import { decodeBlock } from '../layout/block.ts'
-import { decodeEra, decodeHead, type Era, emptyHead, encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, ERA, HEAD } from '../layout/keys.ts'
-import { blockNumber, placeInBlock } from '../layout/ordinals.ts'
-import { corrupt } from '../layout/seal.ts'
-import { logs } from '../logs.ts'
+import { decodeHead, emptyHead, type Head } from '../layout/head.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
-import { after, type MaybePromise, type Store } from '../store.ts'
-import type { Tail, Tails } from './draft.ts'
+import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
+import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /** The size of a cache for reads under a head that may not continue from the one before. */
 const LOOK_BYTES = 2 ** 20
 
-/** What distinguishes one state of a store from every other. */
-export interface State {
-  readonly head: Uint8Array | undefined
-  readonly era: Era
-}
-
-export const stateOf = (store: Store): MaybePromise<State> =>
-  after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
-
-export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
-
-/** A head as stored: in a shared store no two are the same, even if ledgers were rolled back and appended again between them. */
-export const inEra = ({ capabilities }: Store, head: Head, era: Era): Head =>
-  capabilities.shared && head.last > 0 ? { ...head, era } : head
-
-/** A read on which a write will be based. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
-export async function readToWrite<T>(store: Store, state: State, read: () => MaybePromise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    if (!store.capabilities.shared || isSame(await stateOf(store), state)) throw error
-    throw new FolioError('CONFLICT', {}, error)
-  }
-}
-
-/** Whether a store holds a head whose write failed; also true if the store does not answer. */
-export async function mayHold(store: Store, head: Head): Promise<boolean> {
-  try {
-    return same(await store.get(HEAD), encodeHead(head))
-  } catch {
-    return true
-  }
-}
-
-/** Everything on which a writer builds. */
-export interface Stand {
-  readonly state: State
-  readonly head: Head
-  /** The records not filed yet. */
-  readonly unfiled: Unfiled
-  /** The rows with which the next blocks start. */
-  readonly tails: Tails
-}
-
-export interface Following extends Stand {
+/** What follows what was known. */
+export interface Following extends Snapshot {
   /** History has only grown. */
   readonly grown: boolean
   /** What is cached is still valid. */
   readonly kept: boolean
 }
 
-/** What is known of a store: the state it had, the head of that state, and what belongs to it. */
-export interface Known {
-  readonly state: State
-  readonly head: Head
-  readonly unfiled: Unfiled
+/** What is known of a store, and what was cached under it. */
+interface Known extends Omit<Snapshot, 'tails'> {
   readonly cache: Cache
 }
 
@@ -123,21 +70,4 @@ async function holds(store: Store, head: Head, before: Head): Promise<boolean> {
     const { block, at } = ledgerAt(read, before.last)
     return block.members(at)['hash'] === before.hash
   })
-}
-
-/** The rows with which the next blocks under a head start. */
-export async function tailsOf(store: Store, head: Head): Promise<Tails> {
-  const tails = new Map<number, Tail>()
-  for (const resource of logs) {
-    const count = head.counts[resource.tag]!
-    const rest = placeInBlock(resource, count)
-    if (rest === 0) continue
-    const key = blockKey(resource.tag, blockNumber(resource, count))
-    const value = await store.get(key)
-    if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
-    const block = decodeBlock(key, resource, value)
-    if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
-    tails.set(resource.tag, { resource, rows: block.rows(rest) })
-  }
-  return tails
 }

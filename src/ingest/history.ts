@@ -1,5 +1,5 @@
 /**
- * History as its one writer knows it, and how a batch becomes part of it.
+ * History as this process knows it: what reads go by, and from where the next write goes on. Only the writer changes it, in its turns.
  * **Invariants:** the head in memory is the head in the store or, while a step removes, the one at which the step ends; after a failed write it is
  * uncertain what the store holds, so nothing more is written until it is opened again.
  */
@@ -8,13 +8,15 @@ import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeHead, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { HEAD } from '../layout/keys.ts'
+import type { ReadableHistory } from '../scan/ask.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import type { Tails } from './draft.ts'
 import type { Backlog } from './filing.ts'
-import { isSame, type Stand, type State, stateOf } from './follow.ts'
+import type { Following } from './follow.ts'
 import { Mark } from './mark.ts'
+import { isSame, type Snapshot, type State, stateOf } from './state.ts'
 
 /** Notified when history has moved, each time readers can see it. */
 export interface HistoryListener {
@@ -22,28 +24,23 @@ export interface HistoryListener {
   rolledBack(last: number): void
 }
 
-export class History {
+export class History implements ReadableHistory {
+  readonly store: Store
+  readonly cache: Cache
+  readonly listener: HistoryListener
+  readonly mark: Mark
   head: Head
   /** Counts the beginning and the end of each step that removes: a read during which it changed may have seen values from both sides. */
   removals = 0
-  protected readonly store: Store
-  protected readonly cache: Cache
-  protected readonly listener: HistoryListener
-  protected tails: Tails = new Map()
-  protected backlog: Backlog = { unfiled: new Unfiled() }
   /** As it is in the store. */
-  protected state: State
-  private queue: Promise<unknown> = Promise.resolve()
-  /** How many turns have begun. */
-  protected turns = 0
-  /** The batch of an append that is being written; never rejects. */
-  protected committing: Promise<unknown> = Promise.resolve()
-  /** What is changing history otherwise than by appending, and looks that are due; never rejects. */
-  private changing: Promise<unknown> = Promise.resolve()
-  protected failure: unknown
+  state: State
+  /** The rows with which the next blocks start. */
+  tails: Tails = new Map()
+  backlog: Backlog = { unfiled: new Unfiled() }
   /** What was written last may not be on stable storage yet. */
-  protected soft = false
-  protected readonly mark: Mark
+  unsynced = false
+  /** Why nothing more is written, if that is so. */
+  private failure: unknown
 
   constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, listener: HistoryListener) {
     this.store = store
@@ -64,56 +61,53 @@ export class History {
     return after(stateOf(this.store), (state) => isSame(state, this.state))
   }
 
-  protected standOn({ state, head, unfiled, tails }: Stand): void {
+  /** A read on which a write will be based. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
+  async readToWrite<T>(read: (reader: Reader) => MaybePromise<T>): Promise<T> {
+    try {
+      return await read(this.reader())
+    } catch (error) {
+      if (!this.store.capabilities.shared || (await this.stands())) throw error
+      throw new FolioError('CONFLICT', {}, error)
+    }
+  }
+
+  /** Takes what is in the store for what is known. */
+  beginFrom({ state, head, unfiled, tails }: Snapshot): void {
     this.state = state
     this.head = head
     this.backlog = { unfiled }
     this.tails = tails
   }
 
-  /** Runs `work` once everything requested before it is done. */
-  exclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTurn(async () => {
-      await this.committing
-      return work()
-    })
+  /** Goes on from what another process has written. All of it happens in one turn of the event loop. */
+  follow(found: Following): void {
+    if (!found.kept) this.cache.clear()
+    // History that continues from what was known may still have been rolled back and appended again, and a read may have come across that.
+    if (!found.grown || found.state.era !== this.state.era) this.removals += 2
+    this.beginFrom(found)
+    if (found.grown) return void this.listener.committed()
+    // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
+    this.listener.rolledBack(Math.max(0, found.head.oldest - 1))
   }
 
-  /** The same, except that the batch of the append before it may still be being written. */
-  protected inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.queue.then(() => {
-      this.turns++
-      return work()
-    })
-    this.queue = done.catch(() => {})
-    return done
+  /** Moves to a head under which something else is filed, or less is held. */
+  moveTo(head: Head, backlog: Backlog): void {
+    this.head = head
+    this.backlog = backlog
+    this.cache.clear()
   }
 
-  /** Work that may leave another history behind, and that {@link steady} waits for. */
-  protected change<T>(work: Promise<T>): Promise<T> {
-    this.changing = Promise.allSettled([this.changing, work])
-    return work
-  }
-
-  /** Resolves when nothing is in progress and the note says how far history reached. */
-  async rest(): Promise<void> {
-    await this.queue
-    await this.committing
-    await this.mark.flush()
-  }
-
-  /** Resolves when history is not being changed, and what was has been told. What leaves it as it is, however long, is not waited for. */
-  async steady(): Promise<void> {
-    await this.changing
-    await this.committing
-  }
-
-  /** True once a write failed: nothing more is written. */
+  /** True once a write failed. */
   get poisoned(): boolean {
     return this.failure !== undefined
   }
 
-  protected checkSound(): void {
+  /** From now on nothing is written, because of this. */
+  poison(error: unknown): void {
+    this.failure ??= error
+  }
+
+  checkSound(): void {
     if (this.failure) throw new FolioError('POISONED', {}, this.failure)
   }
 
@@ -121,17 +115,17 @@ export class History {
    * Writes a batch, a new head last. The head and everything that depends on it, which `adopt` sets, change in one turn, so that no reader is ever
    * created between them.
    */
-  protected async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
+  async write(batch: readonly Write[], head: Head, durable: boolean, adopt: () => void, era = this.state.era): Promise<void> {
     const value = encodeHead(head)
     try {
       await this.store.write([...batch, [HEAD, value]], { durable, expect: { key: HEAD, value: this.state.head } })
       this.head = head
       this.state = { head: value, era }
-      this.soft = !durable
+      this.unsynced = !durable
       adopt()
     } catch (error) {
       // It is uncertain what is stored, or not all of it was adopted: nothing may be appended to that.
-      this.failure = error
+      this.poison(error)
       throw error
     }
   }

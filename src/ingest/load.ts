@@ -10,16 +10,16 @@ import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
-import { isSame, type Stand, type State, stateOf, tailsOf } from './follow.ts'
 import { holdsRecords } from './identity.ts'
 import type { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
+import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /**
  * Takes up what an earlier process left. If another one may be writing, everything is read under one head, with no rollback in between.
  * @param head as it was read before
  */
-export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Stand> {
+export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Snapshot> {
   if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, mark)
   for (;;) {
     const state = await stateOf(store)
@@ -34,7 +34,7 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
   }
 }
 
-async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Stand> {
+async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Snapshot> {
   // Rolled back to nothing, a store loses its head and its records in one batch.
   if (!state.head && (await holdsRecords(store))) {
     // A batch that a handle was given up over may have come only now, whole, with its head.

@@ -17,6 +17,10 @@ export interface ReadableHistory {
   reader(): Reader
   /** True if history in the store is the one known here. */
   stands(): MaybePromise<boolean>
+}
+
+/** Whoever moves it. */
+export interface HistoryWriter {
   /** Adopts what another process has written. */
   refresh(): Promise<unknown>
   /** Resolves when history is not being changed. */
@@ -32,21 +36,21 @@ export interface Ground {
 }
 
 /** Runs a read under the current head; without a promise if the store answers without one. */
-export function ask<T>(history: ReadableHistory, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
+export function ask<T>(history: ReadableHistory, writer: HistoryWriter, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
-  const again = (): MaybePromise<T> => ask(history, ground, read)
-  if (ground.book && isRemoving(removals)) return history.steady().then(again)
+  const again = (): MaybePromise<T> => ask(history, writer, ground, read)
+  if (ground.book && isRemoving(removals)) return writer.steady().then(again)
   const { shared } = ground
   const reader = history.reader()
   // What arrived with awaits in between may mix what was there before and what was appended in its place.
   const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
-  const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, reader, () => still(answer)) : still(answer))
+  const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, writer, reader, () => still(answer)) : still(answer))
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
     // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
-    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.steady().then(again)
+    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return writer.steady().then(again)
     if (!shared) throw error
-    return confirmed(history, reader, () => {
+    return confirmed(history, writer, reader, () => {
       if (history.removals === removals) throw error
       return again()
     })
@@ -63,19 +67,21 @@ export function ask<T>(history: ReadableHistory, ground: Ground, read: (reader: 
 /** The reads of a ledger. */
 export class Reads {
   private readonly history: ReadableHistory
+  private readonly writer: HistoryWriter
   private readonly logs: Ground
   private readonly book: Ground
   private readonly underWay = new Set<Promise<unknown>>()
 
-  constructor(history: ReadableHistory, shared: boolean) {
+  constructor(history: ReadableHistory, writer: HistoryWriter, shared: boolean) {
     this.history = history
+    this.writer = writer
     this.logs = { shared, book: false }
     this.book = { shared, book: true }
   }
 
   /** As {@link ask}. @param of what is read, if that may be state */
   ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
-    const answer = ask(this.history, of?.kept === 'state' ? this.book : this.logs, read)
+    const answer = ask(this.history, this.writer, of?.kept === 'state' ? this.book : this.logs, read)
     if (isPromise(answer)) this.await(answer)
     return answer
   }
@@ -96,9 +102,9 @@ export class Reads {
 const isRemoving = (removals: number): boolean => removals % 2 === 1
 
 /** Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile. */
-function confirmed<T>(history: ReadableHistory, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
+function confirmed<T>(history: ReadableHistory, writer: HistoryWriter, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
   return after(history.stands(), (stands) => {
-    if (!stands) return history.refresh().then(then)
+    if (!stands) return writer.refresh().then(then)
     if (history.head === reader.head) reader.confirm()
     return then()
   })

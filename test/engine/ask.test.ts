@@ -1,14 +1,13 @@
 /** When a read is run again: removals and other processes are told from damage and from records that do not exist. */
 import { describe, expect, test } from 'vitest'
 import { FolioError } from '../../src/index.ts'
-import type { LedgerWriter } from '../../src/ingest/writer.ts'
-import { ask, type Ground } from '../../src/scan/ask.ts'
+import { ask as askOf, type Ground, type HistoryWriter, type ReadableHistory } from '../../src/scan/ask.ts'
 import { codeOf } from './support.ts'
 
 const own: Ground = { shared: false, book: false }
 const shared: Ground = { shared: true, book: false }
 
-/** A writer that answers as it is told to, and notes what it is asked. */
+/** History and its writer in one, which answers as it is told to, and notes what it is asked. */
 function writer(
   told: { removals?: number; stands?: readonly boolean[]; refreshed?: (it: any) => void; steady?: (it: any) => void; late?: boolean } = {},
 ) {
@@ -41,8 +40,9 @@ function writer(
       return true
     },
   }
-  return it as typeof it & LedgerWriter
+  return it as typeof it & HistoryWriter & ReadableHistory
 }
+const ask = <T>(one: HistoryWriter & ReadableHistory, ground: Ground, read: () => T) => askOf(one, one, ground, read)
 const corrupt = (): never => {
   throw new FolioError('CORRUPT', { key: '00' })
 }

@@ -6,6 +6,7 @@ import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { Cache } from '../../src/cache/cache.ts'
 import { catalogue, FolioError, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
 import { prepareClose } from '../../src/ingest/encode.ts'
+import { History } from '../../src/ingest/history.ts'
 import { LedgerWriter } from '../../src/ingest/writer.ts'
 import { decodeHead, type Head } from '../../src/layout/head.ts'
 import { HEAD } from '../../src/layout/keys.ts'
@@ -117,10 +118,11 @@ describe('a filing', () => {
   })
 
   test('keeps what it files apart until that is written, and drops it then', async () => {
-    const writer = new LedgerWriter(memory(), new Cache(1e6), undefined, EVERY, { committed() {}, rolledBack() {} })
+    const history = new History(memory(), new Cache(1e6), undefined, { committed() {}, rolledBack() {} })
+    const writer = new LedgerWriter(history, EVERY)
     for (const close of closes) {
       await writer.append([prepareClose(close)], false)
-      const { head, unfiled } = writer.reader()
+      const { head, unfiled } = history.reader()
       expect(unfiled.older !== undefined).toBe(filings.some(({ bound, written }) => bound <= head.last && head.last < written))
       for (const { index, ordinals } of unfiled.whole.all()) expect(ordinals[0]).toBeGreaterThanOrEqual(head.filedCounts[index.of.tag]!)
     }

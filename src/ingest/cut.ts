@@ -1,0 +1,90 @@
+/**
+ * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an
+ * open can finish it.
+ */
+
+import { type Cut, encodeEra, encodeIntent, type Head } from '../layout/head.ts'
+import { ERA, HEAD, INTENT } from '../layout/keys.ts'
+import type { Reader } from '../scan/reader.ts'
+import type { Write } from '../store.ts'
+import { giveWay } from '../turn.ts'
+import type { History } from './history.ts'
+import { prunedRanges, stepUp } from './prune.ts'
+import { type Step, stepBack } from './rollback.ts'
+import { inEra, mayHold, tailsOf } from './state.ts'
+
+/** Removes every ledger after `sequence`; returns how many. */
+export async function rollBackTo(history: History, sequence: number): Promise<number> {
+  const { oldest, first, last } = history.head
+  const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
+  history.checkSound()
+  await history.mark.lower(sequence < oldest ? 0 : sequence, history.head.era)
+  try {
+    await takeSteps(history, { rollback: sequence }, (read) => stepBack(read, sequence), isDone)
+    // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
+    if (history.head.last < last) history.tails = await history.readToWrite(({ head }) => tailsOf(history.store, head))
+  } catch (error) {
+    // The tails belong to the previous head: nothing may be appended to them.
+    if (history.head.last < last) history.poison(error)
+    throw error
+  } finally {
+    if (history.head.last < last) history.listener.rolledBack(history.head.last)
+  }
+  return last === 0 ? 0 : last - Math.max(history.head.last, first - 1)
+}
+
+/** Removes every ledger before `oldest`; returns how many. */
+export async function pruneTo(history: History, oldest: number): Promise<number> {
+  const before = history.head.oldest
+  const isDone = (head: Head): boolean => head.oldest >= oldest
+  await takeSteps(history, { prune: oldest }, (read) => stepUp(read, oldest), isDone)
+  return history.head.oldest - before
+}
+
+/** Has the store reclaim the space of what was pruned. */
+export async function reclaim({ store, head }: History): Promise<void> {
+  for (const range of prunedRanges(head)) await store.compact?.(range)
+}
+
+async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
+  const { store } = history
+  history.checkSound()
+  const expect = { key: HEAD, value: history.state.head }
+  if (isDone(history.head) && (await store.get(INTENT))) await store.write([[INTENT, undefined]], { durable: true, expect })
+  while (!isDone(history.head)) {
+    await giveWay()
+    const step = await history.readToWrite((reader) => reader.run(next))
+    await takeStep(history, step, isDone(step.head) ? undefined : cut)
+  }
+  // What was noted before belongs to an earlier era, or to a ledger that is gone.
+  if (!history.unsynced) history.mark.reached(history.head)
+}
+
+/**
+ * Readers move before the store does: what lies outside the new head does not concern them, whether it is there or not. If a step files lists,
+ * however, they move after it: until then only memory has what waited.
+ * @param left the cut, unless this step is its last
+ */
+async function takeStep(history: History, { writes, unfiled, ...step }: Step, left: Cut | undefined): Promise<void> {
+  const { store, head: before, backlog: waited } = history
+  // If only this process has the store open, nobody else reads, and no era is kept.
+  const { shared } = store.capabilities
+  const era = shared ? history.state.era + 1 : history.state.era
+  const head = inEra(store, step.head, era)
+  const adopt = (): void => history.moveTo(head, { unfiled: unfiled.whole })
+  history.removals++
+  if (head.filed <= before.filed) adopt()
+  try {
+    const begun: Write[] = shared ? [[ERA, encodeEra(era)]] : []
+    await history.write([[INTENT, left && encodeIntent(left)], ...begun, ...writes], head, true, adopt, era)
+  } catch (error) {
+    // What was not removed is still history, even for a read that found nothing there meanwhile.
+    if (!(await mayHold(store, head))) {
+      history.moveTo(before, waited)
+      history.listener.committed()
+    }
+    throw error
+  } finally {
+    history.removals++
+  }
+}

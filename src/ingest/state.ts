@@ -1,0 +1,62 @@
+/** The state of a store, by which it is known again, and what a writer takes from it in order to go on from there. */
+import { same } from '../bytes.ts'
+import { decodeBlock } from '../layout/block.ts'
+import { decodeEra, type Era, encodeHead, type Head } from '../layout/head.ts'
+import { blockKey, ERA, HEAD } from '../layout/keys.ts'
+import { blockNumber, placeInBlock } from '../layout/ordinals.ts'
+import { corrupt } from '../layout/seal.ts'
+import { logs } from '../logs.ts'
+import type { Unfiled } from '../scan/unfiled.ts'
+import { after, type MaybePromise, type Store } from '../store.ts'
+import type { Tail, Tails } from './draft.ts'
+
+/** What distinguishes one state of a store from every other. */
+export interface State {
+  readonly head: Uint8Array | undefined
+  readonly era: Era
+}
+
+/** Everything on which a writer builds, as of one state of its store. */
+export interface Snapshot {
+  readonly state: State
+  readonly head: Head
+  /** The records not filed yet. */
+  readonly unfiled: Unfiled
+  /** The rows with which the next blocks start. */
+  readonly tails: Tails
+}
+
+export const stateOf = (store: Store): MaybePromise<State> =>
+  after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
+
+export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
+
+/** A head as stored: in a shared store no two are the same, even if ledgers were rolled back and appended again between them. */
+export const inEra = ({ capabilities }: Store, head: Head, era: Era): Head =>
+  capabilities.shared && head.last > 0 ? { ...head, era } : head
+
+/** Whether a store holds a head whose write failed; also true if the store does not answer. */
+export async function mayHold(store: Store, head: Head): Promise<boolean> {
+  try {
+    return same(await store.get(HEAD), encodeHead(head))
+  } catch {
+    return true
+  }
+}
+
+/** The rows with which the next blocks under a head start. */
+export async function tailsOf(store: Store, head: Head): Promise<Tails> {
+  const tails = new Map<number, Tail>()
+  for (const resource of logs) {
+    const count = head.counts[resource.tag]!
+    const rest = placeInBlock(resource, count)
+    if (rest === 0) continue
+    const key = blockKey(resource.tag, blockNumber(resource, count))
+    const value = await store.get(key)
+    if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
+    const block = decodeBlock(key, resource, value)
+    if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
+    tails.set(resource.tag, { resource, rows: block.rows(rest) })
+  }
+  return tails
+}
