@@ -38,60 +38,96 @@ type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Append
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
  * @returns how many ledgers were new, and how many were held already
  */
-export async function inBatches(closes: Closes, append: Append, options: IngestOptions): Promise<{ appended: number; known: number }> {
+export async function inBatches(closes: Closes, append: Append, options: IngestOptions): Promise<Total> {
   const { batch: size = 1, onBatch, onRefused, signal } = options
-  const total = { appended: 0, known: 0 }
   const source = new Source(closes)
-  let batch: Prepared[] = []
-  /** The closes of the batch, if one may have to be named. */
-  let given: LedgerClose[] = []
-  let writing: Promise<void> = Promise.resolve()
-
-  const write = async (taken: readonly Prepared[], from: readonly LedgerClose[], before: Promise<void>, handed: () => void) => {
-    const isWanted = (): boolean => !signal?.aborted
-    const { results, refused } = await append(taken, { before, isWanted, handed }).catch(async (error) => {
-      // What kept the batch before from being written comes first: it may be why this one was not.
-      await before
-      throw error
-    })
-    for (const { appended } of results) total[appended ? 'appended' : 'known']++
-    if (results.length > 0) await onBatch?.(results)
-    if (!refused) return
-    await onRefused?.(refused, from[results.length]!)
-    throw refused
-  }
-  const flush = async (): Promise<void> => {
-    const [taken, from, before] = [batch, given, writing]
-    batch = []
-    given = []
-    // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
-    await new Promise<void>((handed) => {
-      writing = taken.length > 0 ? write(taken, from, before, handed) : before
-      writing.then(handed, () => {
-        handed()
-        // The error is thrown at once, though the source may have nothing to give for a long time.
-        source.leave()
-      })
-    })
-    await before
-  }
-
+  // Also if a batch fails: its error is thrown at once, though the source may have nothing to give for a long time.
   const stop = (): void => source.leave()
+  const batches = new Batches(append, { onBatch, onRefused, signal }, stop)
   signal?.addEventListener('abort', stop)
   try {
     if (signal?.aborted) stop()
     for await (const close of source) {
       await giveWay()
-      if (onRefused) given.push(close)
-      if (batch.push(prepareClose(close)) >= size) await flush()
+      if (batches.add(close) >= size) await batches.flush()
     }
   } finally {
     signal?.removeEventListener('abort', stop)
     // If the source breaks, the good ledgers read before must not be lost.
-    if (!signal?.aborted) await flush()
-    await writing
+    if (!signal?.aborted) await batches.flush()
+    await batches.written()
   }
-  return total
+  return batches.total
+}
+
+interface Total {
+  appended: number
+  known: number
+}
+
+/** Who is told of batches, and what stops them. */
+type Told = Pick<IngestOptions, 'onBatch' | 'onRefused' | 'signal'>
+
+/** The batches of an ingest: one is filled while the one before it is written and told. */
+class Batches {
+  readonly total: Total = { appended: 0, known: 0 }
+  private readonly append: Append
+  private readonly options: Told
+  private readonly failed: () => void
+  private batch: Prepared[] = []
+  /** The closes of the batch, if one may have to be named. */
+  private given: LedgerClose[] = []
+  /** The batch before, and all before that. */
+  private writing: Promise<void> = Promise.resolve()
+
+  /** @param failed called when a batch could not be written, or telling it failed */
+  constructor(append: Append, options: Told, failed: () => void) {
+    this.append = append
+    this.options = options
+    this.failed = failed
+  }
+
+  /** Checks a close and puts it into the batch; returns how many there are. */
+  add(close: LedgerClose): number {
+    if (this.options.onRefused) this.given.push(close)
+    return this.batch.push(prepareClose(close))
+  }
+
+  /** Begins to write the batch, and resolves when the one before it is written and told. @throws what kept that one from it */
+  async flush(): Promise<void> {
+    const { batch, given, writing: before } = this
+    this.batch = []
+    this.given = []
+    // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
+    await new Promise<void>((handed) => {
+      this.writing = batch.length > 0 ? this.write(batch, given, before, handed) : before
+      this.writing.then(handed, () => {
+        handed()
+        this.failed()
+      })
+    })
+    await before
+  }
+
+  /** Resolves when all is written and told. @throws what kept a batch from it */
+  written(): Promise<void> {
+    return this.writing
+  }
+
+  private async write(batch: readonly Prepared[], given: readonly LedgerClose[], before: Promise<void>, handed: () => void): Promise<void> {
+    const { signal, onBatch, onRefused } = this.options
+    const isWanted = (): boolean => !signal?.aborted
+    const { results, refused } = await this.append(batch, { before, isWanted, handed }).catch(async (error) => {
+      // What kept the batch before from being written comes first: it may be why this one was not.
+      await before
+      throw error
+    })
+    for (const { appended } of results) this.total[appended ? 'appended' : 'known']++
+    if (results.length > 0) await onBatch?.(results)
+    if (!refused) return
+    await onRefused?.(refused, given[results.length]!)
+    throw refused
+  }
 }
 
 const END = { done: true, value: undefined } as const
