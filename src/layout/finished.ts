@@ -5,7 +5,7 @@
 import { Region } from '../bytes.ts'
 import { Block, type Place } from './block.ts'
 import type { Finished, Finisher } from './finisher.ts'
-import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, MARKED, TWO_FACED, WIDE } from './row.ts'
+import { COLUMNS, FINISHED, FINISHED_FIXED, FIXED, INDEXED, MARKED, putNumber, TWO_FACED, WIDE, type Width } from './row.ts'
 
 /** A string of side columns, in place. */
 interface Side {
@@ -29,8 +29,7 @@ export interface Layout {
   /** Strings of side columns, and which of them each column is, record by record. */
   readonly sides: readonly Side[]
   readonly refs: readonly number[]
-  /** The width of a number in bytes. */
-  readonly width: 2 | 4
+  readonly width: Width
   readonly bytes: number
 }
 
@@ -80,10 +79,25 @@ function isAt({ bytes: own, start: from, length: held }: Side, bytes: Uint8Array
 }
 
 /** Writes a block into `out` from `start` on, and returns where it ends: at most {@link Layout.bytes} further. */
-export function writeFinished(out: Region, start: number, { kind, records, shown, texts, cuts, sides, refs, width }: Layout): number {
-  const { bytes, view } = out
+export function writeFinished(out: Region, start: number, layout: Layout): number {
+  const { kind, records, texts, cuts, width } = layout
+  const { view } = out
+  writeFixed(out, start, layout)
+  let to = writeTable(view, start + FINISHED_FIXED, layout)
+  to = writePositions(view, to, records)
+  to = writeSides(out, to, layout)
+  view.setUint32(start + FIXED + 8, to - start, true)
+  for (const holes of cuts) for (const hole of holes) to = putNumber(view, width, to, hole)
+  view.setUint32(start + FIXED + 4, to - start, true)
+  out.bytes.set(texts.bytes.subarray(0, texts.length), to)
+  to += texts.length
+  if (kind !== 'block') for (const { block, at } of records) to = putNumber(view, 4, to, block.mark(at))
+  return to
+}
+
+/** But for where bodies and cuts begin. */
+function writeFixed({ bytes, view }: Region, start: number, { kind, records, shown, texts, sides, width }: Layout): void {
   const { resource } = records[0]!.block
-  const { by, length, leads, ends } = texts
   view.setUint16(start, records.length, true)
   view.setUint16(start + 2, 0, true)
   view.setUint16(start + 4, sides.length, true)
@@ -94,45 +108,43 @@ export function writeFinished(out: Region, start: number, { kind, records, shown
     (shown.length > records.length ? TWO_FACED : 0) |
     (width === 4 ? WIDE : 0)
   bytes[start + 7] = resource.sides.length
-  view.setUint32(start + FIXED, by, true)
-  let to = start + FINISHED_FIXED
-  const number = (value: number): void => {
-    if (width === 4) view.setUint32(to, value, true)
-    else view.setUint16(to, value, true)
-    to += width
-  }
-  const u32 = (value: number): void => {
-    view.setUint32(to, value, true)
-    to += 4
-  }
+  view.setUint32(start + FIXED, texts.by, true)
+}
+
+/** Where to find each text. Like the parts below it returns where it ends. */
+function writeTable(view: DataView, to: number, { shown, texts, cuts, width }: Layout): number {
+  const { leads, ends } = texts
   let cut = 0
   for (const [cell, { block, at }] of shown.entries()) {
-    number(block.kind(at))
-    number(block.textBytes(at))
-    number(ends[cell]!)
-    number(leads[cell]!)
-    number(cut)
+    to = putNumber(view, width, to, block.kind(at))
+    to = putNumber(view, width, to, block.textBytes(at))
+    to = putNumber(view, width, to, ends[cell]!)
+    to = putNumber(view, width, to, leads[cell]!)
+    to = putNumber(view, width, to, cut)
     cut += cuts[cell]!.length
   }
-  for (const { block, at } of records) u32(block.hi(at))
-  for (const { block, at } of records) u32(block.lo(at))
-  if (resource.indexed) for (const { block, at } of records) u32(block.index(at))
-  for (const ref of refs) number(ref)
+  return to
+}
+
+function writePositions(view: DataView, to: number, records: readonly Place[]): number {
+  for (const { block, at } of records) to = putNumber(view, 4, to, block.hi(at))
+  for (const { block, at } of records) to = putNumber(view, 4, to, block.lo(at))
+  if (records[0]!.block.resource.indexed) for (const { block, at } of records) to = putNumber(view, 4, to, block.index(at))
+  return to
+}
+
+/** The strings of side columns, behind the numbers that say which is whose and where each ends. */
+function writeSides({ bytes, view }: Region, to: number, { sides, refs, width }: Layout): number {
+  for (const ref of refs) to = putNumber(view, width, to, ref)
   let end = 0
   for (const { length } of sides) {
     end += length
-    number(end)
+    to = putNumber(view, width, to, end)
   }
   for (const side of sides) {
     bytes.set(side.bytes.subarray(side.start, side.start + side.length), to)
     to += side.length
   }
-  view.setUint32(start + FIXED + 8, to - start, true)
-  for (const holes of cuts) for (const hole of holes) number(hole)
-  view.setUint32(start + FIXED + 4, to - start, true)
-  bytes.set(texts.bytes.subarray(0, length), to)
-  to += length
-  if (kind !== 'block') for (const { block, at } of records) u32(block.mark(at))
   return to
 }
 

@@ -43,3 +43,13 @@ export const FIXED = 8
 export const FINISHED_FIXED = 20
 /** How many numbers a finished text has in the table. */
 export const COLUMNS = 5
+
+/** How many bytes a number in the tables of a block takes: four if the block is {@link WIDE}. */
+export type Width = 2 | 4
+
+/** Writes a number of a table; returns where it ends. */
+export function putNumber(view: DataView, width: Width, at: number, value: number): number {
+  if (width === 4) view.setUint32(at, value, true)
+  else view.setUint16(at, value, true)
+  return at + width
+}
