@@ -15,7 +15,7 @@ const bounds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/bytes.ts': { 'SLAB_BYTES = 256 * 1024': '100' },
   'src/audit/context.ts': { 'CHUNK_BYTES = 1 << 20': '100' },
   'src/audit/tally.ts': { 'BUCKETS = 1 << 16': '8' },
-  'src/cache/ring.ts': { 'LEAST_SLOTS = 64': '2' },
+  'src/cache/clock-cache.ts': { 'LEAST_SLOTS = 64': '2' },
   'src/layout/row.ts': { 'MAX_LITERAL = 199': '9', 'MAX_STRINGS = 32 * 256': '3' },
   'src/layout/distinct.ts': { 'LEAST_SLOTS = 256': '2', 'TRIES = 16': '1' },
   'src/layout/frame.ts': { 'MAX_KNOWN = 4096': '6' },

@@ -8,11 +8,11 @@
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
+import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
-import { readMark } from '../ingest/mark.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { type Cut, encodeFormat, encodeHead, encodeIntent, encodeMark, kindOf } from '../layout/head.ts'
-import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, INTENT, KIND, kindOfKey, MARK, PRUNED } from '../layout/keys.ts'
+import { type Cut, encodeFormat, encodeHead, encodeHighWater, encodeIntent, kindOf } from '../layout/head.ts'
+import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, HIGH_WATER, INTENT, KIND, kindOfKey, PRUNED } from '../layout/keys.ts'
 import { checkSeal, unsealed } from '../layout/seal.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable } from './context.ts'
@@ -75,11 +75,11 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   for (let round = 0; round < ROUNDS && !report.ok; round++) {
     for (const fault of report.faults) named.set(fault.key, fault)
     // A fault of the note is about what lies beside the store; a value within the store under that key is a stray.
-    const within = (await store.get(MARK)) !== undefined
+    const within = (await store.get(HIGH_WATER)) !== undefined
     unsure.clear()
     let changed = await mend(
       context,
-      report.faults.filter(({ key }) => within || key !== hex(MARK)),
+      report.faults.filter(({ key }) => within || key !== hex(HIGH_WATER)),
       gone,
       unsure,
     )
@@ -94,11 +94,11 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   // Where nothing is left, nothing is left to do.
   const left = cutAfter === 0 ? undefined : upTo(report.last ?? 0, cutOf(context))
   await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
-  const isNoted = (await readable(async () => [await readMark(store.note)])) !== undefined
-  await store.note?.write(encodeMark({ last: report.last ?? 0 }))
-  if (!isNoted) report = without(report, MARK)
+  const isNoted = (await readable(async () => [await readHighWater(store.note)])) !== undefined
+  await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
+  if (!isNoted) report = without(report, HIGH_WATER)
   // Where history was cut already says what was given up on purpose.
-  const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(MARK))
+  const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(HIGH_WATER))
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
   const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !listed.some((fault) => fault.ledger === ledger))
   const lost = [...new Map([...gone, ...listed.map((fault) => [fault.key, fault] as const)]).values(), ...ofLedgers]

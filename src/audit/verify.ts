@@ -3,12 +3,13 @@
  * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads; its memory holds the
  * live book, and otherwise does not grow with history.
  */
+
+import { readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
-import { readMark } from '../ingest/mark.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, type Head, type Intent, kindOf } from '../layout/head.ts'
-import { ERA, FORMAT, HEAD, hashKey, INTENT, KIND, keysOf, MARK, postingKey, readOffer } from '../layout/keys.ts'
+import { ERA, FORMAT, HEAD, HIGH_WATER, hashKey, INTENT, KIND, keysOf, postingKey, readOffer } from '../layout/keys.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
@@ -69,8 +70,8 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   else await networkIn(store, format).catch((error) => findings.take(error))
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
-  const noted = (await readMark(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
-  if (head && noted > head.last) findings.add(MARK, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
+  const noted = (await readHighWater(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
+  if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
   return { head: head ?? emptyHead, intent: begun && tried(() => decodeIntent(begun)) }
 }
 

@@ -5,7 +5,7 @@
  * A block from the store lies in the slabs as it came. Once it was asked for so often that this pays, and while there is room, it is kept with its
  * texts finished for whoever sends them. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
  * attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
- * Of the objects, those that are asked for stay (`ring.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
+ * Of the objects, those that are asked for stay (`clock-cache.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
  */
 import type { Region } from '../bytes.ts'
@@ -16,9 +16,9 @@ import type { Weighed } from '../layout/holder.ts'
 import { recordsPerBlock } from '../layout/ordinals.ts'
 import type { Resource } from '../query.ts'
 import { blockId, canBeFound, NOWHERE, numberOf } from './addresses.ts'
+import { ClockCache, type Name } from './clock-cache.ts'
 import { Gathering } from './gathering.ts'
 import { Hashes } from './hash-table.ts'
-import { type Name, Ring } from './ring.ts'
 import { blocksOf, inSlabs, runOf, runTag } from './runs.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, Slabs } from './slabs.ts'
 import { Whereabouts } from './whereabouts.ts'
@@ -58,10 +58,10 @@ export class Cache implements Finishing {
   hits = 0
   misses = 0
   /**
-   * Counts commits and rollbacks. What was read before one may be older than what the store holds after it, and must not be put into the cache any
-   * more.
+   * Counts commits, and times that everything was forgotten. What was read in an earlier generation may be older than what the store holds now, and
+   * must not be put into the cache any more.
    */
-  edition = 0
+  generation = 0
   /** Where transactions lie by hash, as far as blocks have shown. */
   readonly hashes: Hashes
   /** Who had texts finished last. */
@@ -70,21 +70,21 @@ export class Cache implements Finishing {
   readonly gathering = new Gathering()
   private readonly slabs: Slabs
   /** What is kept as objects; where blocks are; and in which slot each of the other values is. */
-  private readonly ring: Ring
+  private readonly objects: ClockCache
   private readonly where: Whereabouts
   private readonly named = new Map<string, number>()
-  /** How many bytes of objects had been pushed out when it was last judged whether clusters are worth their room. */
-  private pushedOut = 0
+  /** How many bytes of objects had been evicted when it was last judged whether clusters are worth their room. */
+  private judgedAt = 0
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
-    this.ring = new Ring((name, slot) => this.leftRing(name, slot))
-    this.where = new Whereabouts(this.ring)
+    this.objects = new ClockCache((name, slot) => this.left(name, slot))
+    this.where = new Whereabouts(this.objects)
     this.slabs = new Slabs(maxBytes * SHARE >= MIN_SLABS * SLAB_BYTES ? maxBytes * SHARE : 0, this.where, (id, region) =>
       this.leftSlab(id, region),
     )
     this.hashes = new Hashes(maxBytes / HASHES)
-    this.ring.maxBytes = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
+    this.objects.maxBytes = maxBytes - this.slabs.maxBytes - this.hashes.maxBytes
   }
 
   get<T extends Weighed>(id: string): T | undefined {
@@ -101,8 +101,8 @@ export class Cache implements Finishing {
   peek<T extends Weighed>(id: string): T | undefined {
     const slot = this.named.get(id)
     if (slot === undefined) return undefined
-    this.ring.ask(slot)
-    return this.ring.values[slot] as T
+    this.objects.ask(slot)
+    return this.objects.values[slot] as T
   }
 
   /**
@@ -263,30 +263,30 @@ export class Cache implements Finishing {
 
   put(id: string, value: Weighed): void {
     const before = this.named.get(id)
-    if (before !== undefined) this.ring.remove(before)
-    const slot = this.ring.add(id, value)
+    if (before !== undefined) this.objects.remove(before)
+    const slot = this.objects.add(id, value)
     if (slot === undefined) this.named.delete(id)
     else this.named.set(id, slot)
   }
 
-  private leftRing(name: Name, slot: number): void {
-    const { ring } = this
+  private left(name: Name, slot: number): void {
+    const { objects } = this
     if (typeof name === 'string') this.named.delete(name)
     else {
       const address = this.where.left(name, slot)
       // It has to earn its place anew.
       if (address !== NOWHERE) this.slabs.forgive(address)
     }
-    if (ring.pushedOut - this.pushedOut < ring.maxBytes / 2) return
-    this.pushedOut = ring.pushedOut
+    if (objects.evictedBytes - this.judgedAt < objects.maxBytes / 2) return
+    this.judgedAt = objects.evictedBytes
     this.gathering.judge(this.hits + this.misses)
   }
 
   clear(): void {
-    this.edition++
+    this.generation++
     this.slabs.clear()
     this.hashes.clear()
-    this.ring.clear()
+    this.objects.clear()
     this.named.clear()
   }
 

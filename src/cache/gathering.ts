@@ -1,6 +1,6 @@
 /**
  * How often records have to be asked for before they are gathered. Gathering takes about as long as is saved by serving each record eight times; so
- * if clusters are pushed out before that, the number of requests required doubles each time. After a while without that, it is halved again.
+ * if clusters are evicted before that, the number of requests required doubles each time. After a while without that, it is halved again.
  */
 const GATHERED_AT = { least: 8, most: 256 }
 /** Look-ups after which half as many requests are enough. */
@@ -27,7 +27,7 @@ export class Gathering {
     this.served += records
   }
 
-  /** To be called when much was pushed out. */
+  /** To be called when much was evicted. */
   judge(lookUps: number): void {
     const at = this.atLeast(lookUps)
     const pays = this.served >= GATHERED_AT.least * this.gathered

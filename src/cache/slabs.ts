@@ -2,7 +2,7 @@
  * Values of blocks side by side in few large pieces of memory, found by number. As separate objects they would cost the garbage collector more
  * than everything else that a page does, and most of old history is read too seldom to be worth more than its bytes.
  *
- *     length:4 sum:4 asked:2 epoch:2 id:8   payload …      the next one at a multiple of four
+ *     length:4 sum:4 asked:2 halved:2 id:8   payload …      the next one at a multiple of four
  *
  * Slabs are filled one after another. When there are as many as there may be, one is given up, and what is worth keeping of it is written once
  * more: fresh memory costs more than writing to it, so that is little. The first slab begins short, and moves when it is full: a small ledger is
@@ -22,7 +22,7 @@ const HEADER = 20
 /** An address is a number of four bytes, counted over all slabs: a small integer. */
 const MAX_BYTES = 2 ** 33 - 2 ** 24
 /** Earlier requests count half each time every value could have been looked up `each` times, and at least `least` look-ups have passed. */
-const EPOCH = { each: 8, least: 2 ** 16 }
+const HALVE_AFTER = { each: 8, least: 2 ** 16 }
 const MAX_ASKED = 0xffff
 /** Longer values would leave too much of a slab empty. */
 const LONGEST = SLAB_BYTES / 8
@@ -71,7 +71,7 @@ export class Slabs {
   private live = 0
   private lookUps = 0
   /** How often the counts of requests were halved. */
-  private epoch = 0
+  private halvings = 0
 
   /**
    * @param where keeps the addresses
@@ -151,11 +151,11 @@ export class Slabs {
     const { view } = this.region(address)
     const at = this.start(address) - HEADER + 8
     this.tick()
-    const { epoch } = this
-    const passed = (epoch - view.getUint16(at + 2, true) + 65536) % 65536
+    const { halvings } = this
+    const passed = (halvings - view.getUint16(at + 2, true) + 65536) % 65536
     const asked = Math.min(MAX_ASKED, (view.getUint16(at, true) >>> Math.min(passed, 16)) + records)
     view.setUint16(at, asked, true)
-    if (passed > 0) view.setUint16(at + 2, epoch, true)
+    if (passed > 0) view.setUint16(at + 2, halvings, true)
     return asked
   }
 
@@ -165,9 +165,9 @@ export class Slabs {
   }
 
   private tick(): void {
-    if (++this.lookUps < Math.max(EPOCH.least, EPOCH.each * this.where.size)) return
+    if (++this.lookUps < Math.max(HALVE_AFTER.least, HALVE_AFTER.each * this.where.size)) return
     this.lookUps = 0
-    this.epoch = (this.epoch + 1) % 65536
+    this.halvings = (this.halvings + 1) % 65536
   }
 
   /**
@@ -186,7 +186,7 @@ export class Slabs {
     view.setInt32(at, end - at - HEADER, true)
     view.setInt32(at + 4, sum, true)
     view.setUint16(at + 8, asked, true)
-    view.setUint16(at + 10, this.epoch, true)
+    view.setUint16(at + 10, this.halvings, true)
     view.setFloat64(at + 12, id, true)
     this.used[this.current] = at + sizeOf(end - at - HEADER)
     this.where.set(id, this.address(at))

@@ -1,5 +1,5 @@
 /**
- * Where cached blocks are: as bytes in slabs, as an object, or as both. For an object, the table of addresses holds its slot in the ring of objects,
+ * Where cached blocks are: as bytes in slabs, as an object, or as both. For an object, the table of addresses holds its slot among the objects,
  * as a number below {@link NOWHERE}, and the address of its bytes is kept separately by slot; so an object is found by two reads and no comparison,
  * just as bytes are.
  */
@@ -7,7 +7,7 @@
 import type { Block } from '../layout/block.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { Addresses, NOWHERE } from './addresses.ts'
-import { Ring } from './ring.ts'
+import { ClockCache } from './clock-cache.ts'
 
 /** Converts a slot to an entry, and an entry to a slot. */
 const turnedOver = (slot: number): number => NOWHERE - 1 - slot
@@ -17,17 +17,17 @@ const entries = new Int32Array(MAX_LIMIT)
 
 export class Whereabouts {
   private readonly table = new Addresses()
-  private readonly ring: Ring
+  private readonly objects: ClockCache
   private readonly values: readonly unknown[]
   /** For each slot that holds a block: where its bytes are. */
   private readonly addresses: number[] = []
   /** What was prefetched, folded: kept so that no compiler removes those reads. */
   touched = 0
 
-  /** @param ring in which blocks have their ids as names */
-  constructor(ring = new Ring()) {
-    this.ring = ring
-    this.values = ring.values
+  /** @param objects in which blocks have their ids as names */
+  constructor(objects = new ClockCache()) {
+    this.objects = objects
+    this.values = objects.values
   }
 
   /** How many blocks there are. */
@@ -88,12 +88,12 @@ export class Whereabouts {
 
   /** Marks an object as asked for. */
   ask(entry: number): void {
-    this.ring.ask(turnedOver(entry))
+    this.objects.ask(turnedOver(entry))
   }
 
   /** Keeps an object for a block that had none, if it is not too heavy. */
   add(id: number, object: Block<any>): void {
-    const slot = this.ring.add(id, object)
+    const slot = this.objects.add(id, object)
     if (slot === undefined) return
     this.addresses[slot] = this.table.get(id)
     this.table.set(id, turnedOver(slot))
@@ -102,8 +102,8 @@ export class Whereabouts {
   /** Removes an object; its bytes stay. */
   remove(entry: number): void {
     const slot = turnedOver(entry)
-    const id = this.ring.names[slot] as number
-    this.ring.remove(slot)
+    const id = this.objects.names[slot] as number
+    this.objects.remove(slot)
     this.left(id, slot)
   }
 

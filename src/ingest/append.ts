@@ -86,14 +86,14 @@ export class Appender {
     if (draft.ledgers === 0) {
       // Someone is told that they are held: then that has to be on stable storage too.
       if (durable && history.unsynced && results.length > 0)
-        await history.write([], history.head, true, () => history.mark.reached(history.head))
+        await history.write([], history.head, true, () => history.highWater.reached(history.head))
       return
     }
     this.ahead = draft
     await history.write(writes, inEra(history.store, draft.head, history.state.era), durable, () => {
       if (this.ahead === draft) this.ahead = undefined
       this.adopt(draft)
-      if (durable) history.mark.reached(history.head)
+      if (durable) history.highWater.reached(history.head)
       history.listener.committed()
     })
   }
@@ -104,7 +104,7 @@ export class Appender {
     const { cache } = history
     history.backlog = draft.committed()
     history.tails = draft.tails
-    cache.edition++
+    cache.generation++
     for (const { resource, number, block } of draft.blocks) cache.putBlock(resource, number, block)
     for (const [id, { edge }] of draft.edges) cache.put(id, toHeld(cache, edge, draft.head.last))
   }

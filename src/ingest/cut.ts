@@ -18,7 +18,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   const { oldest, first, last } = history.head
   const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
   history.checkSound()
-  await history.mark.lower(sequence < oldest ? 0 : sequence, history.head.era)
+  await history.highWater.lower(sequence < oldest ? 0 : sequence, history.head.era)
   try {
     await takeSteps(history, { rollback: sequence }, (read) => stepBack(read, sequence), isDone)
     // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
@@ -57,7 +57,7 @@ async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => S
     await takeStep(history, step, isDone(step.head) ? undefined : cut)
   }
   // What was noted before belongs to an earlier era, or to a ledger that is gone.
-  if (!history.unsynced) history.mark.reached(history.head)
+  if (!history.unsynced) history.highWater.reached(history.head)
 }
 
 /**

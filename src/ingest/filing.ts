@@ -35,7 +35,7 @@ export interface Bound {
 /** True if `every` records wait after a ledger. */
 export const isDue = (filed: readonly number[], counts: readonly number[], every: number): boolean => recordsBetween(filed, counts) >= every
 
-/** What waits to be filed, and how far the filing of its older generation has come, if it has one. */
+/** What waits to be filed, and how far the filing of its older part has come, if it has one. */
 export interface Backlog {
   readonly unfiled: Unfiled
   readonly filing?: Filing | undefined

@@ -15,7 +15,7 @@ import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import type { Tails } from './draft.ts'
 import type { Backlog } from './filing.ts'
 import type { Following } from './follow.ts'
-import { Mark } from './mark.ts'
+import { HighWaterMark } from './high-water.ts'
 import { isSame, type Snapshot, type State, stateOf } from './state.ts'
 
 /** Notified when history has moved, each time readers can see it. */
@@ -28,9 +28,9 @@ export class History implements ReadableHistory {
   readonly store: Store
   readonly cache: Cache
   readonly listener: HistoryListener
-  readonly mark: Mark
+  readonly highWater: HighWaterMark
   head: Head
-  /** Counts the beginning and the end of each step that removes: a read during which it changed may have seen values from both sides. */
+  /** Counts the beginning and the end of each step that removes (a seqlock): a read during which it changed may have seen values from both sides. */
   removals = 0
   /** As it is in the store. */
   state: State
@@ -48,7 +48,7 @@ export class History implements ReadableHistory {
     this.head = headBytes ? decodeHead(headBytes) : emptyHead
     this.state = { head: headBytes, era: 0 }
     this.listener = listener
-    this.mark = new Mark(store)
+    this.highWater = new HighWaterMark(store)
   }
 
   /** A reader under the current head. */

@@ -2,7 +2,7 @@
 import { equal } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { checkFormat, fingerprint } from '../layout/head.ts'
-import { CONTENT_KEYS, ERA, FORMAT, HEAD, MARK } from '../layout/keys.ts'
+import { CONTENT_KEYS, ERA, FORMAT, HEAD, HIGH_WATER } from '../layout/keys.ts'
 import { checkSeal, corrupt } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store } from '../store.ts'
@@ -10,10 +10,10 @@ import type { Store } from '../store.ts'
 /** What this release writes into the format of a store. */
 export const catalogueOf = (): string => fingerprint(logs, indexes)
 
-/** Whether a store holds more than one that was emptied keeps: its mark and its era. Without a head, that is damage. */
+/** Whether a store holds more than one that was emptied keeps: its high water and its era. Without a head, that is damage. */
 export async function holdsRecords(store: Store): Promise<boolean> {
   const { entries } = await store.scan(CONTENT_KEYS, { limit: 3 })
-  return entries.some(([key]) => !equal(key, MARK) && !equal(key, ERA))
+  return entries.some(([key]) => !equal(key, HIGH_WATER) && !equal(key, ERA))
 }
 
 /**

@@ -10,8 +10,8 @@ import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
+import type { HighWaterMark } from './high-water.ts'
 import { holdsRecords } from './identity.ts'
-import type { Mark } from './mark.ts'
 import { checkNewest } from './newest.ts'
 import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
@@ -19,12 +19,12 @@ import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
  * Takes up what an earlier process left. If another one may be writing, everything is read under one head, with no rollback in between.
  * @param head as it was read before
  */
-export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uint8Array | undefined): Promise<Snapshot> {
-  if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, mark)
+export async function loadFrom(store: Store, cache: Cache, highWater: HighWaterMark, head: Uint8Array | undefined): Promise<Snapshot> {
+  if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, highWater)
   for (;;) {
     const state = await stateOf(store)
     try {
-      const loaded = await loadUnder(state, store, cache, mark)
+      const loaded = await loadUnder(state, store, cache, highWater)
       // What others append meanwhile, the first look adopts.
       if ((await stateOf(store)).era === state.era) return loaded
     } catch (error) {
@@ -34,20 +34,20 @@ export async function loadFrom(store: Store, cache: Cache, mark: Mark, head: Uin
   }
 }
 
-async function loadUnder(state: State, store: Store, cache: Cache, mark: Mark): Promise<Snapshot> {
+async function loadUnder(state: State, store: Store, cache: Cache, highWater: HighWaterMark): Promise<Snapshot> {
   // Rolled back to nothing, a store loses its head and its records in one batch.
   if (!state.head && (await holdsRecords(store))) {
     // A batch that a handle was given up over may have come only now, whole, with its head.
     const come = await store.get(HEAD)
     if (come === undefined) throw corrupt(HEAD, 'the head is missing')
-    return loadUnder({ ...state, head: come }, store, cache, mark)
+    return loadUnder({ ...state, head: come }, store, cache, highWater)
   }
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)
   const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
   await checkNewest(store, reader())
-  await mark.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)), state.era)
+  await highWater.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)), state.era)
   return { state, head, tails, unfiled }
 }
 

@@ -47,10 +47,10 @@ export class LedgerWriter {
    * writes.
    */
   async load(): Promise<void> {
-    const { store, cache, mark, state } = this.history
+    const { store, cache, highWater, state } = this.history
     // Whatever else is wrong with a store whose repair is unfinished, the repair has to be run again.
     await unfinished(store)
-    this.history.beginFrom(await loadFrom(store, cache, mark, state.head))
+    this.history.beginFrom(await loadFrom(store, cache, highWater, state.head))
     if (!this.isShared) await this.settle()
   }
 
@@ -173,6 +173,6 @@ export class LedgerWriter {
   /** Resolves when nothing is in progress and the note says how far history reached. */
   async rest(): Promise<void> {
     await this.turns.rest()
-    await this.history.mark.flush()
+    await this.history.highWater.flush()
   }
 }

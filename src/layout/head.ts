@@ -8,7 +8,7 @@
 import { text, Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
-import { ERA, FORMAT, HEAD, INTENT, MARK, PRUNED } from './keys.ts'
+import { ERA, FORMAT, HEAD, HIGH_WATER, INTENT, PRUNED } from './keys.ts'
 import { FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
@@ -98,9 +98,9 @@ export const encodePruned = (pruned: Pruned): Uint8Array => encodeJson(PRUNED, p
 export const decodePruned = (value: Uint8Array): Pruned => decodeJson<Pruned>(PRUNED, value)
 
 /**
- * How often history was rolled back, counting each step. Kept if several processes may have the store open, since ledgers that are rolled back and
- * appended again would end in the same head, while what was read meanwhile belongs to neither history. The head contains it too, so that it fences a
- * writer that has not seen the rollback; stored beside the head, it survives in a store that was emptied.
+ * How often history was cut, counting each step. Kept if several processes may have the store open, since ledgers that are rolled back and appended
+ * again would end in the same head, while what was read meanwhile belongs to neither history. The head contains it too, so that it fences a writer
+ * that has not seen the rollback; stored beside the head, it survives in a store that was emptied.
  */
 export type Era = number
 
@@ -118,8 +118,8 @@ export interface HighWater {
   readonly era?: Era | undefined
 }
 
-export const encodeMark = (mark: HighWater): Uint8Array => encodeJson(MARK, mark)
-export const decodeMark = (value: Uint8Array): HighWater => decodeJson<HighWater>(MARK, value)
+export const encodeHighWater = (noted: HighWater): Uint8Array => encodeJson(HIGH_WATER, noted)
+export const decodeHighWater = (value: Uint8Array): HighWater => decodeJson<HighWater>(HIGH_WATER, value)
 
 interface Format {
   readonly format: number

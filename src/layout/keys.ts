@@ -26,7 +26,7 @@ export const HEAD = Uint8Array.of(0x00)
 export const FORMAT = Uint8Array.of(0x01)
 export const INTENT = Uint8Array.of(0x02)
 export const PRUNED = Uint8Array.of(0x03)
-export const MARK = Uint8Array.of(0x04)
+export const HIGH_WATER = Uint8Array.of(0x04)
 export const ERA = Uint8Array.of(0x05)
 
 /** The first bytes of the keys that have more than one byte. */

@@ -37,8 +37,8 @@ export class Reader {
   private readonly store: Store
   private readonly requests: Requests
   private readonly cache: Cache
-  /** The edition of the cache that belongs to the head. */
-  private readonly edition: number
+  /** That of the cache that belongs to the head. */
+  private readonly generation: number
   /** For a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
   private readonly unsure: (() => void)[] | undefined
 
@@ -47,7 +47,7 @@ export class Reader {
     this.requests = new Requests(store)
     this.stats = this.requests.stats
     this.cache = cache
-    this.edition = cache.edition
+    this.generation = cache.generation
     this.head = head
     this.unfiled = unfiled
     this.unsure = store.capabilities.shared ? [] : undefined
@@ -100,7 +100,7 @@ export class Reader {
   /** A read that waited for its values while a ledger was committed may hold older ones, which must not displace the newer. */
   private whenSure(keep: () => void): void {
     if (this.unsure) this.unsure.push(keep)
-    else if (this.cache.edition === this.edition) keep()
+    else if (this.cache.generation === this.generation) keep()
   }
 
   private keep(id: string, value: Held<unknown>): void {
@@ -109,7 +109,7 @@ export class Reader {
 
   /** Reports that the head was still in the store after everything was read. */
   confirm(): void {
-    if (this.cache.edition === this.edition) for (const keep of this.unsure ?? []) keep()
+    if (this.cache.generation === this.generation) for (const keep of this.unsure ?? []) keep()
   }
 
   /**
@@ -188,7 +188,7 @@ export class Reader {
 
   /** False if history has moved since the read began: what it holds may belong to another history than the cache. */
   get isCurrent(): boolean {
-    return this.cache.edition === this.edition
+    return this.cache.generation === this.generation
   }
 
   /** Neighbouring blocks of a log that were gathered into a run. */

@@ -2,9 +2,9 @@
  * What is not filed yet. Posting lists in the store are complete up to one ledger, `head.filed`; the records of later ledgers are filed here, in
  * memory, and go into the store's lists many ledgers at a time, since many ledgers touch the same list. Nothing is lost with the memory: an open
  * files those records again, from the records themselves.
- * While a filing is in progress there are two generations: the older one is being filed and does not change, the newer one is added to.
- * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer generation lie above those of
- * the older.
+ * While a filing is in progress there are two parts: the older one is being filed and does not change, the newer one is added to.
+ * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer part lie above those of the
+ * older.
  */
 import { lowerBound } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
@@ -32,17 +32,17 @@ export class Unfiled {
     this.lists = lists
   }
 
-  /** What remains once the older generation is filed. What is added to one of the two objects is added to both. */
+  /** What remains once the older part is filed. What is added to one of the two objects is added to both. */
   get newer(): Unfiled {
     return new Unfiled(undefined, this.lists)
   }
 
-  /** The same as a single generation, for when the filing in progress was given up. */
+  /** The same in one part, for when the filing in progress was given up. */
   get whole(): Unfiled {
     return this.older ? this.older.with(this) : this
   }
 
-  /** The same as two generations, of which the older one is what lies below `bound` (counts of every log). */
+  /** The same in two parts, of which the older one is what lies below `bound` (counts of every log). */
   split(bound: readonly number[]): Unfiled {
     const [older, newer] = [new Unfiled(), new Unfiled()]
     for (const { index, key, ordinals } of this.all())
@@ -66,7 +66,7 @@ export class Unfiled {
     return lists
   }
 
-  /** The lists of the newer generation. */
+  /** The lists of the newer part. */
   *all(): Generator<Waiting> {
     for (const lists of this.lists.values()) yield* lists.values()
   }
@@ -105,7 +105,7 @@ export class Unfiled {
     return older.concat(newer).slice(from, to)
   }
 
-  /** The ordinals of both generations. */
+  /** The ordinals of both parts. */
   private ordinalsOf({ index, name }: ListKey): [older: readonly number[], newer: readonly number[]] {
     return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
   }

@@ -52,8 +52,8 @@ export interface Waiting {
 }
 
 export class Crowd implements Sleeper {
-  /** Tells hand-overs apart: a tail that was handed a page at this stage, and no later one, stands at this crowd's place. */
-  stage = 0
+  /** How many pages it has handed over. A tail that has entered it, or was given a page by it, stands at its place until the next one. */
+  deliveries = 0
   readonly list: Followed
   private readonly crowds: Crowds
   private tails = new Set<Waiting>()
@@ -144,7 +144,7 @@ export class Crowd implements Sleeper {
       return
     }
     const tails = this.disband()
-    this.stage++
+    this.deliveries++
     this.cursor = page.next
     this.ticket = page.ended === 'end' ? ticket : -1
     this.through = page.ended === 'end' ? last : throughOf(this.list.listing.query.of, this.cursor)

@@ -72,9 +72,9 @@ export class Tail implements Subscription, Waiting {
   /** The newest ledger of which it has been given everything; of a stream from the start that was given nothing, all there is. */
   private through = Number.POSITIVE_INFINITY
   private taker: Taker | undefined
-  /** Where it waits; or where it stands, if the crowd is still at the same stage and history was not rolled back. */
+  /** Where it waits; or where it stands, if the crowd has handed over nothing since then and history was not rolled back. */
   private crowd: Crowd | undefined
-  private stage = 0
+  private deliveries = 0
   private starting = false
   /** The cursor could not be determined. */
   private failure: { readonly error: unknown } | undefined
@@ -127,7 +127,7 @@ export class Tail implements Subscription, Waiting {
     if (this.over) return void this.finish()?.end()
     if (this.starting || !this.sound()) return
     const { crowd } = this
-    this.enter(crowd?.stage === this.stage ? crowd.standing() : this.crowds.at(this.list, this.cursor))
+    this.enter(crowd?.deliveries === this.deliveries ? crowd.standing() : this.crowds.at(this.list, this.cursor))
   }
 
   again(): void {
@@ -144,7 +144,7 @@ export class Tail implements Subscription, Waiting {
     if (bell.isSilent) this.finish()?.end()
     else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
     else if (this.failure) this.fail(this.failure.error)
-    else this.pruned(crowd?.stage === this.stage ? crowd.through : 0)
+    else this.pruned(crowd?.deliveries === this.deliveries ? crowd.through : 0)
     this.rollbacks = bell.rollbackCount
     return !this.over
   }
@@ -158,7 +158,7 @@ export class Tail implements Subscription, Waiting {
 
   enter(crowd: Crowd): void {
     this.crowd = crowd
-    this.stage = crowd.stage
+    this.deliveries = crowd.deliveries
     crowd.join(this)
   }
 
@@ -170,7 +170,7 @@ export class Tail implements Subscription, Waiting {
     this.reached = Math.max(this.reached, reached)
     this.through = crowd.through
     this.crowd = crowd
-    this.stage = crowd.stage
+    this.deliveries = crowd.deliveries
     taker.page(page)
   }
 

@@ -36,7 +36,7 @@ interface Known {
 /** Bounded, since members may have any names: above this many bytes, about, everything known is forgotten. */
 const MAX_WEIGHT = 1 << 22
 let weight = 0
-/** Counts how often that was: whoever keeps a name or a number asks whether it still counts. */
+/** Counts how often that was: a name or a number of an earlier generation counts no more. */
 export let generation = 0
 let numbers = KINDS
 const names = new Map<string, Name>()

@@ -155,7 +155,7 @@ describe('a read', () => {
   test('that began before a commit caches nothing', async () => {
     const cache = new Cache(1e9)
     const reader = readerOf(await holding(), cache)
-    cache.edition++
+    cache.generation++
     reader.block(operations, 1)
     expect(cache.has(64 + operations.tag)).toBe(false)
     const next = readerOf(await holding(), cache)
@@ -174,7 +174,7 @@ describe('a read', () => {
     expect(cache.has(id)).toBe(true)
     const unsure = readerOf(shared(inner), cache)
     unsure.block(operations, 2)
-    cache.edition++
+    cache.generation++
     unsure.confirm()
     expect(cache.has(2 * 64 + operations.tag)).toBe(false)
     // A list read under an older head may lack what was filed since; a block has all records, or it is read again.

@@ -5,8 +5,8 @@ import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { Mark, readMark } from '../../src/ingest/mark.ts'
-import { decodeMark, emptyHead, encodeMark } from '../../src/layout/head.ts'
+import { HighWaterMark, readHighWater } from '../../src/ingest/high-water.ts'
+import { decodeHighWater, emptyHead, encodeHighWater } from '../../src/layout/head.ts'
 import { everything, shared } from '../dump.ts'
 import { codeOf, errorOf } from './support.ts'
 
@@ -39,16 +39,16 @@ function paper(bytes?: Uint8Array) {
   }
   return it
 }
-const noted = (on: { bytes: Uint8Array | undefined }) => on.bytes && decodeMark(on.bytes)
+const noted = (on: { bytes: Uint8Array | undefined }) => on.bytes && decodeHighWater(on.bytes)
 
 describe('how far history reached', () => {
   const held = async (ledger: number) => hashOf(ledger, 99)
 
   test('is noted once when it is flushed, however often it changed', async () => {
     const on = paper()
-    const mark = new Mark(on as unknown as Store)
+    const mark = new HighWaterMark(on as unknown as Store)
     await mark.flush()
-    expect([on.writes, await readMark(on.note)]).toEqual([0, undefined])
+    expect([on.writes, await readHighWater(on.note)]).toEqual([0, undefined])
     for (const last of [5, 6, 7]) mark.reached(headOf(last))
     expect(on.writes).toBe(0)
     await mark.flush()
@@ -69,27 +69,27 @@ describe('how far history reached', () => {
 
   test('is compared with what the store holds', async () => {
     const check = (bytes: Uint8Array | undefined, last: number, oldest = 5) =>
-      errorOf(() => new Mark(paper(bytes) as unknown as Store).check({ ...headOf(last), oldest }, held))
+      errorOf(() => new HighWaterMark(paper(bytes) as unknown as Store).check({ ...headOf(last), oldest }, held))
     const passes = async (bytes: Uint8Array | undefined, last: number, oldest = 5) =>
-      codeOf(() => new Mark(paper(bytes) as unknown as Store).check({ ...headOf(last), oldest }, held))
-    const mark = encodeMark({ last: 7, hash: hashOf(7, 99) })
+      codeOf(() => new HighWaterMark(paper(bytes) as unknown as Store).check({ ...headOf(last), oldest }, held))
+    const mark = encodeHighWater({ last: 7, hash: hashOf(7, 99) })
     expect((await check(mark, 6)).fields).toEqual({ noted: 7, held: 6 })
     expect([await passes(mark, 7), await passes(mark, 9), await passes(undefined, 1)]).toEqual(['no error', 'no error', 'no error'])
-    const other = encodeMark({ last: 7, hash: 'ff' })
+    const other = encodeHighWater({ last: 7, hash: 'ff' })
     expect(await check(other, 9)).toMatchObject({ code: 'STORE_WENT_BACK', fields: { ledger: 7, noted: 'ff', held: hashOf(7, 99) } })
     // If the ledger was pruned, or no hash was noted, there is nothing more to compare.
-    expect([await passes(other, 9, 8), await passes(encodeMark({ last: 7 }), 9), await passes(new Uint8Array(9), 9)]).toEqual([
+    expect([await passes(other, 9, 8), await passes(encodeHighWater({ last: 7 }), 9), await passes(new Uint8Array(9), 9)]).toEqual([
       'no error',
       'no error',
       'no error',
     ])
     expect([await passes(other, 9, 7), await passes(Uint8Array.of(1, 2, 3, 4, 5, 6), 9)]).toEqual(['STORE_WENT_BACK', 'CORRUPT'])
-    expect(await codeOf(() => new Mark(memory()).check(headOf(5), held))).toBe('no error')
+    expect(await codeOf(() => new HighWaterMark(memory()).check(headOf(5), held))).toBe('no error')
   })
 
   test('is lowered only before history is rolled back below it', async () => {
-    const on = paper(encodeMark({ last: 7, hash: hashOf(7, 99) }))
-    const mark = new Mark(on as unknown as Store)
+    const on = paper(encodeHighWater({ last: 7, hash: hashOf(7, 99) }))
+    const mark = new HighWaterMark(on as unknown as Store)
     for (const last of [9, 7]) await mark.lower(last)
     expect(on.writes).toBe(0)
     mark.reached(headOf(8))
@@ -98,7 +98,7 @@ describe('how far history reached', () => {
     expect([on.writes, noted(on)]).toEqual([1, { last: 6 }])
     on.broken = true
     expect(await codeOf(() => mark.lower(5))).toBe('STORE_FAILED')
-    await new Mark(memory()).lower(5)
+    await new HighWaterMark(memory()).lower(5)
   })
 
   test('is noted as far as it is durable when a ledger is closed', async () => {
@@ -117,7 +117,7 @@ describe('how far history reached', () => {
     expect([noted(on), await again.rollback(0)]).toEqual([{ last: 0 }, 0])
     await again.ingest(closes.slice(0, 2))
     await again.close()
-    on.bytes = encodeMark({ last: 9 })
+    on.bytes = encodeHighWater({ last: 9 })
     expect(await codeOf(open)).toBe('STORE_WENT_BACK')
   })
 })

@@ -64,7 +64,7 @@ const mutants: Record<string, (parts: Parts) => void> = {
     }
     parts.readListing = async (listing, options) => ahead(listing, options, await readListing.call(parts, listing, options))
   },
-  'a slow tail goes on from the place of its crowd': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'stage', () => 0)),
+  'a slow tail goes on from the place of its crowd': ({ crowds }) => inCrowds(crowds, (crowd) => pin(crowd, 'deliveries', () => 0)),
   'a crowd keeps its place when history is rolled back': ({ bell, crowds }) =>
     inCrowds(crowds, (crowd) => pin(crowd, 'rollbacks', () => bell.rollbackCount)),
   'a tail that comes to a crowd is not added to it': ({ crowds }) =>

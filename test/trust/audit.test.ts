@@ -6,8 +6,8 @@ import { type Entry, openLedger, repairStore, type Store, verifyStore, type Writ
 import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
-import { decodeHead, encodeFormat, encodeHead, encodeIntent, encodeMark, encodeText, type Head } from '../../src/layout/head.ts'
-import { blockKey, digestKey, FORMAT, HEAD, INTENT, MARK, PRUNED, postingKey, postingPageKey } from '../../src/layout/keys.ts'
+import { decodeHead, encodeFormat, encodeHead, encodeHighWater, encodeIntent, encodeText, type Head } from '../../src/layout/head.ts'
+import { blockKey, digestKey, FORMAT, HEAD, HIGH_WATER, INTENT, PRUNED, postingKey, postingPageKey } from '../../src/layout/keys.ts'
 import { decodePage, encodePage } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
@@ -133,7 +133,7 @@ describe('an unfinished change', () => {
 
 test('ledgers that were held and are gone are noticed by the note beside the store', async () => {
   const inner = await stored()
-  let note: Uint8Array | undefined = encodeMark({ last: LAST + 2 })
+  let note: Uint8Array | undefined = encodeHighWater({ last: LAST + 2 })
   const store: Store = Object.assign(Object.create(inner) as Store, {
     note: {
       read: () => note,
@@ -142,13 +142,13 @@ test('ledgers that were held and are gone are noticed by the note beside the sto
       },
     },
   })
-  expect(await faultsOf(store)).toEqual({ [hex(MARK)]: `ledgers ${LAST + 1} to ${LAST + 2} were held, and are gone` })
-  note = encodeMark({ last: LAST })
+  expect(await faultsOf(store)).toEqual({ [hex(HIGH_WATER)]: `ledgers ${LAST + 1} to ${LAST + 2} were held, and are gone` })
+  note = encodeHighWater({ last: LAST })
   expect(await faultsOf(store)).toEqual({})
   note = new Uint8Array(20)
   expect(await faultsOf(store)).toEqual({})
   note = Uint8Array.of(1, 2, 3, 4, 5, 6, 7)
-  expect(await faultsOf(store)).toEqual({ [hex(MARK)]: 'the checksum does not match, in the note of how far history reached' })
+  expect(await faultsOf(store)).toEqual({ [hex(HIGH_WATER)]: 'the checksum does not match, in the note of how far history reached' })
   await repairStore(store)
   expect(await faultsOf(store)).toEqual({})
 })

@@ -6,7 +6,7 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { type Fault, type LedgerClose, openLedger, type VerifyReport, verifyStore, type Write } from '../../src/index.ts'
 import { baseWrite } from '../../src/ingest/book.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
-import { encodeFormat, encodeHead, encodeIntent, encodeMark, encodeText } from '../../src/layout/head.ts'
+import { encodeFormat, encodeHead, encodeHighWater, encodeIntent, encodeText } from '../../src/layout/head.ts'
 import {
   baseKey,
   blockKey,
@@ -14,9 +14,9 @@ import {
   bookSellerKey,
   FORMAT,
   HEAD,
+  HIGH_WATER,
   hashKey,
   INTENT,
-  MARK,
   PRUNED,
   postingKey,
   postingPageKey,
@@ -407,12 +407,14 @@ describe('the state of a store', () => {
       const note = { read: () => bytes, write() {} }
       return (await verifyStore(Object.assign(await stored('whole'), { note }))).faults
     }
-    expect(await beside(encodeMark({ last: LAST + 2 }))).toEqual([
-      fault(MARK, `ledgers ${LAST + 1} to ${LAST + 2} were held, and are gone`),
+    expect(await beside(encodeHighWater({ last: LAST + 2 }))).toEqual([
+      fault(HIGH_WATER, `ledgers ${LAST + 1} to ${LAST + 2} were held, and are gone`),
     ])
-    for (const note of [encodeMark({ last: LAST }), encodeMark({ last: FIRST }), new Uint8Array(20), undefined])
+    for (const note of [encodeHighWater({ last: LAST }), encodeHighWater({ last: FIRST }), new Uint8Array(20), undefined])
       expect(await beside(note)).toEqual([])
-    expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([fault(MARK, `${CHECKSUM}, in the note of how far history reached`)])
+    expect(await beside(Uint8Array.of(1, 2, 3, 4, 5, 6, 7))).toEqual([
+      fault(HIGH_WATER, `${CHECKSUM}, in the note of how far history reached`),
+    ])
   })
 
   test('has no last change under a malformed key', async () => {

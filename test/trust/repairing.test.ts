@@ -5,7 +5,7 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { UNCOUNTED, UNNAMED, UNSURE, UNTOLD } from '../../src/audit/report.ts'
 import { type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
-import { encodeEra, encodeFormat, encodeIntent, encodeMark, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
+import { encodeEra, encodeFormat, encodeHighWater, encodeIntent, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
 import {
   baseKey,
   blockKey,
@@ -15,10 +15,10 @@ import {
   ERA,
   FORMAT,
   HEAD,
+  HIGH_WATER,
   hashKey,
   INTENT,
   KIND,
-  MARK,
   PRUNED,
   postingKey,
 } from '../../src/layout/keys.ts'
@@ -123,7 +123,7 @@ describe('a repair', () => {
       expect(report).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
       expect(Object.keys(report)).toEqual(['repaired', 'lost', 'after'])
       expect(batches).toEqual([[[INTENT, undefined]]])
-      expect(note()).toEqual(encodeMark({ last }))
+      expect(note()).toEqual(encodeHighWater({ last }))
       expect(await dump(store)).toEqual(await dump(before))
     }
   })
@@ -257,7 +257,7 @@ describe('damage that identifies itself', () => {
     ['under a longer key of the format', Uint8Array.of(1, 1)],
     ['under a longer key of the intent', Uint8Array.of(2, 1)],
     ['of an era', ERA],
-    ['of a mark', MARK],
+    ['of the high water', HIGH_WATER],
     ['without a key', new Uint8Array(0)],
   ])('%s is removed', async (_, key) => {
     await mends('whole', () => [flipped(key)], fault(key, CHECKSUM))
@@ -497,9 +497,9 @@ describe('history that is cut', () => {
   })
 
   test('is noted beside the store, and what was noted of ledgers that were cut is not reported as lost', async () => {
-    const { store, note } = noted(await planted('whole', () => [gone(block)]), encodeMark({ last: LAST }))
+    const { store, note } = noted(await planted('whole', () => [gone(block)]), encodeHighWater({ last: LAST }))
     expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { last: FIRST + 7 } })
-    expect(note()).toEqual(encodeMark({ last: FIRST + 7 }))
+    expect(note()).toEqual(encodeHighWater({ last: FIRST + 7 }))
   })
 })
 
@@ -507,17 +507,20 @@ describe('ledgers that are gone', () => {
   const text = `ledgers ${LAST + 1} to ${LAST + 3} were held, and are gone`
 
   test('are lost, and no longer asked for', async () => {
-    const { store, note } = noted(await stored('whole'), encodeMark({ last: LAST + 3 }))
+    const { store, note } = noted(await stored('whole'), encodeHighWater({ last: LAST + 3 }))
     const report = await repairStore(store)
-    expect(report).toMatchObject({ repaired: 0, lost: [fault(MARK, text)], after: { ok: false } })
-    expect(note()).toEqual(encodeMark({ last: LAST }))
+    expect(report).toMatchObject({ repaired: 0, lost: [fault(HIGH_WATER, text)], after: { ok: false } })
+    expect(note()).toEqual(encodeHighWater({ last: LAST }))
     expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true } })
   })
 
   test('are not confused with a value in the store under the key of the note', async () => {
-    const { store } = noted(await planted('whole', () => [sealed(MARK, encodeText, 'x'), gone(one)]), encodeMark({ last: LAST + 3 }))
+    const { store } = noted(
+      await planted('whole', () => [sealed(HIGH_WATER, encodeText, 'x'), gone(one)]),
+      encodeHighWater({ last: LAST + 3 }),
+    )
     const report = await repairStore(store)
-    expect(report.lost).toEqual([fault(MARK, text)])
+    expect(report.lost).toEqual([fault(HIGH_WATER, text)])
     expect(report.repaired).toBe(1)
   })
 

@@ -7,7 +7,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { checkFiles, level, type SalvageReport, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger, type RepairReport, repairStore, type Store, type Write } from '../../src/index.ts'
-import { encodeMark } from '../../src/layout/head.ts'
+import { encodeHighWater } from '../../src/layout/head.ts'
 import { directory } from '../cli/support.ts'
 import { dump } from '../dump.ts'
 import { errorOf } from '../engine/support.ts'
@@ -44,7 +44,7 @@ async function make(): Promise<Twin> {
     const copy = await level(data)
     for (const batch of batches.filter((_, at) => Math.floor((4 * at) / batches.length) === part))
       await copy.write(batch, { durable: true })
-    await copy.note!.write(encodeMark({ last: closes.at(-1)!.ledger.sequence }))
+    await copy.note!.write(encodeHighWater({ last: closes.at(-1)!.ledger.sequence }))
     await copy.close()
   }
   const copy = join(root, 'copy')

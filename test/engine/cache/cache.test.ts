@@ -1,7 +1,7 @@
 /** The cache of decoded values, and what hangs on them: what is kept, what is forgotten, what is counted. */
 import { describe, expect, test, vi } from 'vitest'
 import { Cache } from '../../../src/cache/cache.ts'
-import type { Ring } from '../../../src/cache/ring.ts'
+import type { ClockCache } from '../../../src/cache/clock-cache.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/cache/slabs.ts'
 import type { Whereabouts } from '../../../src/cache/whereabouts.ts'
 import { Holder } from '../../../src/layout/holder.ts'
@@ -18,7 +18,7 @@ describe('the cache', () => {
     expect(cache.get('a')).toBe(value)
     expect(cache.get('a')).toBe(value)
     expect(cache.get('b')).toBeUndefined()
-    expect([cache.maxBytes, cache.hits, cache.misses, cache.edition]).toEqual([100, 2, 2, 0])
+    expect([cache.maxBytes, cache.hits, cache.misses, cache.generation]).toEqual([100, 2, 2, 0])
   })
 
   test('keeps what fits, and beyond that what was asked for', () => {
@@ -90,19 +90,19 @@ describe('the cache', () => {
     expect(judged.mock.calls).toEqual(Array(4).fill([8]))
   })
 
-  test('holds nothing once it is cleared, and begins a new edition', () => {
+  test('holds nothing once it is cleared, and begins a new generation', () => {
     const cache = new Cache(100)
     cache.put('old', weighing(40))
     cache.put('older', weighing(11))
     cache.put('young', weighing(40))
     cache.clear()
-    expect([cache.get('old'), cache.get('young'), cache.edition]).toEqual([undefined, undefined, 1])
+    expect([cache.get('old'), cache.get('young'), cache.generation]).toEqual([undefined, undefined, 1])
     // Its bytes are counted from zero again.
     cache.put('a', weighing(50))
     cache.put('b', weighing(50))
     expect(cache.get('a')?.weight).toBe(50)
     cache.clear()
-    expect(cache.edition).toBe(2)
+    expect(cache.generation).toBe(2)
   })
 })
 
@@ -154,10 +154,10 @@ describe('blocks in the cache', () => {
     // Its bytes stay where they were, so that it weighs next to nothing.
     expect([hot.region === cold.region, hot.weight]).toEqual([true, 500])
     // What hangs on it has weight.
-    const { ring } = cache as unknown as { ring: Ring }
-    expect(ring.bytes).toBe(500)
+    const { objects: clock } = cache as unknown as { objects: ClockCache }
+    expect(clock.bytes).toBe(500)
     hot.grow(100)
-    expect(ring.bytes).toBe(600)
+    expect(clock.bytes).toBe(600)
   })
 
   test('that others push out are objects no more, and must be asked for as often again', () => {
@@ -208,12 +208,12 @@ describe('blocks in the cache', () => {
 
   test('are weighed once', () => {
     const cache = new Cache(10_000)
-    const { ring } = cache as unknown as { ring: Ring }
+    const { objects: clock } = cache as unknown as { objects: ClockCache }
     const held = blockOf(coins, rows(1))
     for (let n = 0; n < 5; n++) cache.putBlock(coins, 5, held)
-    expect([ring.bytes, cache.block(coins, 5, 1, 1)]).toEqual([held.weight, held])
+    expect([clock.bytes, cache.block(coins, 5, 1, 1)]).toEqual([held.weight, held])
     cache.putBlock(coins, 5, blockOf(coins, rows(2)))
-    expect([ring.bytes, cache.block(coins, 5, 2, 1)?.count]).toEqual([blockOf(coins, rows(2)).weight, 2])
+    expect([clock.bytes, cache.block(coins, 5, 2, 1)?.count]).toEqual([blockOf(coins, rows(2)).weight, 2])
   })
 
   test('that are objects leave with the slab that has their bytes', () => {

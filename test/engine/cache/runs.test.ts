@@ -115,12 +115,12 @@ test('a run is finished anew by another finisher, with the same marks', () => {
 
 test('a run weighs what it holds and what hangs on it, and leaves when others push it out', () => {
   const cache = cacheWith(RUN)
-  const { ring } = cache as any
+  const { objects: clock } = cache as any
   const run = gathered(cache)!
-  expect(ring.bytes).toBe(run.weight)
+  expect(clock.bytes).toBe(run.weight)
   run.grow(1000)
-  expect(ring.bytes).toBe(run.weight)
-  const fill = (name: string): void => cache.put(name, { weight: ring.maxBytes / 4 })
+  expect(clock.bytes).toBe(run.weight)
+  const fill = (name: string): void => cache.put(name, { weight: clock.maxBytes / 4 })
   for (let nth = 0; nth < 9; nth++) {
     fill(`${nth}`)
     expect(cache.run(coins, 0, false)).toBe(run)
@@ -128,5 +128,5 @@ test('a run weighs what it holds and what hangs on it, and leaves when others pu
   for (let nth = 9; nth < 18; nth++) fill(`${nth}`)
   expect(cache.run(coins, 0, false)).toBeUndefined()
   cache.clear()
-  expect([ring.bytes, cache.run(coins, 0, false)]).toEqual([0, undefined])
+  expect([clock.bytes, cache.run(coins, 0, false)]).toEqual([0, undefined])
 })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { blockId, NOWHERE } from '../../../src/cache/addresses.ts'
-import { Ring } from '../../../src/cache/ring.ts'
+import { ClockCache } from '../../../src/cache/clock-cache.ts'
 import { Whereabouts } from '../../../src/cache/whereabouts.ts'
 import type { Block } from '../../../src/layout/block.ts'
 import { blockOf, row, sided } from '../layout/support.ts'
@@ -11,11 +11,11 @@ const LOG = 3
 const object = (name: string): Block => ({ name, weight: 1 }) as unknown as Block
 
 /** A table of blocks of which at most `most` may be objects. */
-function ringed(most: number, left: (id: number, address: number) => void = () => {}): { ring: Ring; where: Whereabouts } {
-  const ring = new Ring((id, slot) => left(id as number, where.left(id as number, slot)))
-  const where = new Whereabouts(ring)
-  ring.maxBytes = most
-  return { ring, where }
+function clocked(most: number, left: (id: number, address: number) => void = () => {}): { clock: ClockCache; where: Whereabouts } {
+  const clock = new ClockCache((id, slot) => left(id as number, where.left(id as number, slot)))
+  const where = new Whereabouts(clock)
+  clock.maxBytes = most
+  return { clock, where }
 }
 
 describe('where blocks are', () => {
@@ -53,7 +53,7 @@ describe('where blocks are', () => {
   })
 
   test('is forgotten for objects that others push out, but not for their bytes, nor for what is asked for', () => {
-    const { where, ring } = ringed(200)
+    const { where, clock } = clocked(200)
     const ids = Array.from({ length: 200 }, (_, n) => blockId(LOG, n))
     for (const id of ids) where.add(id, object(`${id}`))
     where.set(ids[7]!, 70)
@@ -65,12 +65,12 @@ describe('where blocks are', () => {
     // Slots are reused: what is added takes the place of what is gone.
     expect(Math.min(...more.map((id) => where.entryOf(id)))).toBe(NOWHERE - 200)
     // An object that is too heavy is not kept, but its bytes are.
-    ring.maxBytes = 0
+    clock.maxBytes = 0
     where.add(ids[7]!, object('heavy'))
     expect(where.entryOf(ids[7]!)).toBe(70)
     where.clear()
-    ring.clear()
-    ring.maxBytes = 200
+    clock.clear()
+    clock.maxBytes = 200
     expect([ids.map((id) => where.entryOf(id)).every((entry) => entry === NOWHERE), where.size]).toEqual([true, 0])
     where.add(ids[0]!, object('first'))
     expect([where.entryOf(ids[0]!), where.addressBeside(NOWHERE - 1)]).toEqual([NOWHERE - 1, NOWHERE])
@@ -82,7 +82,7 @@ describe('where blocks are', () => {
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const bytes = new Map<number, number>()
         const objects = new Map<number, Block>()
-        const { where } = ringed(5, (id, address) => {
+        const { where } = clocked(5, (id, address) => {
           expect([objects.delete(id), address]).toEqual([true, bytes.get(id) ?? NOWHERE])
         })
         for (const [what, number, value] of steps) {

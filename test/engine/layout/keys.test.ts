@@ -7,16 +7,16 @@ import {
   checkFormat,
   decodeEra,
   decodeHead,
+  decodeHighWater,
   decodeIntent,
-  decodeMark,
   decodePruned,
   decodeText,
   emptyHead,
   encodeEra,
   encodeFormat,
   encodeHead,
+  encodeHighWater,
   encodeIntent,
-  encodeMark,
   encodePruned,
   encodeText,
   fingerprint,
@@ -207,10 +207,10 @@ describe('the values that describe a store', () => {
     for (const intent of [{ rollback: 5 }, { prune: 6 }, { repair: true }] as const)
       expect(decodeIntent(encodeIntent(intent))).toEqual(intent)
     expect(decodePruned(encodePruned({ 1: 4 }))).toEqual({ 1: 4 })
-    expect(decodeMark(encodeMark({ last: 5, hash: 'ab' }))).toEqual({ last: 5, hash: 'ab' })
+    expect(decodeHighWater(encodeHighWater({ last: 5, hash: 'ab' }))).toEqual({ last: 5, hash: 'ab' })
     expect(decodeEra(encodeEra(3))).toBe(3)
     expect(decodeEra(undefined)).toBe(0)
-    for (const decode of [decodeIntent, decodePruned, decodeMark, decodeEra])
+    for (const decode of [decodeIntent, decodePruned, decodeHighWater, decodeEra])
       expect(() => decode(value)).toThrow(expect.objectContaining({ code: 'CORRUPT' }))
   })
 

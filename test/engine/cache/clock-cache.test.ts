@@ -1,48 +1,48 @@
 /** What is kept as objects: what stays, what is pushed out, what is counted. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Ring } from '../../../src/cache/ring.ts'
+import { ClockCache } from '../../../src/cache/clock-cache.ts'
 import type { Weighed } from '../../../src/layout/holder.ts'
 
-/** A ring with a table of the slot of each value, as its owner keeps it. */
-function ringOf(maxBytes: number) {
+/** A clock cache with a table of the slot of each value, as its owner keeps it. */
+function clockOf(maxBytes: number) {
   const slots = new Map<string, number>()
   const out: string[] = []
-  const ring = new Ring((name, slot) => {
-    expect([slots.get(name as string), ring.values[slot]]).toEqual([slot, undefined])
+  const clock = new ClockCache((name, slot) => {
+    expect([slots.get(name as string), clock.values[slot]]).toEqual([slot, undefined])
     slots.delete(name as string)
     out.push(name as string)
   })
-  ring.maxBytes = maxBytes
+  clock.maxBytes = maxBytes
   const put = (name: string, weight: number): Weighed & { weight: number } => {
     const value = { weight }
-    const slot = ring.add(name, value)
+    const slot = clock.add(name, value)
     if (slot !== undefined) slots.set(name, slot)
     return value
   }
-  const ask = (name: string): void => ring.ask(slots.get(name)!)
+  const ask = (name: string): void => clock.ask(slots.get(name)!)
   const remove = (name: string): void => {
-    ring.remove(slots.get(name)!)
+    clock.remove(slots.get(name)!)
     slots.delete(name)
   }
-  return { ring, slots, out, put, ask, remove, held: () => [...slots.keys()] }
+  return { clock, slots, out, put, ask, remove, held: () => [...slots.keys()] }
 }
 const grow = (value: Weighed & { weight: number }, bytes: number): void => {
   value.weight += bytes
   value.grew?.(bytes)
 }
 
-describe('a ring', () => {
+describe('a clock cache', () => {
   test('keeps what fits, to the byte', () => {
-    const { ring, put, held, out } = ringOf(100)
+    const { clock, put, held, out } = clockOf(100)
     for (const name of ['a', 'b', 'c', 'd']) put(name, 25)
-    expect([held(), ring.bytes, ring.pushedOut]).toEqual([['a', 'b', 'c', 'd'], 100, 0])
+    expect([held(), clock.bytes, clock.evictedBytes]).toEqual([['a', 'b', 'c', 'd'], 100, 0])
     put('e', 1)
-    expect([out, ring.bytes, ring.pushedOut]).toEqual([['a'], 76, 25])
+    expect([out, clock.bytes, clock.evictedBytes]).toEqual([['a'], 76, 25])
   })
 
   test('pushes out what was not asked for since the hand passed, the oldest first', () => {
-    const { put, ask, out, held } = ringOf(100)
+    const { put, ask, out, held } = clockOf(100)
     for (const name of ['a', 'b', 'c', 'd']) put(name, 25)
     for (const name of ['a', 'c']) ask(name)
     put('e', 50)
@@ -56,7 +56,7 @@ describe('a ring', () => {
   })
 
   test('keeps what is asked for, however much is put', () => {
-    const { put, ask, held } = ringOf(100)
+    const { put, ask, held } = clockOf(100)
     for (const name of ['a', 'b', 'c']) put(name, 25)
     for (let nth = 0; nth < 1000; nth++) {
       put(`once ${nth}`, 10)
@@ -66,58 +66,58 @@ describe('a ring', () => {
   })
 
   test('does not keep what is or becomes too heavy', () => {
-    const { ring, put, held, out } = ringOf(100)
+    const { clock, put, held, out } = clockOf(100)
     const [a, b] = [put('a', 40), put('b', 40)]
     put('heavy', 101)
     expect([held(), out]).toEqual([['a', 'b'], []])
     grow(b, 70)
-    expect([held(), out, ring.bytes]).toEqual([['a'], ['b'], 40])
+    expect([held(), out, clock.bytes]).toEqual([['a'], ['b'], 40])
     // The growth of a value that has left is not counted.
     grow(b, 70)
     grow(a, 60)
-    expect([held(), ring.bytes, ring.pushedOut]).toEqual([['a'], 100, 110])
-    const { put: keep, held: left } = ringOf(0)
+    expect([held(), clock.bytes, clock.evictedBytes]).toEqual([['a'], 100, 110])
+    const { put: keep, held: left } = clockOf(0)
     keep('nothing', 0)
     keep('something', 1)
     expect(left()).toEqual(['nothing'])
   })
 
   test('counts what its values grow and shrink by', () => {
-    const { ring, put, held } = ringOf(100)
+    const { clock, put, held } = clockOf(100)
     const [a, b] = [put('a', 10), put('b', 10)]
     grow(a, 80)
     grow(b, -10)
     grow(b, 10)
-    expect([held(), ring.bytes]).toEqual([['a', 'b'], 100])
+    expect([held(), clock.bytes]).toEqual([['a', 'b'], 100])
     grow(b, 1)
-    expect([held(), ring.bytes]).toEqual([['b'], 11])
+    expect([held(), clock.bytes]).toEqual([['b'], 11])
   })
 
   test('reuses the slots of values that have left', () => {
-    const { ring, put, remove, held } = ringOf(1000)
+    const { clock, put, remove, held } = clockOf(1000)
     for (let nth = 0; nth < 300; nth++) put(`${nth}`, 1)
     for (let nth = 0; nth < 300; nth++) remove(`${nth}`)
-    expect([held(), ring.bytes]).toEqual([[], 0])
+    expect([held(), clock.bytes]).toEqual([[], 0])
     for (let nth = 0; nth < 300; nth++) put(`again ${nth}`, 1)
-    expect([ring.values.length, ring.bytes, ring.pushedOut]).toEqual([300, 300, 0])
-    ring.clear()
-    expect([ring.values.length, ring.bytes]).toEqual([0, 0])
+    expect([clock.values.length, clock.bytes, clock.evictedBytes]).toEqual([300, 300, 0])
+    clock.clear()
+    expect([clock.values.length, clock.bytes]).toEqual([0, 0])
   })
 
   test('ignores the growth of values it held before it was cleared', () => {
-    const { ring, slots, put } = ringOf(100)
+    const { clock, slots, put } = clockOf(100)
     const value = put('a', 10)
-    ring.clear()
+    clock.clear()
     slots.clear()
     grow(value, 50)
-    expect(ring.bytes).toBe(0)
+    expect(clock.bytes).toBe(0)
   })
 
   test('through any history, weighs what its values weigh, never too much, and keeps what is always asked for', () => {
     const step = fc.tuple(fc.constantFrom('put', 'put', 'put', 'grow', 'remove'), fc.nat(11), fc.integer({ min: -20, max: 60 }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const { ring, slots, put, ask, remove } = ringOf(100)
+        const { clock, slots, put, ask, remove } = clockOf(100)
         const values = new Map<string, Weighed & { weight: number }>()
         const favourites = ['f', 'g']
         for (const name of favourites) values.set(name, put(name, 20))
@@ -132,11 +132,11 @@ describe('a ring', () => {
             if (value) grow(value, Math.max(-value.weight, bytes))
           } else if (slots.has(name)) remove(name)
           const weights = [...slots].map(([one, slot]) => {
-            expect([ring.values[slot], ring.names[slot]]).toEqual([values.get(one), one])
+            expect([clock.values[slot], clock.names[slot]]).toEqual([values.get(one), one])
             return values.get(one)!.weight
           })
-          expect(ring.bytes).toBe(weights.reduce((sum, weight) => sum + weight, 0))
-          expect(ring.bytes).toBeLessThanOrEqual(100)
+          expect(clock.bytes).toBe(weights.reduce((sum, weight) => sum + weight, 0))
+          expect(clock.bytes).toBeLessThanOrEqual(100)
           for (const favourite of favourites) {
             // There is room for these two beside whatever a step brings.
             expect(slots.has(favourite)).toBe(true)

@@ -5,12 +5,12 @@
  * only ever adds a warning.
  */
 import { FolioError } from '../errors.ts'
-import { decodeMark, type Era, encodeMark, type Head, type HighWater } from '../layout/head.ts'
+import { decodeHighWater, type Era, encodeHighWater, type Head, type HighWater } from '../layout/head.ts'
 import type { MaybePromise, Store } from '../store.ts'
 
 const EVERY_MS = 1000
 
-export class Mark {
+export class HighWaterMark {
   private readonly note: Store['note']
   /** Durable, but not noted yet. */
   private waiting: HighWater | undefined
@@ -23,7 +23,7 @@ export class Mark {
 
   /** @throws STORE_WENT_BACK if the store holds less than it once held, or another history */
   async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>, era?: Era): Promise<void> {
-    const noted = await readMark(this.note, era)
+    const noted = await readHighWater(this.note, era)
     if (!noted) return
     if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })
     if (noted.hash === undefined || noted.last < oldest) return
@@ -45,9 +45,9 @@ export class Mark {
     if (!this.note) return
     if (this.waiting && this.waiting.last > last) this.waiting = undefined
     await this.writing
-    const noted = await readMark(this.note, era)
+    const noted = await readHighWater(this.note, era)
     // Durable before the rollback is: a higher note that reappeared after a power loss would be a false alarm.
-    if (noted && noted.last > last) await this.note.write(encodeMark({ last, era }), { durable: true })
+    if (noted && noted.last > last) await this.note.write(encodeHighWater({ last, era }), { durable: true })
   }
 
   /** Writes the waiting note. */
@@ -56,7 +56,7 @@ export class Mark {
     this.timer = undefined
     const { waiting } = this
     this.waiting = undefined
-    if (waiting) this.writing = this.writing.then(() => this.note!.write(encodeMark(waiting))).catch(() => {})
+    if (waiting) this.writing = this.writing.then(() => this.note!.write(encodeHighWater(waiting))).catch(() => {})
     return this.writing
   }
 }
@@ -66,7 +66,7 @@ export class Mark {
  * whoever wrote it may not have known yet that another process had rolled history back.
  * @throws CORRUPT if it is damaged: then nothing tells whether the data went back
  */
-export async function readMark(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
+export async function readHighWater(note: Store['note'], era: Era = 0): Promise<HighWater | undefined> {
   const value = await note?.read()
   if (!value?.some((byte) => byte !== 0)) return undefined
   const noted = opened(value)
@@ -76,7 +76,7 @@ export async function readMark(note: Store['note'], era: Era = 0): Promise<HighW
 /** Its key alone would send a reader to look for it among the data. */
 function opened(value: Uint8Array): HighWater {
   try {
-    return decodeMark(value)
+    return decodeHighWater(value)
   } catch (error) {
     if (!(error instanceof FolioError)) throw error
     throw new FolioError(error.code, { ...error.fields, reason: `${error.fields['reason']}, in the note of how far history reached` })

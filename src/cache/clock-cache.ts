@@ -13,12 +13,12 @@ const LEAST_SLOTS = 64
 /** The name of a value. */
 export type Name = number | string
 
-export class Ring {
+export class ClockCache {
   /** The most that its values may weigh together. */
   maxBytes = Number.POSITIVE_INFINITY
   bytes = 0
-  /** How many bytes were pushed out so far. */
-  pushedOut = 0
+  /** How many bytes were evicted so far. */
+  evictedBytes = 0
   /** By slot; undefined if it is free. */
   readonly values: (Weighed | undefined)[] = []
   /** By slot. */
@@ -30,7 +30,7 @@ export class Ring {
   private hand = 0
   private readonly left: (name: Name, slot: number) => void
 
-  /** @param left called with what is pushed out */
+  /** @param left called with what is evicted */
   constructor(left: (name: Name, slot: number) => void = () => {}) {
     this.left = left
   }
@@ -52,8 +52,8 @@ export class Ring {
     this.count(slot, value.weight)
     value.grew = (bytes) => {
       this.count(slot, bytes)
-      // Pushes out only this one, if it would push out everything else.
-      if (this.weights[slot]! > this.maxBytes) this.pushOut(slot)
+      // Evicts only this one, if it would evict everything else.
+      if (this.weights[slot]! > this.maxBytes) this.evict(slot)
       else this.makeRoom(0)
     }
     return slot
@@ -78,20 +78,20 @@ export class Ring {
     this.free.push(slot)
   }
 
-  /** Pushes out what has to go to make room for `bytes` more. */
+  /** Evicts what has to go to make room for `bytes` more. */
   private makeRoom(bytes: number): void {
     const { marks } = this
     while (this.bytes + bytes > this.maxBytes) {
       const slot = this.hand
       this.hand = slot + 1 < this.values.length ? slot + 1 : 0
       if (marks[slot] === ASKED) marks[slot] = PASSED
-      else if (marks[slot] === PASSED) this.pushOut(slot)
+      else if (marks[slot] === PASSED) this.evict(slot)
     }
   }
 
-  private pushOut(slot: number): void {
+  private evict(slot: number): void {
     const name = this.names[slot]!
-    this.pushedOut += this.weights[slot]!
+    this.evictedBytes += this.weights[slot]!
     this.remove(slot)
     this.left(name, slot)
   }
