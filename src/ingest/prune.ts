@@ -4,18 +4,16 @@
  * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list keeps its edge, its count, and every page to which a
  * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
-import type { Block } from '../layout/block.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
 import { blockKey, blockRange, digestKey, digestRange, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { blockNumber } from '../layout/ordinals.ts'
 import { rank, unreachable } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
-import type { Resource } from '../query.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { ListKey } from '../scan/list-key.ts'
-import { countsAfter } from '../scan/locate.ts'
+import { countsAfter, placesBetween } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { baseWrite } from './book.ts'
@@ -48,6 +46,18 @@ function giveUp(reader: Reader, target: number): Step {
     const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => blockNumber(resource, count))
     for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
   }
+  giveUpPages(reader, head, writes)
+  for (const resource of [transactions, failedTransactions])
+    for (const { block, at } of placesBetween(reader, resource, before.since, head.since))
+      writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
+  keepBases(reader, head, writes)
+  for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
+  return { writes, head, unfiled: reader.unfiled }
+}
+
+/** Gives up the pages of lists that no read under the new head can reach, and counts the lists that name pruned records. */
+function giveUpPages(reader: Reader, head: Head, writes: Write[]): void {
+  const before = reader.head
   const pruned = { ...reader.pruned() }
   reader.each(fileAgain(reader, before.since, head.since).all(), ({ index, key }) => {
     const list = new ListKey(index, key)
@@ -59,20 +69,14 @@ function giveUp(reader: Reader, target: number): Step {
       for (let number = from[level]!; number < to; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
   })
   writes.push([PRUNED, encodePruned(pruned)])
-  for (const resource of [transactions, failedTransactions])
-    for (const { block, at } of given(reader, resource, head)) writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
-  const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
-  for (const { block, at, ordinal } of given(reader, offerChanges, head))
-    bases.set(block.side(at, offerChanges.columns.id), { row: block.row(at), ordinal })
-  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
-  for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
-  return { writes, head, unfiled: reader.unfiled }
 }
 
-/** The records of a log that a step gives up. */
-function* given(reader: Reader, resource: Resource, head: Head): Generator<{ block: Block; at: number; ordinal: number }> {
-  for (let ordinal = reader.head.since[resource.tag]!; ordinal < head.since[resource.tag]!; ordinal++)
-    yield { ...reader.at(resource, ordinal), ordinal }
+/** Keeps the last change of each offer that changed in what is given up. */
+function keepBases(reader: Reader, head: Head, writes: Write[]): void {
+  const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
+  for (const { block, at, ordinal } of placesBetween(reader, offerChanges, reader.head.since, head.since))
+    bases.set(block.side(at, offerChanges.columns.id), { row: block.row(at), ordinal })
+  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
 }
 
 /** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */

@@ -15,7 +15,7 @@ import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Posting } from '../scan/list.ts'
 import { ListKey } from '../scan/list-key.ts'
-import { countsAfter, ledgerAt } from '../scan/locate.ts'
+import { countsAfter, ledgerAt, placesBetween } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
@@ -45,15 +45,11 @@ export function stepBack(reader: Reader, target: number): Step {
     })
   reader.each([transactions, failedTransactions, offerChanges], (log) => reader.askFor(log, head.counts[log.tag]!, before.counts[log.tag]!))
   for (const resource of [transactions, failedTransactions])
-    for (let ordinal = head.counts[resource.tag]!; ordinal < before.counts[resource.tag]!; ordinal++) {
-      const { block, at } = reader.at(resource, ordinal)
+    for (const { block, at } of placesBetween(reader, resource, head.counts, before.counts))
       writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
-    }
   const changed = new Set<string>()
-  for (let ordinal = head.counts[offerChanges.tag]!; ordinal < before.counts[offerChanges.tag]!; ordinal++) {
-    const { block, at } = reader.at(offerChanges, ordinal)
+  for (const { block, at } of placesBetween(reader, offerChanges, head.counts, before.counts))
     changed.add(block.side(at, offerChanges.columns.id))
-  }
   reader.each(changed, (id) => void writes.push(...restoreOffer(reader, BigInt(id), head.counts[offerChanges.tag]!)))
   for (let sequence = before.last; sequence > head.last && sequence >= before.oldest; sequence--)
     writes.push([digestKey(sequence), undefined])
