@@ -54,7 +54,7 @@ async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => S
   while (!isDone(history.head)) {
     await giveWay()
     const step = await history.readToWrite((reader) => reader.run(next))
-    await takeStep(history, step, isDone(step.head) ? undefined : cut)
+    await takeStep(history, cut, step, isDone(step.head))
   }
   // What was noted before belongs to an earlier era, or to a ledger that is gone.
   if (!history.unsynced) history.highWater.reached(history.head)
@@ -63,9 +63,8 @@ async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => S
 /**
  * Readers move before the store does: what lies outside the new head does not concern them, whether it is there or not. If a step files lists,
  * however, they move after it: until then only memory has what waited.
- * @param left the cut, unless this step is its last
  */
-async function takeStep(history: History, { writes, unfiled, ...step }: Step, left: Cut | undefined): Promise<void> {
+async function takeStep(history: History, cut: Cut, { writes, unfiled, ...step }: Step, isLast: boolean): Promise<void> {
   const { store, head: before, backlog: waited } = history
   // If only this process has the store open, nobody else reads, and no era is kept.
   const { shared } = store.capabilities
@@ -76,7 +75,7 @@ async function takeStep(history: History, { writes, unfiled, ...step }: Step, le
   if (head.filed <= before.filed) adopt()
   try {
     const begun: Write[] = shared ? [[ERA, encodeEra(era)]] : []
-    await history.write([[INTENT, left && encodeIntent(left)], ...begun, ...writes], head, true, adopt, era)
+    await history.write([[INTENT, isLast ? undefined : encodeIntent(cut)], ...begun, ...writes], head, true, adopt, era)
   } catch (error) {
     // What was not removed is still history, even for a read that found nothing there meanwhile.
     if (!(await mayHold(store, head))) {

@@ -1,6 +1,5 @@
 /** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
 
-import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
@@ -10,37 +9,39 @@ import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
-import type { HighWaterMark } from './high-water.ts'
+import type { History } from './history.ts'
 import { holdsRecords } from './identity.ts'
 import { checkNewest } from './newest.ts'
 import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /**
- * Takes up what an earlier process left. If another one may be writing, everything is read under one head, with no rollback in between.
- * @param head as it was read before
+ * Takes up what an earlier process left: under the head that is known, or if another one may be writing, all of it under one head, with no rollback in
+ * between.
  */
-export async function loadFrom(store: Store, cache: Cache, highWater: HighWaterMark, head: Uint8Array | undefined): Promise<Snapshot> {
-  if (!store.capabilities.shared) return loadUnder({ head, era: 0 }, store, cache, highWater)
+export async function snapshotFor(history: History): Promise<Snapshot> {
+  const { store } = history
+  if (!store.capabilities.shared) return loadUnder(history.state, history)
   for (;;) {
     const state = await stateOf(store)
     try {
-      const loaded = await loadUnder(state, store, cache, highWater)
+      const loaded = await loadUnder(state, history)
       // What others append meanwhile, the first look adopts.
       if ((await stateOf(store)).era === state.era) return loaded
     } catch (error) {
       if (isSame(await stateOf(store), state)) throw error
     }
-    cache.clear()
+    history.cache.clear()
   }
 }
 
-async function loadUnder(state: State, store: Store, cache: Cache, highWater: HighWaterMark): Promise<Snapshot> {
+async function loadUnder(state: State, history: History): Promise<Snapshot> {
+  const { store, cache, highWater } = history
   // Rolled back to nothing, a store loses its head and its records in one batch.
   if (!state.head && (await holdsRecords(store))) {
     // A batch that a handle was given up over may have come only now, whole, with its head.
     const come = await store.get(HEAD)
     if (come === undefined) throw corrupt(HEAD, 'the head is missing')
-    return loadUnder({ ...state, head: come }, store, cache, highWater)
+    return loadUnder({ ...state, head: come }, history)
   }
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)

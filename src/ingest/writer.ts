@@ -12,7 +12,7 @@ import { pruneTo, reclaim, rollBackTo } from './cut.ts'
 import type { Prepared } from './encode.ts'
 import { lookFor } from './follow.ts'
 import type { History } from './history.ts'
-import { loadFrom, unfinished } from './load.ts'
+import { snapshotFor, unfinished } from './load.ts'
 import { Turns } from './turns.ts'
 
 /** What a batch that follows another waits for. */
@@ -47,10 +47,9 @@ export class LedgerWriter {
    * writes.
    */
   async load(): Promise<void> {
-    const { store, cache, highWater, state } = this.history
     // Whatever else is wrong with a store whose repair is unfinished, the repair has to be run again.
-    await unfinished(store)
-    this.history.beginFrom(await loadFrom(store, cache, highWater, state.head))
+    await unfinished(this.history.store)
+    this.history.beginFrom(await snapshotFor(this.history))
     if (!this.isShared) await this.settle()
   }
 
