@@ -55,11 +55,12 @@ export interface Aside {
 /** Text for standard output from work that does not wait for it. */
 export function aside(io: Io): Aside {
   const failed = new AbortController()
-  // Writes are carried out in order.
+  // One write at a time: each listens for the signal.
   let last: Promise<void> = Promise.resolve()
   return {
     say(text) {
-      last = print(io, text)
+      last = last
+        .then(() => print(io, text))
         .catch(unlessStopped(io))
         .catch((error) => failed.abort(error))
     },

@@ -1,9 +1,10 @@
 /** Standard output and signals. */
+import { getEventListeners } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { type Io, pour } from '../../adapters/cli/io.ts'
+import { aside, type Io, pour } from '../../adapters/cli/io.ts'
 import { directory, failing, folio, lines, ndjson, type Running, start, stuck } from './support.ts'
 
 test('a signal is heard between chunks that are at hand and written at once', async () => {
@@ -21,6 +22,24 @@ test('a signal is heard between chunks that are at hand and written at once', as
   expect(written).toBeGreaterThanOrEqual(3)
   expect(written).toBeLessThan(20)
   expect(stdout.writableEnded).toBe(false)
+})
+
+test('lines that come faster than they are taken are written in order, and listen for the signal one at a time', async () => {
+  const stop = new AbortController()
+  const taken: string[] = []
+  let most = 0
+  const stdout = new Writable({
+    write(chunk, _, done) {
+      most = Math.max(most, getEventListeners(stop.signal, 'abort').length)
+      taken.push(String(chunk))
+      setImmediate(done)
+    },
+  })
+  const { say, said } = aside({ stdout, signal: stop.signal } as unknown as Io)
+  const all = Array.from({ length: 30 }, (_, n) => `${n}`)
+  for (const text of all) say(text)
+  await said()
+  expect({ taken, most }).toEqual({ taken: all, most: 1 })
 })
 
 describe('one signal ends a command whose standard output nobody drains:', () => {
