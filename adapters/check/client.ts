@@ -19,6 +19,9 @@ export const boundDefaults = { requests: 2000, ms: 60_000 } satisfies Bounds
 /** A bound was reached: nothing is wrong, but nothing more can be said. */
 export class Exhausted extends Error {}
 
+/** The service asks to be left alone. That says nothing of what it would answer. */
+export class Busy extends Exhausted {}
+
 /** Nobody answers. */
 export class Unreachable extends Error {
   constructor(url: string, reason: string) {
@@ -35,6 +38,7 @@ export interface Answer {
 /** The bodies of pages are small; a service that sends more is not asked to stop, but cut off. */
 const MAX_BYTES = 64 * 2 ** 20
 const ANSWER_MS = 15_000
+const BUSY_TRIES = 5
 
 /** Resolves after so many milliseconds, or at the signal. */
 const wait = (ms: number, signal?: AbortSignal): Promise<void> =>
@@ -80,19 +84,19 @@ export class Client {
   }
 
   /**
-   * Retries at most twice if the service is busy (429, 503), after the time that it asks for.
-   * @throws Exhausted; Unreachable if no answer comes
+   * Asks again if the service is busy (429, 503), after the time that it asks for, or else after longer and longer.
+   * @throws Exhausted; Busy, if it stays so; Unreachable if no answer comes
    */
   async get(url: string): Promise<Answer> {
-    for (let tries = 0; ; tries++) {
-      const answer = await this.send(url)
-      const busy = answer.status === 429 || answer.status === 503
-      if (!busy || tries === 2) return answer
-      await wait(Math.min(this.until.ms - this.elapsed, 1000 * (answer.retryAfter || 1)), this.bounds.signal)
+    for (let tries = 1; ; tries++) {
+      const { retryAfter = 500 * 2 ** tries, ...answer } = await this.send(url)
+      if (answer.status !== 429 && answer.status !== 503) return answer
+      if (tries === BUSY_TRIES) throw new Busy(`GET ${url} was answered ${answer.status}, ${tries} times in a row`)
+      await wait(Math.min(this.until.ms - this.elapsed, retryAfter), this.bounds.signal)
     }
   }
 
-  private async send(url: string): Promise<Answer & { readonly retryAfter: number }> {
+  private async send(url: string): Promise<Answer & { readonly retryAfter: number | undefined }> {
     const { signal, fetch = globalThis.fetch, headers } = this.bounds
     if (signal?.aborted) throw new Exhausted('stopped')
     if (this.requests >= this.until.requests) throw new Exhausted(`its share of the ${this.most} requests was used`)
@@ -102,11 +106,18 @@ export class Client {
     this.requests++
     const timeout = AbortSignal.timeout(Math.ceil(Math.min(ms, ANSWER_MS)))
     try {
-      const response = await fetch(url, {
+      const init = {
         headers: { accept: 'application/hal+json, application/json;q=0.9', ...headers },
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      })
-      return { status: response.status, body: await bodyOf(response), retryAfter: Number(response.headers.get('retry-after')) }
+      }
+      const again = (error: { cause?: { code?: unknown } }): Promise<Response> => {
+        if (!isLost(error)) throw error
+        this.requests++
+        return fetch(url, init)
+      }
+      // The next one that is kept may have been closed, too.
+      const response = await fetch(url, init).catch(again).catch(again)
+      return { status: response.status, body: await bodyOf(response), retryAfter: msOf(response.headers.get('retry-after')) }
     } catch (error) {
       if (signal?.aborted) throw new Exhausted('stopped')
       if (timeout.aborted && ms < ANSWER_MS) throw new Exhausted(late)
@@ -114,6 +125,16 @@ export class Client {
     }
   }
 }
+
+/** The milliseconds of a Retry-After, which is a number of seconds or a date; undefined if it names no time to come. */
+function msOf(header: string | null): number | undefined {
+  const ms = header === null ? 0 : Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : 1000 * Number(header)
+  return ms > 0 ? ms : undefined
+}
+
+/** Whether a connection ended before any answer: a service may close one that it kept at the moment when it is used again, so that is no fault. */
+const isLost = (error: { cause?: { code?: unknown } } | undefined): boolean =>
+  ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(String(error?.cause?.code))
 
 /** What `fetch` throws says only that it failed; its cause says why, and with several addresses each has its own. */
 function reasonOf(error: unknown): string {

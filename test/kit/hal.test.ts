@@ -1,5 +1,5 @@
 /** Paging over HTTP: services of other makes, faults that only links can have, and the bounds of a check. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createHandler } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -129,6 +129,56 @@ describe('a check', () => {
       fetch: (url) => (++times === 5 ? Promise.resolve(new Response('', { status: 503, headers: { 'retry-after': '0.01' } })) : fetch(url)),
     })
     expect(said(report)).toBe('')
+  })
+})
+
+describe('a service that asks to be left alone, or breaks off, is not said to break a law', () => {
+  const rows = halService(new Pages())
+  /** Answers some of the requests otherwise. */
+  const check = async (otherwise: (count: number) => Promise<Response> | undefined, more: ServiceOptions = {}) => {
+    let count = 0
+    const report = await checkService(BASE, { fetch: (url) => otherwise(++count) ?? rows(url), ...more })
+    return { report, count }
+  }
+  const busy = (status: number, headers: Record<string, string> = {}) => Promise.resolve(new Response('', { status, headers }))
+
+  test.each([429, 503])('%i without an end leaves laws unchecked', async (status) => {
+    const { report } = await check((count) => (count > 40 ? busy(status, { 'retry-after': '0.001' }) : undefined))
+    expect(said(report)).toBe('')
+    expect(report.listings[0]!.laws.filter(({ outcome }) => outcome === 'unchecked').map(({ detail }) => detail)).toContainEqual(
+      expect.stringMatching(new RegExp(`^GET ${BASE}/rows\\S* was answered ${status}, 5 times in a row$`)),
+    )
+  })
+
+  test('a service that is busy from the start has nothing to check, and the error says why', async () => {
+    await expect(check(() => busy(503, { 'retry-after': '0.001' }))).rejects.toThrow(
+      `no listing was found at ${BASE}: not before GET ${BASE} was answered 503, 5 times in a row`,
+    )
+  })
+
+  test('a Retry-After may be a date; without one, the waits grow', async () => {
+    vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 200 })
+    try {
+      const until = Date.now() + 4000
+      const limited = (headers: () => Record<string, string>) => (count: number) =>
+        count > 10 && Date.now() < until ? busy(429, headers()) : undefined
+      const dated = await check(limited(() => ({ 'retry-after': new Date(Math.ceil(until / 1000) * 1000).toUTCString() })))
+      expect(said(dated.report)).toBe('')
+      expect(dated.report.unchecked).toBe(0)
+      const plain = await check(limited(() => ({})))
+      expect(plain.report).toMatchObject({ broken: 0, unchecked: 0 })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('a connection that ends before any answer is tried again, a body that is cut off is not', async () => {
+    const lost = () =>
+      Promise.reject(Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('closed'), { code: 'ECONNRESET' }) }))
+    const { report } = await check((count) => (count % 10 > 7 ? lost() : undefined))
+    expect(report).toMatchObject({ broken: 0, unchecked: 0 })
+    const cut = () => Promise.resolve(new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('cut off')) })))
+    expect(said((await check((count) => (count === 30 ? cut() : undefined))).report)).toMatch(/cut off/)
   })
 })
 
