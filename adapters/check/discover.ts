@@ -1,6 +1,6 @@
 /** Finds the listings of a service, one of each kind: those to which its root links, and those to which its records link. */
 import { catalogue } from '../../src/index.ts'
-import { type Client, Exhausted } from './client.ts'
+import { type Answer, Busy, type Client, Exhausted, Unreachable } from './client.ts'
 import { type Members, paged, recordsIn, targetOf } from './hal.ts'
 
 /** Links that are not listings, or lead to the listing that the record is on. */
@@ -12,9 +12,12 @@ const DEPTH = 3
 
 const segmentsOf = (url: string): string[] => new URL(url).pathname.replace(/\/$/, '').split('/')
 
+/** Whether a segment of a path is fixed, such as `trades` or `v1`, and does not name one record. */
+const isWord = (segment: string): boolean => /^(?:[a-z_.-]{0,24}|v\d{1,2})$/.test(segment)
+
 /** A path without what names one record: `/accounts/GALICE/trades` as `/accounts/{}/trades`. */
 export function kindOf(url: string): string {
-  const segments = segmentsOf(url).map((segment) => (/[^a-z_.-]/.test(segment) || segment.length > 24 ? '{}' : segment))
+  const segments = segmentsOf(url).map((segment) => (isWord(segment) ? segment : '{}'))
   const filters = [...new URL(withoutPaging(url)).searchParams.keys()].sort()
   return segments.join('/') + (filters.length > 0 ? `?${filters.join('&')}` : '')
 }
@@ -58,13 +61,30 @@ const usual = (base: string): string[] =>
 interface Kind {
   /** Empty if it is not a listing. */
   readonly url: string
+  /** What did not answer, and may be one: a check says why. Empty if there is none. */
+  readonly failed: string
+  /** The last answer. */
+  readonly status: number
   /** Nothing better is looked for. */
   readonly settled: boolean
   readonly tries: number
 }
 
+/** No answer is an answer, too: whoever checks that listing is told why. */
+const NONE: Answer = { status: 599, body: undefined }
+
+/** @throws Exhausted */
+const answerOf = (client: Client, url: string): Promise<Answer> =>
+  client.get(url).catch((error) => {
+    if (error instanceof Busy || error instanceof Unreachable) return NONE
+    throw error
+  })
+
+/** Whether an answer leaves open what is there. A record may have nothing to list, which is 404; what needs more parameters is no listing, which is 400. */
+const failedAt = ({ status }: Answer, stated: boolean): boolean => status >= 500 || (stated && status > 400)
+
 /**
- * The URLs of listings, one of each kind, those of the root first.
+ * The URLs of listings, one of each kind, those of the root first, and of what may be a listing and did not answer.
  * @param url a service, or one listing of it, which is then all that is found
  * @param most how many
  * @throws Unreachable; Exhausted, if nothing was found before
@@ -74,18 +94,25 @@ export async function discover(client: Client, url: string, most: number): Promi
   if (status === 200 && recordsIn(body)) return [withoutPaging(url)]
   const kinds = new Map<string, Kind>()
   const paths = new Set<string>()
-  const listings = (): string[] => [...kinds.values()].flatMap((kind) => kind.url || [])
+  const listings = (): string[] => [...kinds.values()].flatMap((kind) => kind.url || kind.failed || [])
 
-  const crawl = async (begin: readonly string[]): Promise<void> => {
+  /** @param stated these are links of the root, each of which should lead somewhere */
+  const crawl = async (begin: readonly string[], stated: boolean): Promise<void> => {
     const queue = begin.map((target) => ({ target, depth: 0 }))
     for (const { target, depth } of queue) {
       const kind = kindOf(target)
-      const { settled = false, tries = 0 } = kinds.get(kind) ?? {}
+      const { settled = false, tries = 0, url: before = '', failed = '' } = kinds.get(kind) ?? {}
       if (settled || tries >= TRIES || (tries === 0 && listings().length >= most)) continue
-      const answer = await client.get(paged(target, '', 'desc', 3))
+      const answer = await answerOf(client, paged(target, '', 'desc', 3))
       const good = answer.status === 200
       const records = good ? recordsIn(answer.body) : undefined
-      kinds.set(kind, { url: records ? withoutPaging(target) : '', settled: records ? records.length > 0 : good, tries: tries + 1 })
+      kinds.set(kind, {
+        url: records ? withoutPaging(target) : before,
+        failed: failedAt(answer, stated && depth === 0) ? withoutPaging(target) : failed,
+        status: answer.status,
+        settled: records ? records.length > 0 : good,
+        tries: tries + 1,
+      })
       if (!good) continue
       const links = (records ?? [answer.body]).flatMap((one) => linksOf(one, target))
       for (const [, link] of links) paths.add(segmentsOf(link).join('/'))
@@ -96,10 +123,14 @@ export async function discover(client: Client, url: string, most: number): Promi
 
   const links = status === 200 ? linksOf(body, url).filter(([name]) => !passedOver.has(name)) : []
   try {
-    await crawl(links.length > 0 ? links.map(([, target]) => target) : usual(url))
-    await crawl(templatesOf(body).flatMap((template) => filled(template, paths).map((path) => new URL(path, url).href)))
+    await crawl(links.length > 0 ? links.map(([, target]) => target) : usual(url), links.length > 0)
+    await crawl(
+      templatesOf(body).flatMap((template) => filled(template, paths).map((path) => new URL(path, url).href)),
+      false,
+    )
   } catch (error) {
     if (!(error instanceof Exhausted) || listings().length === 0) throw error
   }
-  return listings()
+  // A root all of whose links lead nowhere is that of another service.
+  return [...kinds.values()].some(({ url, status }) => url !== '' || status >= 500) ? listings() : []
 }

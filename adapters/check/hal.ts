@@ -3,7 +3,7 @@
  * Nothing is known of the service but this form.
  */
 import type { Order } from '../../src/index.ts'
-import type { Client } from './client.ts'
+import { type Client, Exhausted } from './client.ts'
 import type { PagedListing, PagedPage } from './paged.ts'
 import { Fault } from './window.ts'
 
@@ -91,12 +91,15 @@ export function halListing(client: Client, url: string, limit: number): PagedLis
 
 /**
  * The largest of the usual limits that a service accepts and honours.
- * @throws Fault if it gives fewer records than asked for, and its next link skips the others
+ * @throws Fault if it fails, or gives fewer records than asked for, and its next link skips the others; Exhausted if it may not be read
  */
 export async function largestLimit(client: Client, url: string, most = 200): Promise<number> {
   for (const limit of [200, 100, 50, 20, 10].filter((one) => one <= most)) {
     const asked = paged(url, '', 'asc', limit)
     const { status, body } = await client.get(asked)
+    const said = `GET ${asked}: answered ${status}`
+    if (status >= 500) throw new Fault(said)
+    if (status > 400) throw new Exhausted(said)
     const records = recordsIn(body)
     if (status !== 200 || records === undefined) continue
     const last = records.at(-1)

@@ -75,6 +75,21 @@ test('our own service passes, with a list of what was left out', async () => {
   }
 })
 
+test('a service without records is not said to keep the laws', async () => {
+  const ledger = await openLedger(memory())
+  const server = await serve(ledger, { port: 0 })
+  try {
+    const { code, out } = await folio(['check', server.url])
+    expect({ code, last: out.trim().split('\n').at(-1) }).toEqual({
+      code: 0,
+      last: expect.stringMatching(/^nothing was checked, since no listing holds records; 6 listings, 0 checks left out, /),
+    })
+  } finally {
+    await server.close()
+    await ledger.close()
+  }
+})
+
 test('ends if nobody reads its output', async () => {
   const url = await other(new Pages())
   expect(await folio(['check', url], { stdout: failing('EPIPE') })).toMatchObject({ code: 141, err: '' })

@@ -72,6 +72,11 @@ describe('a check finds a service that', () => {
   })
 })
 
+test('a version in the path is no record', async () => {
+  const report = await checkService(`${BASE}/v1/rows`, { fetch: halService(new Pages(), { path: '/v1/rows' }), requests: 30 })
+  expect(report.listings.map(({ kind }) => kind)).toEqual(['/v1/rows'])
+})
+
 test('the URL of one listing checks that listing alone, with its filters', async () => {
   const asked: string[] = []
   const fetch = halService(new Pages(), { spoil: link('next', (href) => `${href}&asset=USD`) })
@@ -179,6 +184,38 @@ describe('a service that asks to be left alone, or breaks off, is not said to br
     expect(report).toMatchObject({ broken: 0, unchecked: 0 })
     const cut = () => Promise.resolve(new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('cut off')) })))
     expect(said((await check((count) => (count === 30 ? cut() : undefined))).report)).toMatch(/cut off/)
+  })
+})
+
+describe('what a root links to and cannot be read is said', () => {
+  const linking = (status: number) => {
+    const rows = halService(new Pages(), {
+      spoil: (body: any) => (isPage(body) ? body : { _links: { ...body._links, gone: { href: `${BASE}/gone` } } }),
+    })
+    return checkService(BASE, {
+      fetch: (url) => (new URL(url).pathname === '/gone' ? Promise.resolve(new Response('{}', { status })) : rows(url)),
+    })
+  }
+
+  test.each([
+    [500, 'broken'],
+    [404, 'unchecked'],
+    [403, 'unchecked'],
+  ])('%i is %s', async (status, outcome) => {
+    const { listings } = await linking(status)
+    expect(listings.map(({ kind }) => kind)).toEqual(['/rows', '/gone'])
+    expect(listings[1]!.laws[0]).toMatchObject({ outcome, detail: `GET ${BASE}/gone?limit=200&order=asc: answered ${status}` })
+    expect(listings[0]!.laws.every(({ outcome }) => outcome === 'holds')).toBe(true)
+  })
+
+  test('where all of it leads nowhere, nothing was found', async () => {
+    const root = { _links: { rows: { href: `${BASE}/rows` }, more: { href: `${BASE}/more` } } }
+    const fetch = async (url: string) => (url === BASE ? Response.json(root) : new Response('{}', { status: 404 }))
+    await expect(checkService(BASE, { fetch })).rejects.toThrow(/no listing was found/)
+  })
+
+  test('400 is no listing, since it needs more than a page', async () => {
+    expect((await linking(400)).listings.map(({ kind }) => kind)).toEqual(['/rows'])
   })
 })
 

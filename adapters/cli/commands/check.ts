@@ -74,6 +74,7 @@ function summaryOf({ listings, requests, seconds, broken, unchecked }: ServiceRe
   const tried = listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), 0)
   const unbroken =
     unchecked === 0 ? 'no law of paging is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
-  const verdict = broken === 0 ? unbroken : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
+  const seen = tried === 0 ? 'nothing was checked, since no listing holds records' : unbroken
+  const verdict = broken === 0 ? seen : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
   return `${verdict}; ${listings.length} listings, ${unchecked} checks left out, ${digits(requests)} requests in ${seconds.toFixed(1)} s`
 }
