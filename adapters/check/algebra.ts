@@ -41,7 +41,7 @@ const limitsOf = (listing: PagedListing<any>): number[] => [1, 2, 3, 7, 10, maxL
 const GOLDEN = 0.618_033_988_749_895
 
 /** At most `most` of the items, spread over all of them, including the first, in their order. */
-function spread<T>(items: readonly T[], most: number): T[] {
+export function spread<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items]
   const chosen = new Set(Array.from({ length: most }, (_, n) => Math.floor(((n * GOLDEN) % 1) * items.length)))
   return [...chosen].sort((a, b) => a - b).map((at) => items[at]!)

@@ -1,6 +1,7 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
 import { OptionRules } from '../../src/index.ts'
 import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
+import { BELONGS, belonging, UNRELATED } from './belongs.ts'
 import { type Bounds, boundDefaults, Client, Exhausted, Unreachable } from './client.ts'
 import { discover, kindOf } from './discover.ts'
 import { halListing, largestLimit } from './hal.ts'
@@ -86,8 +87,10 @@ async function outcomeOf(law: string, check: () => Promise<string | undefined>):
 }
 
 interface Pending {
-  readonly result: Omit<ListingResult, 'laws' | 'empty'>
+  readonly result: Omit<ListingResult, 'laws' | 'empty' | 'requests'> & { requests: number }
   readonly laws: LawResult[]
+  /** The largest limit that it takes; undefined if it could not be read. */
+  readonly limit?: number | undefined
   /** Reads again what the listing held at first. */
   readonly look: (() => Promise<void>) | string
 }
@@ -98,8 +101,10 @@ async function begin(client: Client, url: string, options: Bounded, most: number
   const kind = kindOf(url)
   const laws: LawResult[] = []
   let look: Pending['look'] = BOOK
+  let limit: number | undefined
   try {
-    const listing = halListing(client, url, await largestLimit(client, url, most))
+    limit = await largestLimit(client, url, most)
+    const listing = halListing(client, url, limit)
     if (!isBook(kind)) look = await remember(listing, options).catch(unread)
     for (const { name, check } of pagingAlgebra) if (name !== STAYS) laws.push(await settled(name, listing, options, check, isBook(kind)))
   } catch (error) {
@@ -107,13 +112,21 @@ async function begin(client: Client, url: string, options: Bounded, most: number
     laws.push({ law: pagingAlgebra[0]!.name, ...whyNot(error) })
     look = unread(error)
   }
-  return { result: { url, kind, requests: client.requests - before }, laws, look }
+  return { result: { url, kind, requests: client.requests - before }, laws, limit, look }
 }
 
 /** Why there are no first pages to compare with; the laws say what is wrong with them. */
 function unread(error: unknown): string {
   const { outcome, detail = '' } = whyNot(error)
   return outcome === 'broken' ? 'its first pages do not agree' : detail
+}
+
+/** Adds what one more law says of a listing, unless that is nothing. */
+async function add(client: Client, { result, laws }: Pending, law: string, check: () => Promise<string | undefined>): Promise<void> {
+  const before = client.requests
+  const one = await outcomeOf(law, check)
+  if (one.detail !== UNRELATED) laws.push(one)
+  result.requests += client.requests - before
 }
 
 /** A listing of what is there now may change between two requests: a law that seems broken is checked again. */
@@ -149,20 +162,24 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
 
   const pending: Pending[] = []
   for (const [n, one] of urls.entries()) {
-    // The last share is kept for checking all of them once more.
-    const share = client.share(1 / (urls.length - n + 1))
+    // The last shares are kept for checking all of them once more, and against each other.
+    const share = client.share(1 / (urls.length * 1.1 - n + 1))
     const cases = Math.max(4, Math.floor((share - 30) / 9))
     pending.push(await begin(client, one, { window, cases }, maxLimit))
   }
 
+  client.share(0.7)
+  const known = pending.flatMap(({ result: { url }, limit }) => (limit === undefined ? [] : [{ url, limit }]))
+  const belongs = belonging(client, known)
+  for (const one of pending) await add(client, one, BELONGS, () => belongs(one.result.url))
+
   const listings: ListingResult[] = []
-  for (const [n, { result, laws, look }] of pending.entries()) {
+  for (const [n, one] of pending.entries()) {
+    const { result, laws, look } = one
     client.share(1 / (pending.length - n))
-    const before = client.requests
-    const stays = async (): Promise<string | undefined> => (typeof look === 'string' ? look : look().then(() => undefined))
-    const all = [...laws, await outcomeOf(STAYS, stays)]
-    const empty = laws[0]?.detail === EMPTY
-    const done = { ...result, requests: result.requests + client.requests - before, empty, laws: all }
+    await add(client, one, STAYS, async () => (typeof look === 'string' ? look : look().then(() => undefined)))
+    const empty = laws[0]?.detail === EMPTY && !laws.some(({ outcome }) => outcome === 'broken')
+    const done = { ...result, empty, laws }
     onListing?.(done)
     listings.push(done)
   }

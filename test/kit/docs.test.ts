@@ -1,5 +1,7 @@
 /** The pages on testing tell the truth: the examples are run, and what the laws reject is read from the lists of faults. */
 import { expect, test, vi } from 'vitest'
+import { pagingAlgebra } from '../../adapters/check/algebra.ts'
+import { BELONGS } from '../../adapters/check/belongs.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { read, row, same, withExamples } from '../docs.ts'
@@ -9,6 +11,7 @@ import { storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { storesThatMisread } from './faulty-reads.ts'
+import { faultyServices } from './faulty-services.ts'
 import { faultyStreams } from './faulty-streams.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 import { Feed } from './feed.ts'
@@ -48,7 +51,7 @@ type Faults = readonly (readonly [law: string, fault: string, ...rest: unknown[]
 /** The rows of what each law rejects, in the order of the laws. */
 function table(
   what: string,
-  laws: readonly Law[],
+  laws: readonly Pick<Law, 'name'>[],
   faults: Faults,
   more?: readonly [head: string, cell: (fault: Faults[number]) => string],
 ): string[] {
@@ -89,6 +92,12 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
     'another source of the records to see what is wrong.',
     '',
     ...table('An API', pagingLaws({ open: () => new Pages() }), faultyPages, ['over HTTP', (fault) => (fault[3] ? 'not seen' : 'yes')]),
+    '',
+    `## ${faultyServices.length} services`,
+    '',
+    'Each of their listings pages as it should, or not at all; `folio check` compares them with each other.',
+    '',
+    ...table('A service', [pagingAlgebra[0]!, { name: BELONGS }], faultyServices),
     '',
     `## ${faultyStreams.length} streams`,
     '',

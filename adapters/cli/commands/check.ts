@@ -19,8 +19,10 @@ interface Options {
 const help = `
 The service may be anybody's, as long as its lists are HAL pages: _embedded.records, each with a paging_token, and
 _links.next and prev. Listings are found by the links of the URL and of their records, one of each kind; where the URL
-is itself a listing, with filters or not, that one is checked. The service may grow meanwhile. Requests go out one at a
-time; listings share them evenly, and what could not be checked is said.
+is itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
+trades are also looked for in the other listings that they belong to, and behind their own links. The service may grow
+meanwhile. Requests go out one at a time; listings share them evenly, and what could not be checked is said. A service
+that is busy (429, 503) is asked again, after the time that it names.
 
 Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken.
 

@@ -1,0 +1,76 @@
+/** What a check finds by comparing the listings of a service with each other: a correct service passes, and faulty ones are rejected. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import { BELONGS } from '../../adapters/check/belongs.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { type CoreOptions, createHandler } from '../../adapters/http/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { checkService, type ServiceReport } from '../../adapters/testing/index.ts'
+import { type Ledger, openLedger } from '../../src/index.ts'
+import { faultyServices } from './faulty-services.ts'
+
+const BASE = 'http://service.example'
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await openLedger(memory())
+  await ledger.ingest(generate({ ledgers: 40, seed: 'services', accounts: 30, transactionsPerLedger: 6, tradeShare: 0.3 }))
+})
+
+const serviceOf = (options: CoreOptions & { mount?: string } = {}) => {
+  const handler = createHandler(ledger, options)
+  return (url: string): Promise<Response> => Promise.resolve(handler(new Request(url)))
+}
+
+const broken = ({ listings }: ServiceReport): string[] =>
+  listings.flatMap(({ laws }) => laws.filter(({ outcome }) => outcome === 'broken').map(({ law }) => law))
+const related = ({ listings }: ServiceReport): (string | undefined)[] =>
+  listings.flatMap(({ kind, laws }) => (laws.some(({ law, outcome }) => law === BELONGS && outcome === 'holds') ? [kind] : []))
+
+test.for(faultyServices)('"%s" rejects a service that %s', async ([law, , spoil]) => {
+  const report = await checkService(BASE, { fetch: spoil(serviceOf()), requests: 1500, window: 20 })
+  expect(new Set(broken(report))).toContain(law)
+})
+
+describe('a correct service passes', () => {
+  test.each<[how: string, url: string, options: CoreOptions & { mount?: string }]>([
+    ['', BASE, {}],
+    ['with the members of the extended profile', BASE, { profile: 'extended' }],
+    ['below a path', `${BASE}/api`, { mount: '/api' }],
+    ['below a path of two parts', `${BASE}/v1/history/`, { mount: '/v1/history' }],
+  ])('%s', async (_, url, options) => {
+    const report = await checkService(url, { fetch: serviceOf(options), requests: 2000 })
+    expect(broken(report)).toEqual([])
+    const below = new URL(url).pathname.replace(/\/$/, '')
+    expect(related(report)).toEqual(
+      expect.arrayContaining(['/effects', '/accounts/{}/operations', '/ledgers/{}/transactions'].map((kind) => below + kind)),
+    )
+  })
+})
+
+test('nothing is said of a service whose tokens count the records of each listing', async () => {
+  const rows = Array.from({ length: 30 }, (_, n) => ({ id: `row ${n}`, account: n % 3 === 0 ? 'A' : 'B' }))
+  const listings: Record<string, typeof rows> = {
+    '/transactions': rows,
+    '/accounts/A/transactions': rows.filter(({ account }) => account === 'A'),
+  }
+  const fetch = async (text: string): Promise<Response> => {
+    const { pathname, searchParams } = new URL(text)
+    if (pathname === '/') return Response.json({ _links: Object.fromEntries(Object.keys(listings).map((path) => [path, { href: path }])) })
+    const all = listings[pathname]
+    if (!all) return new Response('{}', { status: 404 })
+    const [cursor, order, limit] = ['cursor', 'order', 'limit'].map((name) => searchParams.get(name) ?? '') as [string, string, string]
+    const numbered = all.map((row, n) => ({ ...row, paging_token: `${n + 1}` }))
+    const way = order === 'desc' ? -1 : 1
+    const records = (way < 0 ? numbered.reverse() : numbered)
+      .filter(({ paging_token }) => cursor === '' || (Number(paging_token) - Number(cursor)) * way > 0)
+      .slice(0, Number(limit))
+    const link = (from: string, order: string) => ({ href: `${pathname}?cursor=${from}&limit=${limit}&order=${order}` })
+    const next = link(records.at(-1)?.paging_token ?? cursor, order)
+    return Response.json({
+      _links: { next, prev: link(records[0]?.paging_token ?? cursor, way < 0 ? 'asc' : 'desc') },
+      _embedded: { records },
+    })
+  }
+  const report = await checkService(BASE, { fetch })
+  expect(report.listings.map(({ kind }) => kind)).toEqual(['/transactions', '/accounts/{}/transactions'])
+  expect({ broken: broken(report), related: related(report) }).toEqual({ broken: [], related: [] })
+})
