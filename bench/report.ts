@@ -19,10 +19,12 @@ const WIDTH = 860
 const LINE = 22
 const SCALE = [0.25, 0.5, 1, 2, 4, 8, 16, 32]
 const [LOW, HIGH] = [Math.log2(0.2), Math.log2(40)]
-const x = (ratio: number): number => LABEL + ((Math.min(HIGH, Math.max(LOW, Math.log2(ratio))) - LOW) / (HIGH - LOW)) * (WIDTH - LABEL - 70)
+/** To a tenth of a pixel. */
+const x = (ratio: number): number =>
+  Math.round(10 * (LABEL + ((Math.min(HIGH, Math.max(LOW, Math.log2(ratio))) - LOW) / (HIGH - LOW)) * (WIDTH - LABEL - 70))) / 10
 
-/** One bar per row on a logarithmic scale from 1, with its spread as a thin line and its floor as a mark. */
-function plot(rows: readonly Row[]): string {
+/** One bar per row on a logarithmic scale from 1, with its spread as a thin line and its floor as a mark. The table below has all of it as text. */
+function plot(group: string, rows: readonly Row[]): string {
   const height = rows.length * LINE + 26
   const grid = SCALE.map(
     (at) =>
@@ -41,10 +43,10 @@ function plot(rows: readonly Row[]): string {
       `<rect class="${state}" x="${from}" y="${y + 4}" width="${Math.max(1, to - from)}" height="14" rx="2"/>` +
       `<line class="spread" x1="${x(least)}" x2="${x(most)}" y1="${y + 11}" y2="${y + 11}"/>` +
       (floor === undefined ? '' : `<line class="floor" x1="${x(floor)}" x2="${x(floor)}" y1="${y + 1}" y2="${y + 21}"/>`) +
-      `<text class="value" x="${Math.max(x(most), to) + 6}" y="${y + 15}">${median.toFixed(2)}×</text></g>`
+      `<text class="value" x="${Math.max(x(most), to) + 6}" y="${y + 15}">${median.toFixed(2)}×${row.ok === false ? ' missed' : ''}</text></g>`
     )
   })
-  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img">${grid.join('')}${bars.join('')}</svg>`
+  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(group)}: how many times faster, or smaller; the numbers are below">${grid.join('')}${bars.join('')}</svg>`
 }
 
 function table(rows: readonly Row[]): string {
@@ -54,7 +56,7 @@ function table(rows: readonly Row[]): string {
         .map((cell) => `<td>${escaped(cell)}</td>`)
         .join('')}</tr>`,
   )
-  return `<table><thead><tr>${HEAD.map((cell) => `<th>${cell}</th>`).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
+  return `<table><thead><tr>${HEAD.map((cell) => `<th scope="col">${cell || 'verdict'}</th>`).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
 }
 
 const style = `
@@ -79,7 +81,7 @@ function page({ rows, machine, data, mode, seconds, pace }: Results): string {
     .join(', ')
   const sections = groups.map((group) => {
     const mine = rows.filter((row) => row.group === group)
-    return `<h2 id="${escaped(group.replace(/\W+/g, '-'))}">${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(mine)}<details><summary>numbers</summary>${table(mine)}</details>`
+    return `<h2 id="${escaped(group.replace(/\W+/g, '-'))}">${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(group, mine)}<details><summary>numbers</summary>${table(mine)}</details>`
   })
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>ledger-folio benchmark</title><style>${style}</style>
 <h1>ledger-folio, side by side</h1>
