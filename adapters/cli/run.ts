@@ -60,7 +60,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     }).helpOption('-h, --help', 'show help')
   }
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    const name = argv[0] === 'help' ? argv[1] : argv[0]
+    const isUnknown = name !== undefined && !/^-|^help$/.test(name) && !program.commands.some((command) => command.name() === name)
+    // Help of a command that does not exist would be that of all, without a word of why.
+    await program.parseAsync(isUnknown ? [name] : argv, { from: 'user' })
     return exit
   } catch (error) {
     // Work that a signal cuts short throws the signal's name.

@@ -34,6 +34,9 @@ test('the version is that of the package', async () => {
 const wrong: [argv: string[], says: RegExp][] = [
   [[], /^Usage: folio/],
   [['swim'], /^folio: unknown command 'swim'/],
+  [['swim', '--help'], /^folio: unknown command 'swim'/],
+  [['help', 'swim'], /^folio: unknown command 'swim'/],
+  [['help', 'verfy'], /^folio: unknown command 'verfy'\n\(Did you mean verify\?\)/],
   [['ingest', '--data', 'x'], /^folio: missing required argument 'file'/],
   [['ingest', 'x.ndjson'], /^folio: required option '--data <dir>' not specified/],
   [
