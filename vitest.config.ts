@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { narrow, narrowTests } from './test/narrow.ts'
+import { narrow, narrowTests } from './test/support/narrow.ts'
 
 const seed = Number(process.env.FOLIO_SEED ?? Math.floor(Math.random() * 2 ** 31))
 // Read again by workers, and by this file when it is loaded twice.
@@ -24,7 +24,7 @@ export default defineConfig(({ mode }) => ({
   },
   test: {
     include: mode === 'narrow' ? narrowTests : ['test/**/*.test.ts'],
-    setupFiles: ['test/setup.ts'],
+    setupFiles: ['test/support/setup.ts'],
     env: { FOLIO_SEED: String(seed) },
     // All cores: on a machine with two, the default is one worker.
     maxWorkers: '100%',

@@ -1,10 +1,5 @@
 /** Runs a command line in this process, and captures its streams. */
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
-import { onTestFinished } from 'vitest'
 import { run } from '../../adapters/cli/run.ts'
 import { generateLines } from '../../adapters/generate/index.ts'
 
@@ -73,12 +68,7 @@ export function failing(code: string, writes = 0): Writable {
 /** Behaves like a pipe that nobody drains: the first write is never taken. `onWrite` is told of it. */
 export const stuck = (onWrite: () => void = () => {}): Writable => new Writable({ highWaterMark: 1, write: () => onWrite() })
 
-/** A directory made for the test. */
-export function directory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'folio-cli-'))
-  onTestFinished(() => rm(path, { recursive: true, force: true }))
-  return path
-}
+export { directory } from '../support/directory.ts'
 
 /** The lines of a small network, without their ends. */
 export const lines = (ledgers: number, seed = 'cli'): string[] => [

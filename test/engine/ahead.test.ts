@@ -5,8 +5,9 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
 import { HEAD } from '../../src/layout/keys.ts'
-import { dump } from '../dump.ts'
-import { codeOf, errorOf, holds } from './support.ts'
+import { dump } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
 
 const FIRST = 40
 const closes = [

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { closeChain, naiveLedger, type QueryRequest, requestDraw, requestOf, valuesWorthAsking } from '../../adapters/testing/index.ts'
 import { catalogue, type QueryName } from '../../src/index.ts'
-import { agree, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { agree } from '../support/model.ts'
 
 const networks = fc.sample(
   closeChain.filter((closes) => closes.reduce((sum, { transactions = [] }) => sum + transactions.length, 0) < 60),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { FolioError } from '../../src/index.ts'
 import { ask as askOf, type Ground, type HistoryWriter, type ReadableHistory } from '../../src/scan/ask.ts'
-import { codeOf } from './support.ts'
+import { codeOf } from '../support/errors.ts'
 
 const own: Ground = { shared: false, book: false }
 const shared: Ground = { shared: true, book: false }

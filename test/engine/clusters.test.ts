@@ -27,7 +27,9 @@ import { ListKey } from '../../src/scan/list-key.ts'
 import { listed } from '../../src/scan/places.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
-import { assetOf, codeOf, ledgerOf, written } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf } from '../support/errors.ts'
+import { assetOf, written } from '../support/model.ts'
 
 const closes = [...(generate({ ledgers: 60, seed: 5, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]
 const FIRST = (closes[0]!.ledger as { sequence: number }).sequence

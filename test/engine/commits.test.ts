@@ -8,8 +8,8 @@ import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
 import { bookSellerKey, digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
-import { dump, hex } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { dump, hex } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 

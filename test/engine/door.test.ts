@@ -6,7 +6,8 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
-import { codeOf, errorOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const closes = [5, 6, 7, 8].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 const collect = async <T>(source: AsyncIterable<T>): Promise<T[]> => {

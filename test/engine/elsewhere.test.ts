@@ -14,9 +14,9 @@ import { logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
-import { smallCloses } from '../closes.ts'
-import { dump, shared } from '../dump.ts'
-import { errorOf } from './support.ts'
+import { smallCloses } from '../support/closes.ts'
+import { dump, shared } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 
 const FIRST = 40
 const [closes, others] = [smallCloses(FIRST, 18, 4), smallCloses(FIRST, 18, 5)]

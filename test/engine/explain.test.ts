@@ -4,7 +4,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, openLedger } from '../../src/index.ts'
-import { ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
 
 const closes = [...generate({ ledgers: 6, seed: 3, accounts: 16, transactionsPerLedger: 5, firstLedger: 9 })] as readonly LedgerClose[]
 const { account, hash } = closes.flatMap(({ transactions = [] }) => transactions)[0]!

@@ -5,9 +5,9 @@ import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index
 import { Cache } from '../../src/cache/cache.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { ERA, INTENT } from '../../src/layout/keys.ts'
-import { branchOf } from '../closes.ts'
-import { shared } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { branchOf } from '../support/closes.ts'
+import { shared } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const FIRST = 40
 const closes = [

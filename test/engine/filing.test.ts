@@ -10,9 +10,10 @@ import { History } from '../../src/ingest/history.ts'
 import { LedgerWriter } from '../../src/ingest/writer.ts'
 import { decodeHead, type Head } from '../../src/layout/head.ts'
 import { HEAD } from '../../src/layout/keys.ts'
-import { branchOf } from '../closes.ts'
-import { dump } from '../dump.ts'
-import { agree, codeOf } from './support.ts'
+import { branchOf } from '../support/closes.ts'
+import { dump } from '../support/dump.ts'
+import { codeOf } from '../support/errors.ts'
+import { agree } from '../support/model.ts'
 
 const FIRST = 20
 const EVERY = 360

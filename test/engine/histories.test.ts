@@ -5,8 +5,8 @@ import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
 import { plain } from '../../src/layout/finisher.ts'
 import { HEAD, INTENT } from '../../src/layout/keys.ts'
-import { shared } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { shared } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const hash = (number: number, branch = 0): string => String(number * 1000 + branch).padStart(64, '0')
 

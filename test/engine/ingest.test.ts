@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type AppendResult, FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { dump } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { dump } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

@@ -25,7 +25,8 @@ import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import type { Apart } from '../../src/text/apart.ts'
 import { takeApart } from '../../src/text/writer.ts'
-import { codeOf, holds } from './support.ts'
+import { codeOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
 
 const key = Uint8Array.of(1, 2, 3)
 

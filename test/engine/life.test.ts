@@ -8,7 +8,8 @@ import { catalogue, FolioError, type LedgerClose, openLedger, type Store } from 
 import { encodeFormat } from '../../src/layout/head.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { seal } from '../../src/layout/seal.ts'
-import { codeOf, errorOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const first = richClose(5, hashOf(4))
 const second = richClose(6, first.ledger.hash)

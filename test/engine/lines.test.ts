@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
 import { catalogue, type LedgerClose, type List, type NdjsonChunk, type PageOptions } from '../../src/index.ts'
-import { assetOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { assetOf } from '../support/model.ts'
 
 const ledger = await ledgerOf([...generate({ ledgers: 60, seed: 5 })] as unknown as LedgerClose[])
 

@@ -7,7 +7,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, openLedger, repairStore, type Store } from '../../src/index.ts'
-import { codeOf, errorOf } from './support.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is not a store', async (what) => {
   const error = await errorOf(() => openLedger(what as never))
@@ -261,7 +261,7 @@ test('`level` takes databases with any key and value encodings, and stores bytes
     expect(await store.get(bytes)).toEqual(value)
     await store.close()
   }
-  // A type check: the database of classic-level is taken as well; test/engine/support.ts opens one by its directory.
+  // A type check: the database of classic-level is taken as well; test/support/benches.ts opens one by its directory.
   const classic = (location: string): Promise<Store> => level(new ClassicLevel(location))
   expect(classic).toBeTypeOf('function')
 })

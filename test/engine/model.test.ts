@@ -3,8 +3,9 @@
  * cursor, order and limit gives the same records, links and errors.
  */
 import { describe, test } from 'vitest'
+import { levelBench, memoryBenches } from '../support/benches.ts'
+import { holds } from '../support/property.ts'
 import { story, tell } from './stories.ts'
-import { holds, levelBench, memoryBenches } from './support.ts'
 
 describe('the engine answers as the model does', () => {
   test.each(memoryBenches)('over $name', (bench) => holds(story, 40, (told) => tell(bench, told)))

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import type { AppendResult, LedgerClose } from '../../src/index.ts'
-import { errorOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { errorOf } from '../support/errors.ts'
 
 /** A chain of `count` ledgers from ledger 10 on. */
 function chain(count: number): LedgerClose[] {

@@ -5,7 +5,9 @@ import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import { requestDraw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { catalogue, type Ledger, type List, type OpenRecord, type Order, type PageOptions } from '../../src/index.ts'
-import { codeOf, holds, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
 
 const tokensOf = async (ledger: Ledger, query: List<OpenRecord>, values: object, options: PageOptions): Promise<string[]> =>
   (await ledger.page(query, values, options)).records.map(({ paging_token }) => paging_token)

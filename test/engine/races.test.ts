@@ -11,7 +11,9 @@ import { hex } from '../../src/bytes.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { postingKey } from '../../src/layout/keys.ts'
 import { operationsByAccount } from '../../src/resources/operation.ts'
-import { agree, codeOf, holds } from './support.ts'
+import { codeOf } from '../support/errors.ts'
+import { agree } from '../support/model.ts'
+import { holds } from '../support/property.ts'
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))

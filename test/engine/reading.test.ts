@@ -25,9 +25,10 @@ import { readPage } from '../../src/scan/page.ts'
 import { Reader } from '../../src/scan/reader.ts'
 import { Unfiled } from '../../src/scan/unfiled.ts'
 import type { Element } from '../../src/tuple.ts'
-import { longCloses } from '../closes.ts'
-import { everything, shared } from '../dump.ts'
-import { codeOf, errorOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { longCloses } from '../support/closes.ts'
+import { everything, shared } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const FIRST = 5
 const closes = longCloses(FIRST, 6)

@@ -1,7 +1,7 @@
 /** Golden examples by hand: what goes in, and the exact typed records and stored texts that come out. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { catalogue, Digits, type Ledger, type LedgerClose, parseJson } from '../../src/index.ts'
-import { ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
 
 /** Ledger 2,097,152, where ids pass 2^53; operation 1 of its first transaction is 9007199254745089. */
 const line = `{"ledger":{"sequence":2097152,"hash":"AB12","prev_hash":"FF","protocol":10,"closed_at":"2019-06-01T14:00:00.50+02:00",

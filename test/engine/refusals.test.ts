@@ -4,7 +4,8 @@ import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from '../../adapters/testing/invalid-closes.ts'
 import { catalogue, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { errorOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { errorOf } from '../support/errors.ts'
 
 const FIRST = 2_097_152
 const first = richClose(FIRST, '')

@@ -7,7 +7,9 @@ import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { agree, codeOf, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf } from '../support/errors.ts'
+import { agree } from '../support/model.ts'
 
 /** A chain from ledger 10, or after `previous`; with `salt` it has other hashes, another account and another offer. */
 function chain(count: number, salt = 0, previous?: LedgerClose): LedgerClose[] {

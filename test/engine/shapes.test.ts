@@ -16,7 +16,8 @@ import {
   type Trade,
   type Transaction,
 } from '../../src/index.ts'
-import { holds, ledgerOf } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { holds } from '../support/property.ts'
 
 /** The members that a type names. */
 type Named<R> = { [K in keyof R as string extends K ? never : number extends K ? never : K]: R[K] }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
-import { codeOf } from './support.ts'
+import { codeOf } from '../support/errors.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 12, accounts: 20, transactionsPerLedger: 6 })]
 const open = async (): Promise<Ledger> => {

@@ -1,8 +1,9 @@
 /** The engine against the reference model if any two neighbours of a list are gathered the first time they are asked for. */
 import { afterEach, beforeEach, describe, test, vi } from 'vitest'
 import { Cache } from '../../src/cache/cache.ts'
+import { levelBench, memoryBenches } from '../support/benches.ts'
+import { holds } from '../support/property.ts'
 import { story, tell } from './stories.ts'
-import { holds, levelBench, memoryBenches } from './support.ts'
 
 vi.mock('../../src/cache/cluster.ts', async (original) => ({ ...(await original<object>()), CLUSTER: 2 }))
 beforeEach(() => void vi.spyOn(Cache.prototype, 'gatheredAt', 'get').mockReturnValue(0))

@@ -6,7 +6,7 @@ import { queryNames } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger, type PageOptions, type Store } from '../../src/index.ts'
-import { agree } from './support.ts'
+import { agree } from '../support/model.ts'
 
 const FIRST = 300
 const closes = [

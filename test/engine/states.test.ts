@@ -1,11 +1,12 @@
 /** A store is a function of its history: grown, rolled back, pruned or reopened in any way, it holds the same bytes, and an audit finds nothing. */
 import { describe, expect, test } from 'vitest'
+import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, openLedger } from '../../src/index.ts'
-import { smallCloses } from '../closes.ts'
-import { dump } from '../dump.ts'
-import { errorOf } from './support.ts'
+import { smallCloses } from '../support/closes.ts'
+import { dump } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 
 const FIRST = 40
 const closes = smallCloses(FIRST, 12, 4)
@@ -36,7 +37,7 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
 
   test('a store is the same in any batches, at once or late', async () => {
     const wanted = await grown(closes, options)
-    for (const batch of [5]) expect(await grown(closes, options, batch)).toEqual(wanted)
+    expect(await grown(closes, options, 5)).toEqual(wanted)
     const disk = memoryDisk()
     const ledger = await openLedger(slowStore(memory(disk)), { ...options, cacheBytes: 0 })
     await ledger.ingest(closes, { batch: 4 })
@@ -98,3 +99,25 @@ describe.each(everies)('filed every %i records', (fileEvery) => {
     expect(await again.digest({ to: LAST - 1 })).not.toBe(await ledger.digest())
   })
 })
+
+test.each([300, 2000, 32_768])(
+  'a longer one, rolled back again and again, holds the same bytes as one that stopped there (filed every %i records)',
+  async (fileEvery) => {
+    const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPerLedger: 15 })]
+    const whole = memory()
+    const ledger = await openLedger(whole, { fileEvery })
+    await ledger.ingest(closes)
+    for (const kept of [39, 31, 21, 19, 17, 16, 1, 0]) {
+      const removed = ledger.head!.last - closes[0]!.ledger.sequence + 1 - kept
+      expect(await ledger.rollback(closes[0]!.ledger.sequence + kept - 1)).toBe(removed)
+      const other = memory()
+      await (await openLedger(other, { fileEvery })).ingest(closes.slice(0, kept))
+      expect(await dump(whole)).toEqual(await dump(other))
+    }
+    expect(ledger.head).toBeUndefined()
+    await ledger.ingest(closes)
+    const again = memory()
+    await (await openLedger(again, { fileEvery })).ingest(closes, { batch: 7 })
+    expect(await dump(whole)).toEqual(await dump(again))
+  },
+)

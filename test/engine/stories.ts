@@ -4,7 +4,8 @@ import { type CloseShape, closeOf, closeShape, firstLedger } from '../../adapter
 import { type RequestDraw, requestDraw, requestOf } from '../../adapters/testing/arbitrary-requests.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { openLedger } from '../../src/index.ts'
-import { agree, type Bench } from './support.ts'
+import type { Bench } from '../support/benches.ts'
+import { agree } from '../support/model.ts'
 
 type Step =
   | { readonly do: 'append'; readonly shapes: readonly CloseShape[]; readonly batch: number }

@@ -10,7 +10,9 @@ import { queryNames } from '../../adapters/testing/arbitrary-requests.ts'
 import { isRefusal, type NaiveLedger, naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { catalogue, type Ledger, type LedgerClose, type List, parseJson } from '../../src/index.ts'
-import { agree, assetOf, codeOf, ledgerOf, written } from './support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { codeOf } from '../support/errors.ts'
+import { agree, assetOf, written } from '../support/model.ts'
 
 const REAL = new URL('../../../shared/data/testnet-320.ndjson.gz', import.meta.url)
 

@@ -7,8 +7,8 @@ import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { HighWaterMark, readHighWater } from '../../src/ingest/high-water.ts'
 import { decodeHighWater, emptyHead, encodeHighWater } from '../../src/layout/head.ts'
-import { everything, shared } from '../dump.ts'
-import { codeOf, errorOf } from './support.ts'
+import { everything, shared } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 /** Another branch of history, from ledger 7 on. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { Cache } from '../../src/cache/cache.ts'
 import { catalogue, type Ledger, type LedgerClose } from '../../src/index.ts'
-import { ledgerOf } from '../engine/support.ts'
+import { ledgerOf } from '../support/benches.ts'
 import { asker, expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 16, tradeShare: 0.4 }) as Iterable<LedgerClose>)]

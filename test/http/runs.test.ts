@@ -7,7 +7,8 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { RUN } from '../../src/cache/runs.ts'
 import { catalogue, type Ledger, type LedgerClose, type LedgerOptions, type List, openLedger, type PageOptions } from '../../src/index.ts'
-import { assetOf, ledgerOf, written } from '../engine/support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { assetOf, written } from '../support/model.ts'
 import { type Ask, asker, expectTheSame } from './support.ts'
 
 const closes = [...(generate({ ledgers: 140, seed: 8, accounts: 16, transactionsPerLedger: 4, tradeShare: 0.5 }) as Iterable<LedgerClose>)]

@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { closeChain, invalidClose, isRefusal, naiveLedger, requestDraw, requestOf } from '../../adapters/testing/index.ts'
 import { catalogue } from '../../src/index.ts'
-import { errorOf, holds, ledgerOf } from '../engine/support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { errorOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
 
 test('a network is accepted; an invalid close is rejected with its code, and changes nothing', async () => {
   const codes = new Set<string>()

@@ -12,7 +12,8 @@ import {
   requestOf,
 } from '../../adapters/testing/index.ts'
 import { catalogue, type LedgerClose, type List, openLedger } from '../../src/index.ts'
-import { type Bench, holds, levelBench, memoryBenches } from '../engine/support.ts'
+import { type Bench, levelBench, memoryBenches } from '../support/benches.ts'
+import { holds } from '../support/property.ts'
 
 /** A network, of which the first ledger is there and the rest is appended meanwhile, and draws of a few of its listings. */
 const story = fc.tuple(

@@ -6,8 +6,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
-import { branchOf } from '../closes.ts'
-import { holds } from '../engine/support.ts'
+import { branchOf } from '../support/closes.ts'
+import { holds } from '../support/property.ts'
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))

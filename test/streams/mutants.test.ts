@@ -9,7 +9,7 @@ import { RawPage } from '../../src/scan/page.ts'
 import type { Bell, Sleeper } from '../../src/stream/bell.ts'
 import type { Crowd, Crowds } from '../../src/stream/crowd.ts'
 import type { Taker } from '../../src/stream/tail.ts'
-import { LedPage } from '../led.ts'
+import { LedPage } from '../support/led.ts'
 import { type Plan, plan, play } from './scenario.ts'
 
 /** The parts of a ledger that its streams work with. */

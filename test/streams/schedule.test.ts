@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { shared } from '../dump.ts'
+import { shared } from '../support/dump.ts'
 import { plan, play, type Stage } from './scenario.ts'
 
 const { FC_SEED, FC_RUNS } = process.env

@@ -6,7 +6,8 @@ import { PassThrough } from 'node:stream'
 import { EventSource } from 'eventsource'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { directory, lines, type Running, start } from '../cli/support.ts'
+import { lines, type Running, start } from '../cli/support.ts'
+import { directory } from '../support/directory.ts'
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

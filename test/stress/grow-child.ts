@@ -3,7 +3,7 @@ import { type Limits, serve } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { type Ledger, openLedger } from '../../src/index.ts'
 import type { RawPage } from '../../src/scan/page.ts'
-import { LedPage } from '../led.ts'
+import { LedPage } from '../support/led.ts'
 import { History } from './history.ts'
 import { wait } from './stress.ts'
 

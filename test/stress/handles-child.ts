@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
-import { heldBytes } from '../held.ts'
+import { heldBytes } from '../support/held.ts'
 import { History } from './history.ts'
 import type { Figure } from './stress.ts'
 

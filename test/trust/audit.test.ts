@@ -13,8 +13,8 @@ import type { Row } from '../../src/layout/row.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { takeApart } from '../../src/text/writer.ts'
-import { longCloses } from '../closes.ts'
-import { dump, everything, hex } from '../dump.ts'
+import { longCloses } from '../support/closes.ts'
+import { dump, everything, hex } from '../support/dump.ts'
 
 const FIRST = 5
 const closes = longCloses(FIRST, 6)

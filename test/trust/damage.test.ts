@@ -29,7 +29,7 @@ import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades } from '../../src/resources/trade.ts'
 import { failedTransactions } from '../../src/resources/transaction.ts'
-import { dump, hex } from '../dump.ts'
+import { dump, hex } from '../support/dump.ts'
 import {
   broken,
   CHECKSUM,

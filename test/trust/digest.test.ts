@@ -8,9 +8,11 @@ import { memory } from '../../adapters/memory/index.ts'
 import { closeChain } from '../../adapters/testing/arbitraries.ts'
 import { type LedgerClose, openLedger, parseJson, type Store } from '../../src/index.ts'
 import { hasher, portableHasher } from '../../src/sha256.ts'
-import { directory } from '../cli/support.ts'
-import { dump } from '../dump.ts'
-import { errorOf, holds, ledgerOf } from '../engine/support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { directory } from '../support/directory.ts'
+import { dump } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
 
 async function collected(lines: AsyncIterable<string>): Promise<string[]> {
   const all: string[] = []

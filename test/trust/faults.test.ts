@@ -25,7 +25,7 @@ import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { payments } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { takeApart } from '../../src/text/writer.ts'
-import { dump, everything, hex } from '../dump.ts'
+import { dump, everything, hex } from '../support/dump.ts'
 
 const FIRST = 50
 const closes = [

@@ -5,8 +5,8 @@ import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index
 import { FolioError, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { FORMAT, HEAD, INTENT } from '../../src/layout/keys.ts'
-import { dump, everything, shared } from '../dump.ts'
-import { codeOf, errorOf } from '../engine/support.ts'
+import { dump, everything, shared } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
 import { failingAfter } from './support.ts'
 
 const closes = [...generate({ ledgers: 12, seed: 4, accounts: 16, transactionsPerLedger: 4, firstLedger: 100 })]

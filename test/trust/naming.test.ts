@@ -28,8 +28,8 @@ import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.
 import { operations, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
 import { trades, tradesByOffer } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
-import { longCloses } from '../closes.ts'
-import { everything } from '../dump.ts'
+import { longCloses } from '../support/closes.ts'
+import { everything } from '../support/dump.ts'
 import {
   broken,
   CHECKSUM,

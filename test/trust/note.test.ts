@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
 import { FolioError, openLedger } from '../../src/index.ts'
-import { branchOf } from '../closes.ts'
+import { branchOf } from '../support/closes.ts'
 
 const data = join(mkdtempSync(join(tmpdir(), 'folio-note-')), 'data')
 afterAll(() => rmSync(join(data, '..'), { recursive: true, force: true }))

@@ -7,9 +7,9 @@ import { generate } from '../../adapters/generate/index.ts'
 import { checkFiles, level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type Ledger, openLedger, repairStore } from '../../src/index.ts'
-import { directory } from '../cli/support.ts'
-import { dump } from '../dump.ts'
-import { errorOf } from '../engine/support.ts'
+import { directory } from '../support/directory.ts'
+import { dump } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
 

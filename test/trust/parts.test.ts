@@ -13,7 +13,7 @@ import { decodeHead } from '../../src/layout/head.ts'
 import { digestKey, HEAD } from '../../src/layout/keys.ts'
 import { corrupt } from '../../src/layout/seal.ts'
 import { takeApart } from '../../src/text/writer.ts'
-import { errorOf } from '../engine/support.ts'
+import { errorOf } from '../support/errors.ts'
 
 describe('findings', () => {
   const key = Uint8Array.of(0x10, 0xab)

@@ -5,8 +5,10 @@ import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index
 import { queryNames, valuesWorthAsking } from '../../adapters/testing/arbitrary-requests.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
-import { dump } from '../dump.ts'
-import { codeOf, errorOf, ledgerOf, written } from '../engine/support.ts'
+import { ledgerOf } from '../support/benches.ts'
+import { dump } from '../support/dump.ts'
+import { codeOf, errorOf } from '../support/errors.ts'
+import { written } from '../support/model.ts'
 
 const FIRST = 100
 const closes = [...generate({ ledgers: 40, seed: 3, accounts: 20, transactionsPerLedger: 12, firstLedger: FIRST })]

@@ -42,8 +42,8 @@ import { changesByOffer, changesBySeller, offerChanges } from '../../src/resourc
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades } from '../../src/resources/trade.ts'
 import { transactions, transactionsByAccount } from '../../src/resources/transaction.ts'
-import { longCloses } from '../closes.ts'
-import { dump, hex, shared } from '../dump.ts'
+import { longCloses } from '../support/closes.ts'
+import { dump, hex, shared } from '../support/dump.ts'
 import { broken, edgeOf, gone, headOf, held, keysOf, type Plant, rowsOf, type Store, sealed, storesOf, withRows } from './support.ts'
 
 const FIRST = 5

@@ -11,12 +11,12 @@ import { FolioError, type LedgerClose, openLedger, repairStore, type Store, veri
 import { indexPagesKey, KIND, keysOf } from '../../src/layout/keys.ts'
 import { decodePage } from '../../src/layout/posting.ts'
 import { changesByOffer } from '../../src/resources/offer.ts'
-import { longCloses } from '../closes.ts'
-import { dump, everything, hex } from '../dump.ts'
-import { errorOf } from '../engine/support.ts'
 import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
 import { kinds } from '../stress/verify.ts'
+import { longCloses } from '../support/closes.ts'
+import { dump, everything, hex } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 import { headOf } from './support.ts'
 
 const copyOf = async (disk: MemoryDisk, writes: readonly Write[] = []): Promise<MemoryDisk> => {

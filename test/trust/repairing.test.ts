@@ -29,7 +29,7 @@ import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.
 import { operations, operationsByAccount } from '../../src/resources/operation.ts'
 import { trades, tradesByOffer } from '../../src/resources/trade.ts'
 import type { Apart } from '../../src/text/apart.ts'
-import { dump, everything, hex } from '../dump.ts'
+import { dump, everything, hex } from '../support/dump.ts'
 import {
   broken,
   CHECKSUM,

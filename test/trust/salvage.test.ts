@@ -8,9 +8,9 @@ import { checkFiles, level, type SalvageReport, salvage } from '../../adapters/l
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger, type RepairReport, repairStore, type Store, type Write } from '../../src/index.ts'
 import { encodeHighWater } from '../../src/layout/head.ts'
-import { directory } from '../cli/support.ts'
-import { dump } from '../dump.ts'
-import { errorOf } from '../engine/support.ts'
+import { directory } from '../support/directory.ts'
+import { dump } from '../support/dump.ts'
+import { errorOf } from '../support/errors.ts'
 
 const closes = [...generate({ ledgers: 24, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
 const ledgerOptions = { fileEvery: 100 }

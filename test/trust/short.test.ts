@@ -21,11 +21,11 @@ import {
   type Write,
 } from '../../src/index.ts'
 import { hashKey } from '../../src/layout/keys.ts'
-import { longCloses } from '../closes.ts'
-import { dump, everything, hex } from '../dump.ts'
 import { databaseOf } from '../stress/databases.ts'
 import { random } from '../stress/stress.ts'
 import { kinds } from '../stress/verify.ts'
+import { longCloses } from '../support/closes.ts'
+import { dump, everything, hex } from '../support/dump.ts'
 
 interface Question {
   readonly name: string

@@ -20,7 +20,7 @@ import { decodeEdge, type PostingEdge } from '../../src/layout/posting.ts'
 import type { Row } from '../../src/layout/row.ts'
 import { seal } from '../../src/layout/seal.ts'
 import type { Resource } from '../../src/query.ts'
-import { dump, everything, hex } from '../dump.ts'
+import { dump, everything, hex } from '../support/dump.ts'
 
 export const STRAY = 'unknown value'
 export const CHECKSUM = 'the checksum does not match'

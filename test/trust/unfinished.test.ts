@@ -6,8 +6,8 @@ import { FolioError, type Ledger, openLedger, repairStore, type Store, verifySto
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, digestKey, hashKey, INTENT } from '../../src/layout/keys.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
-import { dump } from '../dump.ts'
-import { codeOf } from '../engine/support.ts'
+import { dump } from '../support/dump.ts'
+import { codeOf } from '../support/errors.ts'
 
 const FIRST = 100
 const COUNT = 60

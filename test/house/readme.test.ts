@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { generateLines } from '../adapters/generate/index.ts'
-import { problems } from '../adapters/http/index.ts'
-import { catalogue, type ErrorCode, errorTable } from '../src/index.ts'
-import { read, same, withExamples } from './docs.ts'
+import { generateLines } from '../../adapters/generate/index.ts'
+import { problems } from '../../adapters/http/index.ts'
+import { catalogue, type ErrorCode, errorTable } from '../../src/index.ts'
+import { read, same, withExamples } from '../support/docs.ts'
 
 /** The text of a file between two marks, replaced. */
 const between = (text: string, open: string, close: string, inner: string): string => {
@@ -44,7 +44,7 @@ test.each([
   process.chdir(scratch)
   writeFileSync('closes.ndjson', `${[...generateLines({ ledgers: 3, seed: 7 })].join('\n')}\n`)
   try {
-    await import(`../examples/${name}.ts`)
+    await import(`../../examples/${name}.ts`)
     expect(said.mock.calls.map((words) => words.join(' ')).filter((line) => wanted.test(line))).not.toEqual([])
   } finally {
     said.mockRestore()
@@ -73,7 +73,7 @@ const membersOf = (literal: string): string[] =>
   Array.from(literal.replace(/`[^`]*`|'[^']*'/g, '""').matchAll(/(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g), ([, name]) => name!)
 
 test('every field that an error is thrown with is listed with its code', () => {
-  const root = new URL('..', import.meta.url)
+  const root = new URL('../..', import.meta.url)
   const paths = ['src', 'adapters'].flatMap((folder) =>
     readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )

@@ -1,6 +1,6 @@
 /** Pages as no ledger gives them: for plants, and for tests that stand in for a ledger. */
-import { writeAscii } from '../src/bytes.ts'
-import { type Ended, RawPage } from '../src/scan/page.ts'
+import { writeAscii } from '../../src/bytes.ts'
+import { type Ended, RawPage } from '../../src/scan/page.ts'
 
 /** A page that goes on after another cursor than that of its last record. */
 export class LedPage extends RawPage {

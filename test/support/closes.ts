@@ -1,8 +1,8 @@
 /** Ledger closes that several tests use. */
-import { generate } from '../adapters/generate/index.ts'
-import { hashOf } from '../adapters/testing/arbitraries.ts'
-import { richClose } from '../adapters/testing/invalid-closes.ts'
-import type { LedgerClose } from '../src/index.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import type { LedgerClose } from '../../src/index.ts'
 
 /** Ledgers of 60 operations and more each, so that lists have pages, and logs have blocks. */
 export const longCloses = (first: number, count: number): readonly LedgerClose[] =>

@@ -1,4 +1,4 @@
-/** A store over LMDB: how it opens, what is found in its file before LMDB sees it, and several that have it open. The laws are in `test/stores.test.ts`. */
+/** A store over LMDB: how it opens, what is found in its file before LMDB sees it, and several that have it open. The laws are in `stores.test.ts`. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { level } from '../../adapters/level/index.ts'
 import { checkFiles, lmdb } from '../../adapters/lmdb/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type LedgerClose, openLedger, verifyStore } from '../../src/index.ts'
-import { branchOf } from '../closes.ts'
+import { branchOf } from '../support/closes.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'folio-lmdb-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { generate } from '../adapters/generate/index.ts'
-import { createCore } from '../adapters/http/index.ts'
-import { level } from '../adapters/level/index.ts'
-import { catalogue, openLedger } from '../src/index.ts'
-import { heldBytes } from './held.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { createCore } from '../../adapters/http/index.ts'
+import { level } from '../../adapters/level/index.ts'
+import { catalogue, openLedger } from '../../src/index.ts'
+import { heldBytes } from '../support/held.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

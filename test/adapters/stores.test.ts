@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { afterAll, describe, expect, test } from 'vitest'
-import { checkFiles, level } from '../adapters/level/index.ts'
-import { lmdb } from '../adapters/lmdb/index.ts'
-import { type MemoryDisk, memory, memoryDisk } from '../adapters/memory/index.ts'
-import { type StoreSubject, storeConformance } from '../adapters/testing/index.ts'
-import type { Store } from '../src/store.ts'
+import { checkFiles, level } from '../../adapters/level/index.ts'
+import { lmdb } from '../../adapters/lmdb/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { type StoreSubject, storeConformance } from '../../adapters/testing/index.ts'
+import type { Store } from '../../src/store.ts'
 
 const places: string[] = []
 async function directory(): Promise<string> {

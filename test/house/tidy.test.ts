@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** A file imports only from its own room and from rooms before it. */
 const ROOMS =
   'bytes sha256 turn errors check json text store position tuple params query resources logs catalogue layout cache scan stream ingest audit options ledger open index'.split(
@@ -127,4 +127,10 @@ describe('every file', () => {
     const imported = new Set(all.flatMap(({ path, imports }) => (path.startsWith('test/') ? [] : imports)))
     expect(src.map(({ path }) => path).filter((path) => path !== 'src/index.ts' && !imported.has(path))).toEqual([])
   })
+})
+
+test('the map of the test room names each of its folders, and each file that several of them share', () => {
+  const named = Array.from(readFileSync(join(ROOT, 'test/README.md'), 'utf8').matchAll(/^\| `([\w.-]+)` +\|/gm), ([, name]) => name!)
+  const there = ['test', 'test/support'].flatMap((folder) => readdirSync(join(ROOT, folder)))
+  expect(named.sort()).toEqual(there.filter((name) => !['README.md', 'support'].includes(name)).sort())
 })

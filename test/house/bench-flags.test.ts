@@ -1,6 +1,6 @@
 /** The flags of `npm run bench`: a wrong one is said, before anything is measured or written. */
 import { expect, test } from 'vitest'
-import { flagsOf, WrongFlag } from '../bench/flags.ts'
+import { flagsOf, WrongFlag } from '../../bench/flags.ts'
 
 const names = ['page transactions', 'http transactions', 'scan']
 

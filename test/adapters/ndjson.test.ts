@@ -10,7 +10,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { directory } from './support.ts'
+import { directory } from '../support/directory.ts'
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)

@@ -3,9 +3,9 @@
  */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { type GeneratedMembers, type GeneratedOffer, type GenerateOptions, generate, generateLines } from '../adapters/generate/index.ts'
-import { memory } from '../adapters/memory/index.ts'
-import { openLedger, stringifyJson } from '../src/index.ts'
+import { type GeneratedMembers, type GeneratedOffer, type GenerateOptions, generate, generateLines } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { openLedger, stringifyJson } from '../../src/index.ts'
 
 const digest = (options: GenerateOptions): string => {
   const hash = createHash('sha256')

@@ -6,10 +6,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { generate } from '../adapters/generate/index.ts'
-import { createCore } from '../adapters/http/index.ts'
-import { memory, memoryDisk } from '../adapters/memory/index.ts'
-import { catalogue, type Ledger, type List, openLedger } from '../src/index.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { createCore } from '../../adapters/http/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
 
 const closes = [...generate({ ledgers: 150, seed: 4, accounts: 40, transactionsPerLedger: 20 })]
 const disk = memoryDisk()

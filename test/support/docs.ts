@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect } from 'vitest'
 
-const root = new URL('..', import.meta.url)
+const root = new URL('../..', import.meta.url)
 export const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 
 /** Checks that a page is what it should be. */

@@ -1,10 +1,10 @@
 /** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { generateDefaults } from '../adapters/generate/options.ts'
-import { FolioError } from '../src/index.ts'
-import { Ledger } from '../src/ledger.ts'
-import { read } from './docs.ts'
+import { generateDefaults } from '../../adapters/generate/options.ts'
+import { FolioError } from '../../src/index.ts'
+import { Ledger } from '../../src/ledger.ts'
+import { read } from '../support/docs.ts'
 
 const page = read('docs/api.md')
 const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, unknown> }

@@ -1,5 +1,5 @@
 /** Stores as text, for tests that compare them whole; and a store as one that processes share. */
-import type { Store } from '../src/index.ts'
+import type { Store } from '../../src/index.ts'
 
 /** Every key of a store. */
 export const everything = { gte: new Uint8Array(0), lt: Uint8Array.of(0xff, 0xff) }

@@ -59,12 +59,11 @@ const bounds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** Tests of what is true whatever the bounds are. */
 export const narrowTests = [
-  'test/cli/ndjson.test.ts',
+  'test/adapters/{ndjson,stores}.test.ts',
   'test/engine/{answers,histories,json,members,model,paging,races,rollback,shapes,small,states,two-writers}.test.ts',
   'test/http/stream-every.test.ts',
   'test/kit/{engine,stores}.test.ts',
-  'test/streams/{branches,crowds,ends,small,walks}.test.ts',
-  'test/{stores,stream}.test.ts',
+  'test/streams/{branches,crowds,ends,live,small,walks}.test.ts',
   'test/stress/sequences.test.ts',
   'test/trust/{audit,digest,opening,repair}.test.ts',
 ]

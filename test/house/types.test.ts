@@ -1,8 +1,8 @@
 /** The parameters of a query are typed by its row: what is missing, misspelt or of another type does not compile. */
 import { expect, expectTypeOf, test } from 'vitest'
-import type { CoreOptions, ListenerOptions, ServeOptions } from '../adapters/http/index.ts'
-import type { LevelOptions } from '../adapters/level/index.ts'
-import type { IngestClosesOptions, ReadClosesOptions } from '../adapters/ndjson/index.ts'
+import type { CoreOptions, ListenerOptions, ServeOptions } from '../../adapters/http/index.ts'
+import type { LevelOptions } from '../../adapters/level/index.ts'
+import type { IngestClosesOptions, ReadClosesOptions } from '../../adapters/ndjson/index.ts'
 import {
   type AppendOptions,
   catalogue,
@@ -19,12 +19,12 @@ import {
   type StreamOptions,
   type TradeFilter,
   type VerifyOptions,
-} from '../src/index.ts'
-import { list } from '../src/query.ts'
-import { effects, effectsByAccount } from '../src/resources/effect.ts'
-import { offers } from '../src/resources/offer.ts'
-import { operations, payments } from '../src/resources/operation.ts'
-import { trades, tradesByOffer } from '../src/resources/trade.ts'
+} from '../../src/index.ts'
+import { list } from '../../src/query.ts'
+import { effects, effectsByAccount } from '../../src/resources/effect.ts'
+import { offers } from '../../src/resources/offer.ts'
+import { operations, payments } from '../../src/resources/operation.ts'
+import { trades, tradesByOffer } from '../../src/resources/trade.ts'
 
 declare const ledger: Ledger
 

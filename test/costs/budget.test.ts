@@ -3,9 +3,9 @@
  * here, on any machine.
  */
 import { expect, test } from 'vitest'
-import { generate } from '../adapters/generate/index.ts'
-import { memory, memoryDisk } from '../adapters/memory/index.ts'
-import { catalogue, type List, openLedger, pathNames } from '../src/index.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { catalogue, type List, openLedger, pathNames } from '../../src/index.ts'
 
 const closes = [...generate({ ledgers: 120, seed: 2, accounts: 60, transactionsPerLedger: 12 })]
 

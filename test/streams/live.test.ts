@@ -1,8 +1,8 @@
 /** Streams: history and live records by one read; each record once, in order. */
 import { expect, test } from 'vitest'
-import { generate } from '../adapters/generate/index.ts'
-import { memory } from '../adapters/memory/index.ts'
-import { catalogue, openLedger } from '../src/index.ts'
+import { generate } from '../../adapters/generate/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
+import { catalogue, openLedger } from '../../src/index.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 5, accounts: 30, transactionsPerLedger: 12 })]
 
