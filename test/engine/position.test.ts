@@ -36,6 +36,16 @@ test('an id is its two halves, both in text and in bits', () => {
   )
 })
 
+test('the halves of ids have the order of the ids', () => {
+  fc.assert(
+    fc.property(anyId, anyId, (a, b) => {
+      const [x, y] = [splitId(a), splitId(b)]
+      expect(x.hi < y.hi || (x.hi === y.hi && x.lo < y.lo)).toBe(a < b)
+    }),
+    { numRuns: 500 },
+  )
+})
+
 describe('an id in text', () => {
   const texts = fc.oneof(
     anyId.map(String),
@@ -47,6 +57,7 @@ describe('an id in text', () => {
       '+1',
       ' 1',
       '1 ',
+      '1\n',
       '1.0',
       '1e3',
       '0x1',
@@ -96,6 +107,7 @@ describe('a cursor', () => {
     expect(parseCursor('4294967298-7', true)).toEqual({ hi: 1, lo: 2, index: 7, whole: false })
     expect(parseCursor('0-4294967299', true)).toEqual({ hi: 0, lo: 0, index: 4294967299, whole: false })
     expect(parseCursor(`1-${MAX_ID}`, true).index).toBe(Number(MAX_ID))
+    expect(parseCursor(`${MAX_ID}-0`, true)).toEqual({ hi: 2 ** 31 - 1, lo: 2 ** 32 - 1, index: 0, whole: false })
   })
 
   test.each([

@@ -1,10 +1,13 @@
 /** The cache of decoded values, and what hangs on them: what is kept, what is forgotten, what is counted. */
+import { totalmem } from 'node:os'
+import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { Cache } from '../../../src/cache/cache.ts'
+import { Cache, defaultCacheBytes } from '../../../src/cache/cache.ts'
 import type { ClockCache } from '../../../src/cache/clock-cache.ts'
 import { MAX_PAYLOAD, SLAB_BYTES, type Slabs } from '../../../src/cache/slabs.ts'
 import type { Whereabouts } from '../../../src/cache/whereabouts.ts'
 import { Holder } from '../../../src/layout/holder.ts'
+import { holds } from '../../support/property.ts'
 import { blockOf, finisher, resource, row, sent, sided, textOf } from '../layout/support.ts'
 
 const weighing = (weight: number) => ({ weight })
@@ -388,4 +391,41 @@ describe('what hangs on a value', () => {
     )
     expect([holder.attached('page'), holder.attached('more'), holder.weight, grown]).toEqual([made, 'y', 128, [7]])
   })
+})
+
+test('the cache gives back the newest value put, or nothing, and stays near its size', () =>
+  holds(
+    fc.tuple(fc.nat(40), fc.array(fc.tuple(fc.nat(9).map(String), fc.integer({ min: 1, max: 20 }), fc.boolean()))),
+    200,
+    ([maxBytes, steps]) => {
+      const cache = new Cache(maxBytes)
+      const newest = new Map<string, { weight: number }>()
+      for (const [id, weight, put] of steps) {
+        if (put) {
+          const value = { weight }
+          newest.set(id, value)
+          cache.put(id, value)
+        } else {
+          const held = cache.get(id)
+          if (held !== undefined) expect(held).toBe(newest.get(id))
+        }
+        const all = [...newest.keys()].filter((one) => cache.get(one) !== undefined)
+        expect(all.reduce((sum, one) => sum + newest.get(one)!.weight, 0)).toBeLessThanOrEqual(maxBytes + 60)
+      }
+    },
+  ))
+
+test('the default size of a cache is an eighth of the memory, within bounds', () => {
+  const MB = 2 ** 20
+  const may = (confined: number): number => {
+    const asked = vi.spyOn(process, 'constrainedMemory').mockReturnValue(confined)
+    try {
+      return defaultCacheBytes()
+    } finally {
+      asked.mockRestore()
+    }
+  }
+  expect([may(256 * MB), may(2048 * MB)]).toEqual([32 * MB, Math.min(256 * MB, Math.floor(totalmem() / 8))])
+  const whole = Math.min(2048 * MB, Math.max(32 * MB, Math.floor(totalmem() / 8)))
+  expect([may(0), may(2 ** 64)]).toEqual([whole, whole])
 })
