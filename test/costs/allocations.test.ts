@@ -3,21 +3,17 @@
  * Heap is what V8 hands out between two readings without a collection in between. The least of many readings is compared with the budget, since
  * compilation and other noise only ever add. A budget is a fifth to a half more than was measured on whichever of Node 20, 22 and 24 takes most.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
+import { collectGarbage } from '../support/held.ts'
 
 const closes = [...generate({ ledgers: 150, seed: 4, accounts: 40, transactionsPerLedger: 20 })]
 const disk = memoryDisk()
 let ledger: Ledger
 let account: string
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
 
 beforeAll(async () => {
   const writer = await openLedger(memory(disk), { fileEvery: 500 })
@@ -33,7 +29,7 @@ async function allocated(work: () => unknown): Promise<number> {
   for (let i = 0; i < 1500; i++) await work()
   let least = Number.POSITIVE_INFINITY
   for (let reading = 0; reading < 25; reading++) {
-    collect()
+    collectGarbage()
     const before = process.memoryUsage().heapUsed
     for (let i = 0; i < 8; i++) work()
     const grown = (process.memoryUsage().heapUsed - before) / 8

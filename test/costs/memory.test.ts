@@ -5,17 +5,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { catalogue, openLedger } from '../../src/index.ts'
 import { heldBytes } from '../support/held.ts'
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
 
 const MiB = 2 ** 20
 const CACHE = 4 * MiB
@@ -46,13 +41,13 @@ async function growth(cacheBytes: number): Promise<number> {
     expect(status).toBe(200)
   }
   for (let nth = 0; nth < 4; nth++) await ask(nth)
-  const before = await heldBytes(collect)
+  const before = await heldBytes()
   let most = 0
   for (let nth = 4; nth < 1600; nth++) {
     await ask(nth)
-    if (nth % 200 === 0) most = Math.max(most, (await heldBytes(collect)) - before)
+    if (nth % 200 === 0) most = Math.max(most, (await heldBytes()) - before)
   }
-  return Math.max(most, (await heldBytes(collect)) - before)
+  return Math.max(most, (await heldBytes()) - before)
 }
 
 test('what pages leave in memory stays within the cache', async () => {
@@ -65,16 +60,16 @@ test('the same pages hold several times as much if the cache may', async () => {
 
 test('records whose member names are data, no two alike, leave in memory what the cache may hold', async () => {
   await using ledger = await openLedger(level(named), { cacheBytes: CACHE })
-  const before = await heldBytes(collect)
+  const before = await heldBytes()
   const names = (of: number): string[] => Array.from({ length: 1_000 }, (_, nth) => `of ${of}, ${String(nth).padStart(60, '0')}`)
   for (const { ledger: row } of generate({ ledgers: 200, seed: 12, transactionsPerLedger: 1 }) as Iterable<any>)
     await ledger.append({ ledger: { ...row, held: Object.fromEntries(names(row.sequence).map((name) => [name, 1])) } }, { durable: false })
-  expect((await heldBytes(collect)) - before).toBeLessThan(CACHE + BESIDE)
+  expect((await heldBytes()) - before).toBeLessThan(CACHE + BESIDE)
   let read = 0
   for (let time = 0; time < 2; time++)
     for await (const { records } of ledger.pages(catalogue.ledgers, {}, { limit: 8 })) {
       read += records.length
       expect(Object.keys(records[0]!['held'] as object).length).toBe(1_000)
     }
-  expect([read, (await heldBytes(collect)) - before < CACHE + BESIDE]).toEqual([400, true])
+  expect([read, (await heldBytes()) - before < CACHE + BESIDE]).toEqual([400, true])
 }, 120_000)

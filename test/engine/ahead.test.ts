@@ -8,6 +8,7 @@ import { HEAD } from '../../src/layout/keys.ts'
 import { dump } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
+import { turns } from '../support/turns.ts'
 
 const FIRST = 40
 const closes = [
@@ -23,13 +24,12 @@ const closes = [
   }),
 ] as readonly LedgerClose[]
 const EVERY = 120
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A store that carries out a write only once it is told to. */
 function held(answersLate = false) {
   const inner = memory()
   const waiting: { readonly batch: readonly Write[]; readonly go: (error?: unknown) => void }[] = []
-  const late = <T>(value: T): T => (answersLate ? (turn().then(() => value) as T) : value)
+  const late = <T>(value: T): T => (answersLate ? (turns().then(() => value) as T) : value)
   const getMany = vi.fn((keys: readonly Uint8Array[]) => late(inner.getMany(keys)))
   const store: Store = {
     ...inner,
@@ -52,7 +52,7 @@ function held(answersLate = false) {
     while (!isDone) {
       expect(waiting.length).toBeLessThanOrEqual(1)
       waiting.shift()?.go()
-      await turn()
+      await turns()
     }
     return work
   }
@@ -109,16 +109,16 @@ describe('a ledger is drafted while the one before it is being written', () => {
     const ledger = await open({ fileEvery: EVERY })
     const done: number[] = []
     const appended = closes.slice(0, 3).map((close) => ledger.append(close).then(({ sequence }) => done.push(sequence)))
-    await turn()
+    await turns()
     // The second was drafted: its hashes were looked up. The third waits until the second was handed over.
     expect([waiting.length, getMany.mock.calls.length, ledger.head, done]).toEqual([1, 2, undefined, []])
     waiting.shift()!.go()
-    await turn()
+    await turns()
     expect([waiting.length, getMany.mock.calls.length, ledger.head?.last, done]).toEqual([1, 3, FIRST, [FIRST]])
     expect((await ledger.page(catalogue.ledgers, {})).records.map(({ sequence }) => sequence)).toEqual([FIRST])
     for (let n = 0; n < 2; n++) {
       waiting.shift()!.go()
-      await turn()
+      await turns()
     }
     await Promise.all(appended)
     expect([ledger.head?.last, done]).toEqual([FIRST + 2, [FIRST, FIRST + 1, FIRST + 2]])
@@ -155,7 +155,7 @@ describe('if a write fails', () => {
     const { open, waiting, inner } = held()
     const ledger = await open()
     const [first, second] = closes.slice(0, 2).map((close) => errorOf(async () => ledger.append(close)))
-    await turn()
+    await turns()
     waiting.shift()!.go(gone)
     expect([(await first!).code, (await second!).code, (await second!).cause]).toEqual(['STORE_FAILED', 'POISONED', gone])
     expect([waiting.length, await inner.get(HEAD)]).toEqual([0, undefined])
@@ -180,9 +180,9 @@ describe('if a write fails', () => {
     const { open, waiting } = held()
     const ledger = await open()
     const work = errorOf(async () => ledger.ingest(closes))
-    await turn()
+    await turns()
     waiting.shift()!.go()
-    await turn()
+    await turns()
     waiting.shift()!.go(gone)
     expect(await work).toBe(gone)
     expect([ledger.head?.last, waiting.length, await codeOf(() => ledger.append(closes[1]!))]).toEqual([FIRST, 0, 'POISONED'])

@@ -8,6 +8,7 @@ import { ERA, INTENT } from '../../src/layout/keys.ts'
 import { branchOf } from '../support/closes.ts'
 import { shared } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
+import { turns } from '../support/turns.ts'
 
 const FIRST = 40
 const closes = [
@@ -15,9 +16,6 @@ const closes = [
 ] as readonly LedgerClose[]
 const LAST = FIRST + closes.length - 1
 const gone = new FolioError('STORE_FAILED', { reason: 'gone' })
-const settle = async (): Promise<void> => {
-  await new Promise((resolve) => setImmediate(resolve))
-}
 
 /** A store whose reads and writes fail from the moment that `fails` sets. */
 function frail(disk: MemoryDisk, shared = false) {
@@ -94,7 +92,7 @@ test('a cache size may exceed any memory', async () => {
 const late = (store: Store): Store => ({
   ...store,
   async write(batch, options) {
-    for (let turn = 0; turn < 5; turn++) await settle()
+    for (let turn = 0; turn < 5; turn++) await turns()
     await store.write(batch, options)
   },
 })
@@ -107,7 +105,7 @@ describe('a rollback', () => {
     const stream = ledger.stream(catalogue.operationsOfAccount, { account: 'GX' }, { cursor: String(13n << 32n) })
     fails.writes = 0
     const taken = codeOf(() => ledger.rollback(20))
-    await settle()
+    await turns()
     const next = stream.next()
     expect([await taken, ledger.head?.last]).toEqual(['STORE_FAILED', 30])
     expect((await next).value?.paging_token).toBe(String((25n << 32n) + 4097n))
@@ -121,7 +119,7 @@ describe('a rollback', () => {
       const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
       const pulled = stream.next()
       pulled.catch(() => {})
-      await settle()
+      await turns()
       fails.writes = batches
       await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
       fails.writes = Number.POSITIVE_INFINITY
@@ -180,7 +178,7 @@ describe('a rollback', () => {
     const { ledger, fails } = await holding()
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
     const pulled = stream.next()
-    await settle()
+    await turns()
     fails.reads = 0
     await expect(ledger.rollback(FIRST + 2)).rejects.toBe(gone)
     fails.reads = Number.POSITIVE_INFINITY
@@ -211,13 +209,13 @@ describe('a rollback', () => {
     const { ledger, fails } = await holding()
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
     void stream.next()
-    await settle()
+    await turns()
     const read = vi.spyOn(ledger, 'readListing')
     fails.writes = 0
     expect([await ledger.rollback(LAST), await ledger.rollback(LAST + 5), await ledger.prune(FIRST), await ledger.prune(1)]).toEqual([
       0, 0, 0, 0,
     ])
-    await settle()
+    await turns()
     expect([read.mock.calls.length, ledger.waitingStreams]).toEqual([0, 1])
     await ledger.close()
     const empty = await openLedger(memory())
@@ -313,14 +311,14 @@ describe('over a shared store', () => {
     const [passed, fresh] = [other.stream(catalogue.ledgers, {}, { cursor: 'now' }), other.stream(catalogue.ledgers, {})]
     const pulled = passed.next()
     pulled.catch(() => {})
-    await settle()
+    await turns()
     await writer.rollback(FIRST + 2)
     await other.refresh()
     await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST - 1, reached: LAST } })
     expect((await fresh.next()).value?.sequence).toBe(FIRST)
     const waiting = other.stream(catalogue.ledgers, {}, { cursor: 'now' })
     const next = waiting.next()
-    await settle()
+    await turns()
     await writer.append(closes[3]!)
     await other.refresh()
     expect((await next).value?.sequence).toBe(FIRST + 3)

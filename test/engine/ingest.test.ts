@@ -1,22 +1,18 @@
 /** What an ingest tells, when it stops, and what is written then; which close it names; and that it keeps nothing of what it has told. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type AppendResult, FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 import { dump } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+import { collectGarbage } from '../support/held.ts'
+import { turns } from '../support/turns.ts'
 
 const FIRST = 70
 const EVERY = 120
 const closes = [
   ...generate({ ledgers: 40, seed: 5, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, offers: 8 }),
 ] as LedgerClose[]
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const lastsOf = (results: readonly AppendResult[]): number => results.at(-1)!.sequence
 const never = new Promise<never>(() => {})
 
@@ -36,7 +32,7 @@ function silentAfter(count: number) {
 const late = (inner: Store): Store => ({
   ...inner,
   write: async (batch, options) => {
-    await turn()
+    await turns()
     await inner.write(batch, options)
   },
 })
@@ -51,7 +47,7 @@ describe('a signal', () => {
     const stop = new AbortController()
     const source = silentAfter(given)
     const ended = ledger.ingest(source.closes, { batch, signal: stop.signal })
-    while (source.pulled < given || (ledger.head?.last ?? FIRST - 1) < FIRST + written - 1) await turn()
+    while (source.pulled < given || (ledger.head?.last ?? FIRST - 1) < FIRST + written - 1) await turns()
     expect(source.returned).toBe(false)
     stop.abort()
     expect(await ended).toEqual({ appended: written, known: 0, last: written === 0 ? undefined : FIRST + written - 1 })
@@ -88,7 +84,7 @@ describe('what is told of a batch', () => {
       const ledger = await openLedger(late(inner), { fileEvery: EVERY })
       const onBatch = async (results: readonly AppendResult[]): Promise<void> => {
         const last = lastsOf(results)
-        await turn()
+        await turns()
         // Whatever takes its turn here makes the batch that was drafted meanwhile useless.
         expect((await ledger.append(closes[last - FIRST]!)).appended).toBe(false)
         if (last % 10 === 0) expect((await ledger.verify()).ok).toBe(true)
@@ -197,15 +193,15 @@ test('what was told is not kept, however long the signal is not aborted', async 
   async function* source(): AsyncGenerator<LedgerClose> {
     for (const close of generate({ ledgers: 40, seed: 5, accounts: 16, transactionsPerLedger: 3 })) {
       given.push(new WeakRef(close as LedgerClose))
-      await turn()
+      await turns()
       yield close as LedgerClose
     }
   }
   let kept = 0
   const onBatch = async (): Promise<void> => {
     if (given.length < 40) return
-    await turn()
-    collect()
+    await turns()
+    collectGarbage()
     kept = given.filter((close) => close.deref()).length
   }
   await ledger.ingest(source(), { onBatch, onRefused: () => {}, signal: new AbortController().signal })

@@ -8,15 +8,10 @@ import { catalogue, type Ledger, type List, type OpenRecord, type Order, type Pa
 import { ledgerOf } from '../support/benches.ts'
 import { codeOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
+import { collect } from '../support/turns.ts'
 
 const tokensOf = async (ledger: Ledger, query: List<OpenRecord>, values: object, options: PageOptions): Promise<string[]> =>
   (await ledger.page(query, values, options)).records.map(({ paging_token }) => paging_token)
-
-async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const one of source) all.push(one)
-  return all
-}
 
 /** All tokens of a listing, page after page by `next`. */
 async function walk(ledger: Ledger, query: List<OpenRecord>, values: object, order: Order, limit: number): Promise<string[]> {

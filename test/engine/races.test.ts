@@ -14,10 +14,7 @@ import { operationsByAccount } from '../../src/resources/operation.ts'
 import { codeOf } from '../support/errors.ts'
 import { agree } from '../support/model.ts'
 import { holds } from '../support/property.ts'
-
-const turns = async (count: number): Promise<void> => {
-  for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
-}
+import { turns } from '../support/turns.ts'
 
 const story = fc.record({
   shapes: fc.array(closeShape, { minLength: 2, maxLength: 6, size: 'max' }),

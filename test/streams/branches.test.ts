@@ -8,10 +8,8 @@ import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 import { branchOf } from '../support/closes.ts'
 import { holds } from '../support/property.ts'
+import { turns } from '../support/turns.ts'
 
-const turns = async (count: number): Promise<void> => {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
 const list = catalogue.operationsOfAccount
 const values = { account: 'GX' }
 const tokenOf = (record: object): string => `${(record as any).paging_token} ${(record as any).mark}`

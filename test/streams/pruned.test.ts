@@ -4,14 +4,12 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { turns } from '../support/turns.ts'
 
 const FIRST = 70
 const closes = [
   ...generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30 }),
 ] as readonly LedgerClose[]
-const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
 const startOf = (sequence: number): string => String(BigInt(sequence) << 32n)
 
 const open: Ledger[] = []
@@ -79,10 +77,10 @@ describe.each([
     const stream = ledger.stream(catalogue.transactionsOfAccount, { account })
     expect((await stream.next()).value).toMatchObject({ account })
     const second = stream.next()
-    await settle()
+    await turns(5)
     for (let at = 4; at < 40; at++) {
       await ledger.append(close(at))
-      await settle()
+      await turns(5)
       if (at === 20) await ledger.prune(FIRST + 15)
       if (at === 38) await ledger.prune(FIRST + 38)
     }
@@ -90,7 +88,7 @@ describe.each([
     // It has been given everything, so that it goes on even if what it was given last is pruned before it asks for more.
     await ledger.prune(FIRST + 39)
     const third = stream.next()
-    await settle()
+    await turns(5)
     await stream.return()
     expect(await third).toMatchObject({ done: true })
   })
@@ -108,7 +106,7 @@ describe.each([
     const ledger = await holding(0)
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: startOf(3) })
     const first = next(stream)
-    await settle()
+    await turns(5)
     await ledger.append(closes[0]!)
     expect(await first).toBe(FIRST)
   })

@@ -8,6 +8,7 @@ import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
 import { type End, type Shown, streamFaults, type Telling, type Watched } from '../../adapters/testing/stream-laws.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type QueryName, type Store } from '../../src/index.ts'
+import { turns } from '../support/turns.ts'
 
 const FIRST = 100
 const native = { type: 'native' } as const
@@ -192,8 +193,6 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
   fileEvery: fc.constantFrom(1, 10, 1000),
 })
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 export interface Stage {
   /** The store of the ledger; `later` is a wait that the scheduler ends. */
   readonly store: (later: () => Promise<void>) => Store | Promise<Store>
@@ -359,7 +358,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
         await s.waitOne()
         idle = 0
       } else {
-        await turn()
+        await turns()
         idle++
       }
     }

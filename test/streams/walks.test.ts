@@ -4,9 +4,9 @@ import type { RawPage } from '../../src/index.ts'
 import { TailStream } from '../../src/stream/stream.ts'
 import type { Tail, Taker } from '../../src/stream/tail.ts'
 import { Walk } from '../../src/stream/walk.ts'
+import { turns } from '../support/turns.ts'
 
 const done = { done: true, value: undefined }
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** A walk over `pages`, each of which comes when it is released, and the pages that were asked for. */
 function held(...pages: readonly (readonly string[] | Error)[]) {
@@ -26,9 +26,9 @@ function held(...pages: readonly (readonly string[] | Error)[]) {
     })(),
   )
   const come = async (at: number): Promise<void> => {
-    await settle()
+    await turns()
     asked[at]!()
-    await settle()
+    await turns()
   }
   return { walk, come, asked, tidied: () => tidied }
 }
@@ -82,7 +82,7 @@ test('a walk that is left while a page is in flight gives nothing of it, nor of 
   expect(await first).toEqual({ done: false, value: 'a' })
   await walk.next()
   const waiting = [walk.next(), walk.next()]
-  await settle()
+  await turns()
   const left = walk.return()
   await come(1)
   expect(await left).toEqual(done)

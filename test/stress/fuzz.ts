@@ -166,7 +166,7 @@ class Witness {
 const CONNECTIONS = 48
 
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const server = await child(['serve'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: ['--expose-gc'] })
+  const server = await child(['serve'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const { port, known } = await new Promise<Serving>((resolve) => server.once('message', (said) => resolve(said as Serving)))
   const faults = new Faults()
   const lag = new Lag()

@@ -9,7 +9,6 @@ import { heldBytes } from '../support/held.ts'
 import { History } from './history.ts'
 import type { Figure } from './stress.ts'
 
-const collect = (globalThis as { gc?: () => void }).gc ?? (() => {})
 const kept: unknown[] = []
 
 /** Descriptors of this process; none if the system does not tell. */
@@ -28,7 +27,7 @@ interface Used {
 }
 
 async function used(): Promise<Used> {
-  const heap = await heldBytes(collect)
+  const heap = await heldBytes()
   return { heap, rss: process.memoryUsage().rss, descriptors: descriptors() }
 }
 

@@ -6,7 +6,7 @@ import { child } from './program.ts'
 import type { Ask, Figure, Stress } from './stress.ts'
 
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const process = await child(['handles'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: ['--expose-gc'] })
+  const process = await child(['handles'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const figure = new Promise<Figure>((resolve, reject) => {
     process.on('message', (said) => (typeof said === 'string' ? say?.(said) : resolve(said as Figure)))
     process.once('exit', (code) => reject(new Error(`the process has ended with ${code}`)))

@@ -46,13 +46,8 @@ export interface ChildSetup {
 }
 
 /** Starts the program. Its first argument says what it does; see `child.ts`. */
-export async function child(
-  args: readonly string[],
-  setup: ChildSetup = {},
-  options: SpawnOptions & { readonly execArgv?: readonly string[] } = {},
-): Promise<ChildProcess> {
+export async function child(args: readonly string[], setup: ChildSetup = {}, options: SpawnOptions = {}): Promise<ChildProcess> {
   built ??= compile()
-  const { execArgv = [], ...rest } = options
   const env = { ...process.env, NODE_OPTIONS: '', FOLIO_STRESS: JSON.stringify(setup), ...options.env }
-  return spawn(process.execPath, [...execArgv, await built, ...args], { stdio: ['pipe', 'pipe', 'pipe'], ...rest, env })
+  return spawn(process.execPath, [await built, ...args], { stdio: ['pipe', 'pipe', 'pipe'], ...options, env })
 }

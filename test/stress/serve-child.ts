@@ -4,10 +4,9 @@ import type { Socket } from 'node:net'
 import { serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
+import { collectGarbage } from '../support/held.ts'
 import type { Known } from './fuzz-grammar.ts'
 import { History } from './history.ts'
-
-const collect = (globalThis as { gc?: () => void }).gc
 
 export async function serveChild(plant: string | undefined): Promise<void> {
   const history = await History.of({ ledgers: 150, seed: 'serve', accounts: 24, transactionsPerLedger: 8 })
@@ -17,7 +16,7 @@ export async function serveChild(plant: string | undefined): Promise<void> {
   const { port } = await serve(ledger, { port: 0, log: console.error })
   if (plant !== undefined) spoil(plant)
   process.on('message', () => {
-    collect?.()
+    collectGarbage()
     process.send!(process.memoryUsage().rss)
   })
   process.send!({ port, known: await knownOf(ledger) })

@@ -15,6 +15,7 @@ import { operations, operationsByAccount } from '../../src/resources/operation.t
 import { takeApart } from '../../src/text/writer.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
+import { sealed } from './support.ts'
 
 const FIRST = 5
 const closes = longCloses(FIRST, 6)
@@ -41,10 +42,6 @@ const headOf = async (store: Store): Promise<Head> => decodeHead(await held(stor
 const faultsOf = async (store: Store): Promise<Record<string, string>> =>
   Object.fromEntries((await verifyStore(store)).faults.map(({ key, reason }) => [key, reason]))
 const put = (store: Store, ...writes: Write[]) => store.write(writes, { durable: true })
-const sealed = <Args extends unknown[]>(key: Uint8Array, encode: (key: Uint8Array, ...args: Args) => Uint8Array, ...args: Args): Write => [
-  key,
-  encode(key, ...args),
-]
 
 /** The block of ledgers with a row changed. */
 async function withLedger(store: Store, at: number, change: (row: Row) => Row): Promise<void> {

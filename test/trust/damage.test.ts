@@ -143,7 +143,7 @@ describe('records', () => {
     'of the %s log that are damaged or gone are named, and nothing that follows from them',
     async (name, { tag }) => {
       for (const kind of ['whole', 'pruned'] as const) {
-        const keys = (await keysOf(await stored(kind), 0x10)).filter((key) => key[1] === tag)
+        const keys = keysOf(await stored(kind), 0x10).filter((key) => key[1] === tag)
         const key = keys[keys.length >> 1]!
         for (const plant of [(store: Store) => [broken(store, key)], () => [gone(key)]]) {
           const { store, faults } = await spoiled(kind, plant)
@@ -165,7 +165,9 @@ describe('records', () => {
 
   test('beyond the count in the head are cut off', async () => {
     const store = await stored('whole')
-    const key = (await keysOf(store, 0x10)).filter((one) => one[1] === operations.tag).at(-1)!
+    const key = keysOf(store, 0x10)
+      .filter((one) => one[1] === operations.tag)
+      .at(-1)!
     const count = headOf(store).counts[operations.tag]! % 16
     await mends(
       'whole',
@@ -207,7 +209,9 @@ describe('records', () => {
         },
       },
     })
-    const last = (await keysOf(store, 0x10)).filter((one) => one[1] === operations.tag).at(-1)!
+    const last = keysOf(store, 0x10)
+      .filter((one) => one[1] === operations.tag)
+      .at(-1)!
     await store.write([gone(last)], { durable: true })
     const report = await repairStore(store, { cut: true })
     expect(report).toMatchObject({ cutAfter: LAST - 1, lost: [], after: { ok: true, last: LAST - 1 } })
@@ -230,7 +234,7 @@ describe('a head', () => {
   })
 
   test('that is damaged hides nothing except what it takes to judge a value', async () => {
-    const [hash] = await keysOf(await stored('whole'), 0x30)
+    const [hash] = keysOf(await stored('whole'), 0x30)
     const { faults } = await spoiled('whole', (store) => [broken(store, HEAD), broken(store, hash!), sealed(baseKey(3n), encodeText, 'x')])
     expect(faults).toEqual([fault(HEAD, CHECKSUM), fault(hash!, CHECKSUM)])
   })
@@ -293,7 +297,7 @@ describe('a list', () => {
   test('has one page and two levels here', async () => {
     const store = await stored('whole')
     expect(edgeOf(store, alice).levels.length).toBe(2)
-    expect((await keysOf(store, 0x21)).map(hex)).toContain(hex(page(0)))
+    expect(keysOf(store, 0x21).map(hex)).toContain(hex(page(0)))
   })
 
   test.each<[string, Plant, Fault[]]>([

@@ -13,13 +13,9 @@ import { directory } from '../support/directory.ts'
 import { dump } from '../support/dump.ts'
 import { errorOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
+import { collect } from '../support/turns.ts'
 
-async function collected(lines: AsyncIterable<string>): Promise<string[]> {
-  const all: string[] = []
-  for await (const line of lines) all.push(line)
-  return all
-}
-const linesOf = async (store: Store): Promise<string[]> => collected((await openLedger(store)).lines())
+const linesOf = async (store: Store): Promise<string[]> => collect((await openLedger(store)).lines())
 
 const ingest = async (store: Store, closes: Iterable<LedgerClose>, fileEvery: number, batch: number): Promise<Store> => {
   await (await openLedger(store, { fileEvery })).ingest(closes, { batch })
@@ -65,7 +61,7 @@ describe('lines', () => {
     const empty = createHash('sha256').digest('hex')
     for (const range of [undefined, {}, { from: 1 }, { from: 1, to: 0 }]) {
       expect(await ledger.digest(range)).toBe(empty)
-      expect(await collected(ledger.lines(range))).toEqual([])
+      expect(await collect(ledger.lines(range))).toEqual([])
     }
     for (const [range, field] of [
       [{ from: 2 }, 'from'],
@@ -74,10 +70,10 @@ describe('lines', () => {
     ] as const) {
       const refused = { code: 'BAD_REQUEST', fields: { field } }
       expect(await errorOf(() => ledger.digest(range as object))).toMatchObject(refused)
-      expect(await errorOf(() => collected(ledger.lines(range as object)))).toMatchObject(refused)
+      expect(await errorOf(() => collect(ledger.lines(range as object)))).toMatchObject(refused)
     }
     await ledger.close()
-    expect(await errorOf(() => collected(ledger.lines()))).toMatchObject({ code: 'CLOSED' })
+    expect(await errorOf(() => collect(ledger.lines()))).toMatchObject({ code: 'CLOSED' })
   })
 
   test('stop if history is rolled back under them', async () => {

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { type Chunk, type Entry, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
+import { type Entry, type LedgerClose, openLedger, repairStore, verifyStore, type Write } from '../../src/index.ts'
 import { decodeBlock } from '../../src/layout/block.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
-import { decodeHead, encodeHead, encodePruned, encodeText, type Head } from '../../src/layout/head.ts'
+import { encodePruned, encodeText } from '../../src/layout/head.ts'
 import {
   baseKey,
   blockKey,
@@ -20,12 +20,13 @@ import {
   postingKey,
   postingPageKey,
 } from '../../src/layout/keys.ts'
-import { decodeEdge, encodeEdge, encodePage, FANOUT, PostingEdge } from '../../src/layout/posting.ts'
+import { encodeEdge, encodePage, FANOUT, PostingEdge } from '../../src/layout/posting.ts'
 import { offerChanges, offers } from '../../src/resources/offer.ts'
 import { payments } from '../../src/resources/operation.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { takeApart } from '../../src/text/writer.ts'
 import { dump, everything, hex } from '../support/dump.ts'
+import { broken, CHECKSUM, edgeOf, headOf, headWith, held, keysOf, type Store, sealed } from './support.ts'
 
 const FIRST = 50
 const closes = [
@@ -60,22 +61,6 @@ async function stored(pruned = 0): Promise<MemoryDisk> {
   return disk
 }
 
-type Store = ReturnType<typeof memory>
-const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key) as Uint8Array
-const keysOf = (store: Store, prefix: number): Uint8Array[] =>
-  (store.scan({ gte: Uint8Array.of(prefix), lt: Uint8Array.of(prefix + 1) }, { limit: 1e6 }) as Chunk).entries.map(([key]) => key)
-const flipped = (value: Uint8Array): Uint8Array => {
-  const copy = Uint8Array.from(value)
-  copy[0]! ^= 1
-  return copy
-}
-const sealed = <Args extends unknown[]>(key: Uint8Array, encode: (key: Uint8Array, ...args: Args) => Uint8Array, ...args: Args): Write => [
-  key,
-  encode(key, ...args),
-]
-const headOf = (store: Store): Head => decodeHead(held(store, HEAD))
-const headWith = (store: Store, change: Partial<Head>): Write => [HEAD, encodeHead({ ...headOf(store), ...change })]
-
 /**
  * What an audit says once `plant` has changed a store: keys and reasons. With `mends`, a repair must lose nothing and leave what was there before.
  */
@@ -96,8 +81,6 @@ async function audited(plant: (store: Store) => readonly Write[], pruned = 0, me
   return Object.fromEntries(faults.map(({ key, reason }) => [key, reason]))
 }
 
-const damaged = 'the checksum does not match'
-
 describe('a value that follows from others', () => {
   test.each([
     ['an entry of a hash', 0x30],
@@ -112,7 +95,7 @@ describe('a value that follows from others', () => {
       key = all[all.length >> 1]! as typeof key
       return key
     }
-    expect(await audited((store) => [[pick(store), flipped(held(store, pick(store)))]])).toEqual({ [hex(key)]: damaged })
+    expect(await audited((store) => [broken(store, pick(store))])).toEqual({ [hex(key)]: CHECKSUM })
     const gone = await audited((store) => [[pick(store), undefined]], 0, true)
     expect(Object.keys(gone)).toEqual([hex(key)])
     expect(gone[hex(key)]).toMatch(/missing/)
@@ -166,7 +149,6 @@ describe('an entry of a hash', () => {
 
 describe('a posting list', () => {
   const key = postingKey(payments.tag, [])
-  const edgeOf = (store: Store): PostingEdge => decodeEdge(key, held(store, key))
   const withLevel = (edge: PostingEdge, change: (entries: number[]) => void): PostingEdge => {
     const entries = edge.levels[0]!.slice()
     change(entries)
@@ -178,7 +160,7 @@ describe('a posting list', () => {
       sealed(
         key,
         encodeEdge,
-        withLevel(edgeOf(store), (entries) => entries.pop()),
+        withLevel(edgeOf(store, key), (entries) => entries.pop()),
       ),
     ])
     expect(less).toEqual({ [hex(key)]: 'a posting list lacks 1 records, and names 0 that are not of it' })
@@ -188,7 +170,7 @@ describe('a posting list', () => {
         sealed(
           key,
           encodeEdge,
-          withLevel(edgeOf(store), (entries) => {
+          withLevel(edgeOf(store, key), (entries) => {
             const free = Array.from({ length: operations }, (_, n) => n).findLast((n) => !entries.includes(n) && n > entries[0]!)!
             entries.push(free)
             entries.sort((a, b) => a - b)
@@ -201,7 +183,7 @@ describe('a posting list', () => {
       sealed(
         key,
         encodeEdge,
-        withLevel(edgeOf(store), (entries) => entries.push(headOf(store).counts[3]!)),
+        withLevel(edgeOf(store, key), (entries) => entries.push(headOf(store).counts[3]!)),
       ),
     ])
     expect(beyond).toEqual({ [hex(key)]: 'a posting list names a record that is not there, or not filed' })
@@ -298,7 +280,7 @@ describe('a head', () => {
       return [headWith(store, { last: head.last - 1 })]
     })
     expect(older['00']).toBe('the counts of the head are not those of the newest ledger')
-    expect(await audited((store) => [[HEAD, flipped(held(store, HEAD))]])).toEqual({ '00': damaged })
+    expect(await audited((store) => [broken(store, HEAD)])).toEqual({ '00': CHECKSUM })
     expect((await audited(() => [[HEAD, undefined]]))['00']).toBe('the head is missing')
   })
 })
@@ -307,7 +289,7 @@ describe('records', () => {
   const key = blockKey(transactions.tag, 1)
 
   test('that are damaged, missing, or fewer than they should be cannot be rebuilt', async () => {
-    expect((await audited((store) => [[key, flipped(held(store, key))]]))[hex(key)]).toBe(damaged)
+    expect((await audited((store) => [broken(store, key)]))[hex(key)]).toBe(CHECKSUM)
     expect((await audited(() => [[key, undefined]]))[hex(key)]).toBe('a block of the transaction log is missing')
     const fewer = await audited((store) => {
       const block = decodeBlock(key, transactions, held(store, key))

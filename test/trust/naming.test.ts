@@ -295,7 +295,7 @@ describe('a report', () => {
       last: LAST,
       ledgers: COUNT,
       records: COUNT * (1 + 1 + 1 + 3 + 2 + 2) + 6 * (1 + 2) + 1,
-      filings: (await keysOf(store, 0x20)).reduce((sum, key) => sum + edgeOf(store, key).count, 0),
+      filings: keysOf(store, 0x20).reduce((sum, key) => sum + edgeOf(store, key).count, 0),
       values: entries.length,
       bytes: entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
     } satisfies VerifyReport)
@@ -305,7 +305,7 @@ describe('a report', () => {
     const store = await stored('pruned')
     const { since } = headOf(store)
     let filings = 0
-    for (const key of await keysOf(store, 0x20)) {
+    for (const key of keysOf(store, 0x20)) {
       const { of } = indexes.find(({ tag }) => tag === key[1])!
       filings += edgeOf(store, key).levels[0]!.filter((ordinal) => ordinal >= since[of.tag]!).length
     }

@@ -153,7 +153,7 @@ describe('posting lists', () => {
     'of a store that is %s are as they were, from the records that are filed',
     async (kind) => {
       const store = await stored(kind)
-      const keys = [...(await keysOf(store, 0x20)), ...(await keysOf(store, 0x21))]
+      const keys = [...keysOf(store, 0x20), ...keysOf(store, 0x21)]
       const { filed, last } = headOf(store)
       expect([filed > 0, filed < last]).toEqual([kind !== 'unfiled', !['whole', 'long'].includes(kind)])
       const context = await contextIn(kind, () => keys.map(gone))
@@ -163,7 +163,7 @@ describe('posting lists', () => {
 
   test('are built once each, whether the key is that of an edge or of a page; of one with a whole edge, the page alone', async () => {
     const store = await stored('long')
-    const pages = (await keysOf(store, 0x21)).filter((key) => hex(key).startsWith(hex(page(0)).slice(0, -14)))
+    const pages = keysOf(store, 0x21).filter((key) => hex(key).startsWith(hex(page(0)).slice(0, -14)))
     expect(pages.length).toBe(1)
     const context = await contextIn('long')
     expect(left(await rebuildLists(context, [page(0)], new Map()))).toStrictEqual(kept(store, [page(0)]))
@@ -265,10 +265,12 @@ describe('posting lists', () => {
     const { count, levels } = edgeOf(store, alice)
     const [two, three] = [2, 3].map((number) => decodePage(page(number), held(store, page(number))))
     const oldest = since[operations.tag]!
-    expect([count >> 7, (await keysOf(store, 0x21)).map(hex).filter((key) => key.startsWith('2103'))]).toEqual([
-      4,
-      [page(2), page(3)].map(hex),
-    ])
+    expect([
+      count >> 7,
+      keysOf(store, 0x21)
+        .map(hex)
+        .filter((key) => key.startsWith('2103')),
+    ]).toEqual([4, [page(2), page(3)].map(hex)])
     expect([two![0]! < oldest, oldest <= two!.at(-1)!]).toEqual([true, true])
 
     for (const plant of [(of: Store) => [broken(of, page(3))], () => [gone(page(3))]])
@@ -322,7 +324,7 @@ test('the numbers of lists that name pruned records are as they were', async () 
 describe('entries of hashes', () => {
   test.each(['whole', 'unfiled', 'pruned'] as const)('of a store that is %s are as they were; stray ones are removed', async (kind) => {
     const store = await stored(kind)
-    const [keys, stray] = [await keysOf(store, 0x30), hashKey('ab'.repeat(32))]
+    const [keys, stray] = [keysOf(store, 0x30), hashKey('ab'.repeat(32))]
     const context = await contextIn(kind, () => keys.map(gone))
     const writes = await rebuildHashes(context, [stray, ...keys], new Map())
     expect(left(writes)).toStrictEqual({ ...kept(store, keys), [hex(stray)]: undefined })
@@ -340,7 +342,7 @@ describe('entries of hashes', () => {
 })
 
 describe('the book', () => {
-  const keysOfBook = async (store: Store): Promise<Uint8Array[]> => [...(await keysOf(store, 0x40)), ...(await keysOf(store, 0x41))]
+  const keysOfBook = async (store: Store): Promise<Uint8Array[]> => [...keysOf(store, 0x40), ...keysOf(store, 0x41)]
   const [stray, back] = [bookKey('GBOB', 6n), bookSellerKey(6n)]
 
   test.each(['whole', 'unfiled', 'pruned', 'pruned to the last', 'early'] as const)('of a store that is %s is as it was', async (kind) => {
@@ -499,7 +501,7 @@ describe('a head', () => {
 
   test('says that everything exists if no digest says otherwise', async () => {
     const store = await stored('pruned')
-    const digests = await keysOf(store, 0x50)
+    const digests = keysOf(store, 0x50)
     const [write] = await rebuildHead(await contextIn('pruned', () => digests.map(gone)))
     const whole = await planted('whole', () => [write!])
     expect(headOf(whole)).toEqual(headOf(await stored('whole')))

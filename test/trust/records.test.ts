@@ -154,8 +154,8 @@ describe('records that are as they should be', () => {
   /** What the lists and the entries of hashes of a store hold. */
   async function filings(store: Store): Promise<{ lists: Tally; hashes: Tally }> {
     const [lists, hashes] = [new Tally(), new Tally()]
-    for (const key of await keysOf(store, 0x20)) for (const ordinal of edgeOf(store, key).levels[0]!) lists.add(key, ordinal)
-    for (const key of await keysOf(store, 0x30)) {
+    for (const key of keysOf(store, 0x20)) for (const ordinal of edgeOf(store, key).levels[0]!) lists.add(key, ordinal)
+    for (const key of keysOf(store, 0x30)) {
       const { ordinal, failed } = decodeHash(key, held(store, key))
       hashes.add(key, 2 * ordinal + (failed ? 1 : 0))
     }

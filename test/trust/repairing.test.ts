@@ -567,7 +567,7 @@ describe('a head that is damaged', () => {
     await mends('whole', () => [sealed(key, encodeText, 'x')], fault(key, 'no ledger that is held has this block'))
     const store = await planted('whole', (spoilt) => [broken(spoilt, HEAD), sealed(key, encodeText, 'x')])
     expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [], after: { ok: true } })
-    expect((await keysOf(store, 0x10)).map(hex)).not.toContain(hex(key))
+    expect(keysOf(store, 0x10).map(hex)).not.toContain(hex(key))
     expect(await dump(store)).toEqual(await dump(await stored('whole')))
   })
 })

@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import {
+  type Chunk,
   type Store as Contract,
   type Entry,
   type Fault,
@@ -27,8 +28,8 @@ export const CHECKSUM = 'the checksum does not match'
 
 export type Store = ReturnType<typeof memory>
 export const held = (store: Store, key: Uint8Array): Uint8Array => store.get(key) as Uint8Array
-export const keysOf = async (store: Store, first: number): Promise<Uint8Array[]> =>
-  (await store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 })).entries.map(([key]) => key)
+export const keysOf = (store: Store, first: number): Uint8Array[] =>
+  (store.scan({ gte: Uint8Array.of(first), lt: Uint8Array.of(first + 1) }, { limit: 1e6 }) as Chunk).entries.map(([key]) => key)
 
 /** A value written by a codec, under its key; and one that was written under another. */
 export const sealed = <Args extends unknown[]>(

@@ -2,12 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { FolioError, type Ledger, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
+import { type Ledger, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, digestKey, hashKey, INTENT } from '../../src/layout/keys.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { dump } from '../support/dump.ts'
 import { codeOf } from '../support/errors.ts'
+import { failingAfter } from './support.ts'
 
 const FIRST = 100
 const COUNT = 60
@@ -20,17 +21,6 @@ const changes = {
 } as const
 type Name = keyof typeof changes
 
-/** The store, whose writes fail after so many. */
-function failing(disk: MemoryDisk, good: number): Store {
-  const store = memory(disk)
-  let left = good
-  const write: Store['write'] = (...args) => {
-    if (left-- <= 0) throw new FolioError('STORE_FAILED', { reason: 'killed' })
-    return store.write(...args)
-  }
-  return Object.assign(Object.create(store) as Store, { write })
-}
-
 const opened = (name: Name, store: Store): Promise<Ledger> => openLedger(store, { fileEvery: changes[name].fileEvery })
 
 async function filled(name: Name): Promise<MemoryDisk> {
@@ -42,7 +32,7 @@ async function filled(name: Name): Promise<MemoryDisk> {
 /** What a change that was killed after its first batch leaves. */
 async function cutShort(name: Name): Promise<MemoryDisk> {
   const disk = await filled(name)
-  const ledger = await opened(name, failing(disk, 1))
+  const ledger = await opened(name, failingAfter(memory(disk), 1))
   expect(await codeOf(() => changes[name].run(ledger))).toBe('STORE_FAILED')
   expect(await verifyStore(memory(disk))).toMatchObject({ ok: true, unfinished: name })
   return disk
@@ -90,7 +80,7 @@ describe.each(['rollback', 'prune'] as const)('an unfinished %s', (name) => {
     const strays = Array.from({ length: 3 }, (_, n): Write => [Uint8Array.of(0x77, n), Uint8Array.of(1)])
     for (let good = 0; good < 2; good++) {
       await memory(disk).write(strays, { durable: true })
-      const error = await codeOf(() => repairStore(failing(disk, good)))
+      const error = await codeOf(() => repairStore(failingAfter(memory(disk), good)))
       expect(error).toBe('STORE_FAILED')
       if (good > 0) expect(await codeOf(() => openLedger(memory(disk)))).toBe('STORE_UNREPAIRED')
     }
