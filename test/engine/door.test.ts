@@ -8,13 +8,9 @@ import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type Wr
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { ledgerOf } from '../support/benches.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
+import { collect } from '../support/turns.ts'
 
 const closes = [5, 6, 7, 8].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
-const collect = async <T>(source: AsyncIterable<T>): Promise<T[]> => {
-  const found: T[] = []
-  for await (const one of source) found.push(one)
-  return found
-}
 
 describe('a store is opened', () => {
   test('for the network that it was created for, or for any if none was named', async () => {
@@ -226,17 +222,13 @@ test('a shared store is looked at when it rings, or every `pollMs`, until the le
     })
     return openLedger(store, { pollMs })
   }
-  const until = async (done: () => boolean): Promise<void> => {
-    for (let turn = 0; turn < 200 && !done(); turn++) await new Promise((resolve) => setTimeout(resolve, 2))
-  }
   const [told, polling] = [await open(1e6, true), await open(3, false)]
   expect([told.head?.last, watching]).toEqual([5, 1])
   await writer.append(closes[1]!)
-  await until(() => polling.head?.last === 6)
-  expect([told.head?.last, polling.head?.last]).toEqual([5, 6])
+  await expect.poll(() => polling.head?.last).toBe(6)
+  expect(told.head?.last).toBe(5)
   ring!()
-  await until(() => told.head?.last === 6)
-  expect(told.head?.last).toBe(6)
+  await expect.poll(() => told.head?.last).toBe(6)
   for (const ledger of [told, polling]) await ledger.close()
   expect(watching).toBe(0)
   await writer.append(closes[2]!)

@@ -368,7 +368,7 @@ describe('a listener in an HTTP/2 server', () => {
       return stream
     }
     const [stream, other] = [asked('/ledgers', { accept: 'text/event-stream' }), asked('/other')]
-    await vi.waitFor(() => expect([texts.get('/ledgers')?.match(/"sequence":/g)?.length, others.length]).toEqual([3, 1]))
+    await expect.poll(() => [texts.get('/ledgers')?.match(/"sequence":/g)?.length, others.length]).toEqual([3, 1])
     await mine.rollback(1)
     await once(stream, 'end')
     expect(texts.get('/ledgers')).toContain('event: error')

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Core, createCore } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
+import { turns } from '../support/turns.ts'
 import { BASE, closes, ISSUER, ODD, smallLedger } from './support.ts'
 
 const listsOf = (live: boolean): string[] =>
@@ -32,17 +33,19 @@ async function framesOf(core: Core, target: string): Promise<string[]> {
   const { status, frames } = await ask(core, target, 'text/event-stream')
   expect(status).toBe(200)
   let text = ''
-  let over = false
-  while (!over) {
-    const next = new Promise<string>((resolve) => {
-      frames!.pull({ frame: ({ bytes }) => resolve(Buffer.from(bytes).toString()), end: () => resolve('') })
-    })
-    const waits = new Promise<undefined>((resolve) => setTimeout(resolve, 20))
-    const got = await Promise.race([next, waits])
-    over = got === undefined || got === ''
-    text += got ?? ''
+  let ended = false
+  for (let got: string | undefined = ''; got !== undefined; ) {
+    text += got
+    got = undefined
+    const frame = ({ bytes }: { bytes: Uint8Array }): void => {
+      got = Buffer.from(bytes).toString()
+    }
+    frames!.pull({ frame, end: () => (ended = true) })
+    while (got === undefined && !ended && ledger.waitingStreams === 0) await turns()
   }
+  expect(ended).toBe(false)
   frames!.end()
+  expect(ledger.waitingStreams).toBe(0)
   return text.split('\n\n').slice(0, -1)
 }
 

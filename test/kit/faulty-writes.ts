@@ -464,7 +464,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     'leaves a timer behind',
     () => {
       const timer = setInterval(() => {}, 1e6)
-      setTimeout(() => clearInterval(timer), 2000).unref()
+      setTimeout(() => clearInterval(timer), 60_000).unref()
       return {}
     },
   ],
