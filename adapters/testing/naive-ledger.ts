@@ -102,161 +102,180 @@ function cursorOf(text: string, indexed: boolean): { id: bigint; index?: bigint 
 const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 const byPosition = (a: Listed, b: Listed): number => compare(a.id, b.id) || a.index - b.index
 
-export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
-  let entries: ModelEntry[] = []
-  let changes: OfferChange[] = []
+/** Which records lie below what a path names, by the first word of the path. */
+const belongs: Record<string, (entry: ModelEntry, value: any) => boolean> = {
+  accounts: ({ accounts }, account) => accounts.includes(account),
+  offers: ({ offers }, offer) => offers.includes(offer),
+  ledgers: ({ ledger }, sequence) => ledger === sequence,
+  transactions: (entry, hash) => entry.hash === hash.toLowerCase(),
+  operations: ({ id }, operation) => id === operation,
+}
 
-  const isBelowHistory = (sequence: number): boolean => {
-    const oldest = entries[0]?.ledger ?? 0
+/** Which changes of offers name it as well. */
+const changed: Record<string, (change: OfferChange, value: any) => boolean> = {
+  accounts: ({ record }, account) => record?.['seller'] === account,
+  offers: ({ id }, offer) => id === offer,
+}
+
+/** Everything that is held, in arrays. */
+class History {
+  entries: ModelEntry[] = []
+  changes: OfferChange[] = []
+
+  append(close: LedgerClose): void {
+    this.entries.push(...entriesOf(close))
+    this.changes.push(...changesOf(close))
+  }
+
+  rollback(sequence: number): void {
+    this.entries = this.entries.filter(({ ledger }) => ledger <= sequence)
+    this.changes = this.changes.filter(({ ledger }) => ledger <= sequence)
+  }
+
+  /** True if a ledger lies before the oldest one held. */
+  beginsAfter(sequence: number): boolean {
+    const oldest = this.entries[0]?.ledger ?? 0
     return oldest > 1 && sequence < oldest
   }
 
+  /** True if what a path names has ever been there: a record of its own, or, for accounts and offers, any that names it. */
+  has(parent: string, value: any): boolean {
+    const kind = kinds[parent]
+    return (
+      this.entries.some((entry) => (kind === undefined || entry.kind === kind) && belongs[parent]!(entry, value)) ||
+      this.changes.some((change) => changed[parent]?.(change, value) ?? false)
+    )
+  }
+
   /** The offers that rest in the book. */
-  const book = (): Listed[] => {
+  book(): Listed[] {
     const live = new Map<bigint, Listed>()
-    for (const { id, record } of changes) {
+    for (const { id, record } of this.changes) {
       if (record) live.set(id, { record, id, index: 0, token: String(id) })
       else live.delete(id)
     }
     return [...live.values()]
   }
 
-  const exists: Record<string, (value: any) => boolean> = {
-    accounts: (account) =>
-      entries.some(({ accounts }) => accounts.includes(account)) || changes.some(({ record }) => record?.['seller'] === account),
-    offers: (offer) => changes.some(({ id }) => id === offer) || entries.some(({ offers }) => offers.includes(offer)),
-    ledgers: (sequence) => entries.some(({ kind, ledger }) => kind === 'ledger' && ledger === sequence),
-    transactions: (hash) => entries.some((entry) => entry.kind === 'transaction' && entry.hash === hash.toLowerCase()),
-    operations: (id) => entries.some((entry) => entry.kind === 'operation' && entry.id === id),
-  }
-
-  const belongs: Record<string, (entry: ModelEntry, value: any) => boolean> = {
-    accounts: (entry, account) => entry.accounts.includes(account),
-    offers: (entry, offer) => entry.offers.includes(offer),
-    ledgers: (entry, sequence) => entry.ledger === sequence,
-    transactions: (entry, hash) => entry.hash === hash.toLowerCase(),
-    operations: (entry, id) => entry.id === id,
-  }
-
-  const badValue = (query: QueryName, values: AnyMembers): Refusal | undefined => {
-    const { name } = pathOf(query)
-    return name !== undefined && !isGood[name]!(values[name]) ? bad(name) : undefined
-  }
-
-  const badFilter = ({ base, counter, offer_id }: AnyMembers): Refusal | undefined => {
-    if (base !== undefined || counter !== undefined)
-      for (const [side, asset] of Object.entries({ base: base ?? {}, counter: counter ?? {} })) {
-        const part = badAsset(asset)
-        if (part) return bad(`${side}_asset_${part}`)
-      }
-    return offer_id === undefined || isGood['offer']!(offer_id) ? undefined : bad('offer_id')
-  }
-
-  /** A trade as a pair filter shows it; nothing if it belongs to another pair. */
-  const throughPair = (entry: ModelEntry, { base, counter }: AnyMembers): Listed[] => {
-    if (base === undefined) return [entry]
-    const { record } = entry
-    const pair = [assetOf(base.type, base.code, base.issuer), assetOf(counter.type, counter.code, counter.issuer)].join()
-    const side = (name: string) => assetOf(record[`${name}_asset_type`], record[`${name}_asset_code`], record[`${name}_asset_issuer`])
-    if (pair === [side('base'), side('counter')].join()) return [entry]
-    return pair === [side('counter'), side('base')].join() ? [{ ...entry, record: turned(record) }] : []
-  }
-
-  function list(query: QueryName, values: AnyMembers): Listed[] | Refusal {
-    const { parent, name, asked } = pathOf(query)
-    const wrong = badValue(query, values) ?? (asked === 'trades' ? badFilter(values) : undefined)
-    if (wrong) return wrong
-    const value = name === undefined ? undefined : values[name]
-    if (asked === 'offers')
-      return book()
-        .filter(({ record }) => record['seller'] === value)
-        .sort(byPosition)
-    if (parent === 'ledgers' && isBelowHistory(value)) return GONE
-
-    const own = entries.filter(
-      (entry) => entry.kind === kinds[asked] && entry.listed && (parent === undefined || belongs[parent]!(entry, value)),
-    )
-    const matching = own
-      .filter((entry) => asked !== 'payments' || isPayment(entry))
-      .filter((entry) => asked !== 'trades' || values['offer_id'] === undefined || entry.offers.includes(values['offer_id']))
-      .flatMap((entry) => (asked === 'trades' ? throughPair(entry, values) : [entry]))
-      .sort(byPosition)
-    const emptyIsMissing = query === 'effectsOfTransaction' || query === 'effectsOfOperation'
-    if (parent !== undefined && (emptyIsMissing ? matching.length === 0 : !exists[parent]!(value))) return NOT_FOUND
-    return matching
-  }
-
   /** What `now` stands for: the newest record of the kind, or the newest ledger if there is none; for offers the highest id seen. */
-  const now = (asked: string): string => {
-    if (asked === 'offers')
-      return String(
-        changes
-          .map(({ id }) => id)
-          .sort(compare)
-          .at(-1) ?? 0,
-      )
+  now(asked: string): string {
+    const { entries, changes } = this
+    const ids = changes.map(({ id }) => id).sort(compare)
+    if (asked === 'offers') return String(ids.at(-1) ?? 0)
     const newest = entries.findLast((entry) => entry.kind === kinds[asked] && entry.listed)
     return newest?.token ?? String(orderId(entries.at(-1)?.ledger ?? 0, 0, 0))
   }
+}
 
-  function page(query: QueryName, values: AnyMembers, options: PageOptions = {}): NaivePage | Refusal {
-    const { asked } = pathOf(query)
-    const { cursor: given = '', limit = 10, order = 'asc' } = options
-    const indexed = asked === 'effects' || asked === 'trades'
-    const wrong = badValue(query, values)
-    if (wrong) return wrong
-    if (given !== '' && given !== 'now' && !cursorOf(given, indexed)) return bad('cursor')
-    if (!Number.isInteger(limit) || limit < 1 || limit > 200) return bad('limit')
-    if (order !== 'asc' && order !== 'desc') return bad('order')
-    const whole = list(query, values)
-    if (isRefusal(whole)) return whole
+function badValue(query: QueryName, values: AnyMembers): Refusal | undefined {
+  const { name } = pathOf(query)
+  return name !== undefined && !isGood[name]!(values[name]) ? bad(name) : undefined
+}
 
-    const text = given === 'now' ? now(asked) : given
-    const cursor = text === '' ? undefined : cursorOf(text, indexed)!
-    if (cursor && order === 'desc' && asked !== 'offers' && isBelowHistory(Number(cursor.id >> 32n))) return GONE
-    const side = (one: Listed): number =>
-      cursor === undefined ? 0 : compare(one.id, cursor.id) || (cursor.index === undefined ? 0 : compare(BigInt(one.index), cursor.index))
-    const ahead = whole.filter((one) => cursor === undefined || (order === 'asc' ? side(one) > 0 : side(one) < 0))
-    if (order === 'desc') ahead.reverse()
-    const records = ahead.slice(0, limit)
-    return {
-      records: records.map(({ record }) => record),
-      next: records.at(-1)?.token ?? text,
-      prev: records[0]?.token ?? text,
-      ended: records.length === limit ? 'limit' : 'end',
+function badFilter({ base, counter, offer_id }: AnyMembers): Refusal | undefined {
+  if (base !== undefined || counter !== undefined)
+    for (const [side, asset] of Object.entries({ base: base ?? {}, counter: counter ?? {} })) {
+      const part = badAsset(asset)
+      if (part) return bad(`${side}_asset_${part}`)
     }
-  }
+  return offer_id === undefined || isGood['offer']!(offer_id) ? undefined : bad('offer_id')
+}
 
-  function get(query: QueryName, values: AnyMembers): AnyMembers | undefined | Refusal {
-    const wrong = badValue(query, values)
-    if (wrong) return wrong
-    const { parent, name } = pathOf(query)
-    const value = values[name!]
-    if (parent === 'accounts') return exists['accounts']!(value) ? { id: value } : undefined
-    if (parent === 'offers') return book().find(({ id }) => id === value)?.record
-    if (parent === 'ledgers' && isBelowHistory(value)) return GONE
-    return entries.find((entry) => entry.kind === kinds[parent!] && belongs[parent!]!(entry, value))?.record
-  }
+function badOption({ cursor = '', limit = 10, order = 'asc' }: PageOptions, indexed: boolean): Refusal | undefined {
+  if (cursor !== '' && cursor !== 'now' && !cursorOf(cursor, indexed)) return bad('cursor')
+  if (!Number.isInteger(limit) || limit < 1 || limit > 200) return bad('limit')
+  return order === 'asc' || order === 'desc' ? undefined : bad('order')
+}
 
-  const append = (close: LedgerClose): void => {
-    entries.push(...entriesOf(close))
-    changes.push(...changesOf(close))
-  }
-  for (const close of closes) append(close)
+/** A trade as a pair filter shows it; nothing if it belongs to another pair. */
+function throughPair(entry: ModelEntry, { base, counter }: AnyMembers): Listed[] {
+  if (base === undefined) return [entry]
+  const { record } = entry
+  const pair = [assetOf(base.type, base.code, base.issuer), assetOf(counter.type, counter.code, counter.issuer)].join()
+  const side = (name: string) => assetOf(record[`${name}_asset_type`], record[`${name}_asset_code`], record[`${name}_asset_issuer`])
+  if (pair === [side('base'), side('counter')].join()) return [entry]
+  return pair === [side('counter'), side('base')].join() ? [{ ...entry, record: turned(record) }] : []
+}
+
+/** A record as a listing shows it; nothing if the listing leaves it out. */
+function throughFilters(entry: ModelEntry, asked: string, values: AnyMembers): Listed[] {
+  if (asked === 'payments') return isPayment(entry) ? [entry] : []
+  if (asked !== 'trades') return [entry]
+  const { offer_id } = values
+  return offer_id === undefined || entry.offers.includes(offer_id) ? throughPair(entry, values) : []
+}
+
+function listIn(history: History, query: QueryName, values: AnyMembers): Listed[] | Refusal {
+  const { parent, name, asked } = pathOf(query)
+  const wrong = badValue(query, values) ?? (asked === 'trades' ? badFilter(values) : undefined)
+  if (wrong) return wrong
+  const value = name === undefined ? undefined : values[name]
+  if (asked === 'offers')
+    return history
+      .book()
+      .filter(({ record }) => record['seller'] === value)
+      .sort(byPosition)
+  if (parent === 'ledgers' && history.beginsAfter(value)) return GONE
+
+  const matching = history.entries
+    .filter((entry) => entry.kind === kinds[asked] && entry.listed && (parent === undefined || belongs[parent]!(entry, value)))
+    .flatMap((entry) => throughFilters(entry, asked, values))
+    .sort(byPosition)
+  const emptyIsMissing = query === 'effectsOfTransaction' || query === 'effectsOfOperation'
+  if (parent !== undefined && (emptyIsMissing ? matching.length === 0 : !history.has(parent, value))) return NOT_FOUND
+  return matching
+}
+
+function pageIn(history: History, query: QueryName, values: AnyMembers, options: PageOptions): NaivePage | Refusal {
+  const { asked } = pathOf(query)
+  const { cursor: given = '', limit = 10, order = 'asc' } = options
+  const indexed = asked === 'effects' || asked === 'trades'
+  const wrong = badValue(query, values) ?? badOption(options, indexed)
+  if (wrong) return wrong
+  const whole = listIn(history, query, values)
+  if (isRefusal(whole)) return whole
+
+  const text = given === 'now' ? history.now(asked) : given
+  const cursor = text === '' ? undefined : cursorOf(text, indexed)!
+  if (cursor && order === 'desc' && asked !== 'offers' && history.beginsAfter(Number(cursor.id >> 32n))) return GONE
+  const side = (one: Listed): number =>
+    cursor === undefined ? 0 : compare(one.id, cursor.id) || (cursor.index === undefined ? 0 : compare(BigInt(one.index), cursor.index))
+  const ahead = whole.filter((one) => cursor === undefined || (order === 'asc' ? side(one) > 0 : side(one) < 0))
+  if (order === 'desc') ahead.reverse()
+  const records = ahead.slice(0, limit)
   return {
-    append,
-    rollback(sequence) {
-      entries = entries.filter(({ ledger }) => ledger <= sequence)
-      changes = changes.filter(({ ledger }) => ledger <= sequence)
-    },
-    page,
-    get,
-    list,
+    records: records.map(({ record }) => record),
+    next: records.at(-1)?.token ?? text,
+    prev: records[0]?.token ?? text,
+    ended: records.length === limit ? 'limit' : 'end',
+  }
+}
+
+function getIn(history: History, query: QueryName, values: AnyMembers): AnyMembers | undefined | Refusal {
+  const wrong = badValue(query, values)
+  if (wrong) return wrong
+  const { parent, name } = pathOf(query)
+  const value = values[name!]
+  if (parent === 'accounts') return history.has(parent, value) ? { id: value } : undefined
+  if (parent === 'offers') return history.book().find(({ id }) => id === value)?.record
+  if (parent === 'ledgers' && history.beginsAfter(value)) return GONE
+  return history.entries.find((entry) => entry.kind === kinds[parent!] && belongs[parent!]!(entry, value))?.record
+}
+
+export function naiveLedger(closes: Iterable<LedgerClose> = []): NaiveLedger {
+  const history = new History()
+  for (const close of closes) history.append(close)
+  return {
+    append: (close) => history.append(close),
+    rollback: (sequence) => history.rollback(sequence),
+    page: (query, values, options = {}) => pageIn(history, query, values, options),
+    get: (query, values) => getIn(history, query, values),
+    list: (query, values) => listIn(history, query, values),
     get entries() {
-      return entries
+      return history.entries
     },
     get changes() {
-      return changes
+      return history.changes
     },
   }
 }

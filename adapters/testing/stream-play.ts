@@ -109,77 +109,137 @@ class Seat<R> {
 }
 
 /** Plays a plan. Returns what is wrong. */
-export async function play<R>(s: fc.Scheduler, { history, steps, readers, close }: Plan, { open, patience }: Stage<R>): Promise<string[]> {
-  let playing = false
-  const step = (label: string): Promise<void> => (playing ? s.schedule(Promise.resolve(), label) : Promise.resolve())
-  const source = await open(() => step('source'))
-  if (history > 0) await source.append(history)
-  let known = await source.records()
-  playing = true
+export async function play<R>(s: fc.Scheduler, plan: Plan, { open, patience }: Stage<R>): Promise<string[]> {
+  const steps = new Steps(s, patience)
+  const source = await open(() => steps.take('source'))
+  if (plan.history > 0) await source.append(plan.history)
+  const scene = new Scene(source, plan, steps, await source.records())
+  steps.scheduled = true
+  scene.begin()
+  await steps.settle(() => scene.isQuiet)
+  const faults = scene.faults()
+  return [...faults, ...(await scene.end())]
+}
 
-  const seats: Seat<R>[] = []
-  const seat = (at: number, eager: boolean, coming: number): void => {
-    for (const [n, reader] of readers.entries())
-      if (reader.when % steps.length === at && reader.eager === eager && (reader.from !== 'now' || source.now !== undefined)) {
-        const one = new Seat(source, reader, n, known, coming, step)
-        seats.push(one)
-        if (reader.stop !== 'never') void stopLater(one)
-      }
+/** The steps of everybody, which the scheduler lets happen one at a time. */
+class Steps {
+  /** Before and after, nothing waits for the scheduler. */
+  scheduled = false
+  private readonly scheduler: fc.Scheduler
+  private readonly patience: number
+
+  constructor(scheduler: fc.Scheduler, patience: number) {
+    this.scheduler = scheduler
+    this.patience = patience
   }
-  const stopLater = async (one: Seat<R>): Promise<void> => {
-    for (let n = 0; n < one.reader.stopAfter; n++) await step('stop')
-    one.stop()
+
+  take(label: string): Promise<void> {
+    return this.scheduled ? this.scheduler.schedule(Promise.resolve(), label) : Promise.resolve()
   }
-  let written: true | Error | undefined
-  const write = async (): Promise<void> => {
-    for (const [at, count] of steps.entries()) {
-      await step('write')
-      seat(at, false, 0)
-      const appending = source.append(count)
-      seat(at, true, count)
-      await appending
-      known = await source.records()
-    }
-  }
-  write().then(
-    () => {
-      written = true
-    },
-    (error: Error) => {
-      written = error
-    },
-  )
 
   /** Lets everything happen that can. */
-  const settle = async (isOver: () => boolean): Promise<void> => {
-    const until = Date.now() + patience
+  async settle(isOver: () => boolean): Promise<void> {
+    const until = Date.now() + this.patience
     for (let idle = 0; idle < IDLE || (!isOver() && Date.now() < until); idle++) {
-      if (s.count() > 0) {
-        await s.waitOne()
+      if (this.scheduler.count() > 0) {
+        await this.scheduler.waitOne()
         idle = -1
       } else await turn()
     }
   }
-  const ended = (): boolean => seats.every(({ end }) => end !== 'reading')
-  await settle(
-    () => written !== undefined && seats.every((one) => one.stopped || one.end !== 'reading' || faultOf(one, known, source) === undefined),
-  )
-  const faults: string[] = written === true ? [] : [`the writer never came to its end: ${written}`]
-  for (const one of seats) {
-    if (one.end instanceof Error) faults.push(`${one.name}: it failed with ${one.end}`)
-    else if (one.end === 'ended' && !one.stopped) faults.push(`${one.name}: it ended by itself`)
-    if (one.end === 'reading' && one.stopped) faults.push(`${one.name}: stopping by ${one.reader.stop} did not end it`)
-    const wrong = faultOf(one, known, source)
-    if (wrong !== undefined) faults.push(`${one.name}: ${wrong}`)
+}
+
+/** The writer and the readers of a plan, at work on one source. */
+class Scene<R> {
+  private readonly source: StreamSource<R>
+  private readonly plan: Plan
+  private readonly steps: Steps
+  private readonly seats: Seat<R>[] = []
+  /** All records, as of the last append that is over. */
+  private known: readonly R[]
+  private written: true | Error | undefined
+
+  constructor(source: StreamSource<R>, plan: Plan, steps: Steps, known: readonly R[]) {
+    this.source = source
+    this.plan = plan
+    this.steps = steps
+    this.known = known
   }
-  const closing = close ? source.close?.() : undefined
-  if (!close) for (const one of seats) if (one.end === 'reading') one.stop()
-  await settle(ended)
-  for (const one of seats) if (one.end === 'reading') faults.push(`${one.name}: ${close ? 'closing' : 'returning'} did not end it`)
-  await closing
-  playing = false
-  if (!close) await source.close?.()
-  return faults
+
+  begin(): void {
+    this.write().then(
+      () => {
+        this.written = true
+      },
+      (error: Error) => {
+        this.written = error
+      },
+    )
+  }
+
+  private async write(): Promise<void> {
+    for (const [at, count] of this.plan.steps.entries()) {
+      await this.steps.take('write')
+      this.seat(at, false, 0)
+      const appending = this.source.append(count)
+      this.seat(at, true, count)
+      await appending
+      this.known = await this.source.records()
+    }
+  }
+
+  /** Lets the readers begin whose turn it is, while so many records are being appended. */
+  private seat(at: number, eager: boolean, coming: number): void {
+    const { source, steps, plan, known } = this
+    for (const [n, reader] of plan.readers.entries()) {
+      if (reader.when % plan.steps.length !== at || reader.eager !== eager) continue
+      if (reader.from === 'now' && source.now === undefined) continue
+      const one = new Seat(source, reader, n, known, coming, (label) => steps.take(label))
+      this.seats.push(one)
+      if (reader.stop !== 'never') void this.stopLater(one)
+    }
+  }
+
+  private async stopLater(one: Seat<R>): Promise<void> {
+    for (let n = 0; n < one.reader.stopAfter; n++) await this.steps.take('stop')
+    one.stop()
+  }
+
+  /** True once all is written, and every reader has seen it, was stopped, or has ended. */
+  get isQuiet(): boolean {
+    return (
+      this.written !== undefined &&
+      this.seats.every((one) => one.stopped || one.end !== 'reading' || faultOf(one, this.known, this.source) === undefined)
+    )
+  }
+
+  /** What is wrong at a standstill. */
+  faults(): string[] {
+    const faults: string[] = this.written === true ? [] : [`the writer never came to its end: ${this.written}`]
+    for (const one of this.seats) {
+      if (one.end instanceof Error) faults.push(`${one.name}: it failed with ${one.end}`)
+      else if (one.end === 'ended' && !one.stopped) faults.push(`${one.name}: it ended by itself`)
+      if (one.end === 'reading' && one.stopped) faults.push(`${one.name}: stopping by ${one.reader.stop} did not end it`)
+      const wrong = faultOf(one, this.known, this.source)
+      if (wrong !== undefined) faults.push(`${one.name}: ${wrong}`)
+    }
+    return faults
+  }
+
+  /** Ends every stream, by closing the source or one by one. Returns those that go on. */
+  async end(): Promise<string[]> {
+    const { source, steps, seats } = this
+    const { close } = this.plan
+    const reading = (): Seat<R>[] => seats.filter(({ end }) => end === 'reading')
+    const closing = close ? source.close?.() : undefined
+    if (!close) for (const one of reading()) one.stop()
+    await steps.settle(() => reading().length === 0)
+    const faults = reading().map(({ name }) => `${name}: ${close ? 'closing' : 'returning'} did not end it`)
+    await closing
+    steps.scheduled = false
+    if (!close) await source.close?.()
+    return faults
+  }
 }
 
 /** What is wrong with what a reader saw, given all records that exist by now. */
