@@ -60,18 +60,14 @@ test('a page stays within the budget of its row', async () => {
     if (query.kind !== 'list') continue
     // Opened anew for each: nothing is cached except the newest records, which an open files again.
     const ledger = await openLedger(memory(disk), { fileEvery })
-    try {
-      const cursor =
-        query.path.startsWith('/ledgers/') || query.path.includes('{hash}') || query.path.includes('{operation}') ? '' : middle.paging_token
-      const values = Object.fromEntries(pathNames(query.path).map((name) => [name, known[name]]))
-      const { cost } = await ledger.explain(query as List, values, { cursor, order: 'desc' })
-      costs[name] = [cost.gets + cost.scans, cost.bytes / 1000]
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'NOT_FOUND' })
-    }
+    const cursor =
+      query.path.startsWith('/ledgers/') || query.path.includes('{hash}') || query.path.includes('{operation}') ? '' : middle.paging_token
+    const values = Object.fromEntries(pathNames(query.path).map((name) => [name, known[name]]))
+    const { cost } = await ledger.explain(query as List, values, { cursor, order: 'desc' })
+    costs[name] = [cost.gets + cost.scans, cost.bytes / 1000]
     await ledger.close()
   }
+  expect(Object.keys(costs).sort()).toEqual(Object.keys(budgets).sort())
   const over = Object.entries(costs).filter(([name, [calls, kilobytes]]) => calls > budgets[name]![0] || kilobytes > budgets[name]![1])
   expect(over).toEqual([])
-  expect(Object.keys(costs).length).toBeGreaterThan(20)
 })

@@ -35,8 +35,7 @@ test('explain says what a page reads, how many records it finds, and what that c
   ])
   const { path, records, cost, logRecords } = await ledger.explain(catalogue.ledgers, {}, { limit: 4 })
   expect([path, records, logRecords]).toEqual(['/ledgers', 4, 6])
-  expect(cost).toEqual({ gets: 0, scans: 0, bytes: 0, blocks: expect.any(Number), hits: cost.hits })
-  expect([cost.blocks, cost.hits]).toEqual([1, 1])
+  expect(cost).toEqual({ gets: 0, scans: 0, bytes: 0, blocks: 1, hits: 1 })
   const cold = await ledgerOf(closes, { cacheBytes: 0 })
   const { cost: read } = await cold.explain(catalogue.offersOfAccount, { account })
   expect(read).toMatchObject({ scans: 1, blocks: 0 })
@@ -52,4 +51,5 @@ test('explain counts what the answer needed, however often the read was run over
     await ledger.close()
   }
   expect(costs[1]).toEqual(costs[0])
+  expect(costs[0]).toEqual([expect.toSatisfy((blocks) => blocks > 0), 0])
 })

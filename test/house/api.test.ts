@@ -1,5 +1,5 @@
 /** docs/api.md names all that there is to import, to call and to set, and nothing else of ours: read from the exports and the types. */
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { generateDefaults } from '../../adapters/generate/options.ts'
 import { FolioError } from '../../src/index.ts'
@@ -61,35 +61,56 @@ test.each([
   expect(members.filter((name) => !named.has(name))).toEqual([])
 })
 
+/** Where each type of options is declared, and the section that names its members. */
+const optionTypes: readonly (readonly [heading: string, path: string, types: readonly string[]])[] = [
+  ['Ledger', 'src/options.ts', ['LedgerOptions']],
+  ['Ledger', 'src/ingest/batches.ts', ['IngestOptions']],
+  ['Ledger', 'src/ingest/close.ts', ['AppendOptions']],
+  ['Ledger', 'src/scan/page.ts', ['PageOptions', 'WalkOptions']],
+  ['Ledger', 'src/scan/ndjson.ts', ['NdjsonOptions']],
+  ['Ledger', 'src/stream/stream.ts', ['StreamOptions']],
+  ['Ledger', 'src/audit/range.ts', ['LedgerRange']],
+  ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
+  ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],
+  ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
+  ['ledger-folio/level', 'adapters/directory/report.ts', ['FilesOptions']],
+  ['ledger-folio/lmdb', 'adapters/lmdb/open.ts', ['LmdbOptions']],
+  ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
+  ['ledger-folio/ndjson', 'adapters/ndjson/read.ts', ['ReadClosesOptions']],
+  ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
+  ['ledger-folio/http', 'adapters/http/options.ts', ['CoreOptions']],
+  ['ledger-folio/http', 'adapters/http/node/server.ts', ['ServeOptions']],
+  ['ledger-folio/generate', 'adapters/generate/options.ts', ['GenerateOptions']],
+  ['ledger-folio/http', 'adapters/http/mount.ts', ['MountOptions']],
+]
+
 describe('every option is named', () => {
-  test.each([
-    ['Ledger', 'src/options.ts', ['LedgerOptions']],
-    ['Ledger', 'src/ingest/batches.ts', ['IngestOptions']],
-    ['Ledger', 'src/ingest/close.ts', ['AppendOptions']],
-    ['Ledger', 'src/scan/page.ts', ['PageOptions', 'WalkOptions']],
-    ['Ledger', 'src/scan/ndjson.ts', ['NdjsonOptions']],
-    ['Ledger', 'src/stream/stream.ts', ['StreamOptions']],
-    ['Ledger', 'src/audit/range.ts', ['LedgerRange']],
-    ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
-    ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],
-    ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
-    ['ledger-folio/level', 'adapters/directory/report.ts', ['FilesOptions']],
-    ['ledger-folio/lmdb', 'adapters/lmdb/open.ts', ['LmdbOptions']],
-    ['ledger-folio/ndjson', 'adapters/ndjson/source.ts', ['ByteOptions']],
-    ['ledger-folio/ndjson', 'adapters/ndjson/read.ts', ['ReadClosesOptions']],
-    ['ledger-folio/ndjson', 'adapters/ndjson/ingest.ts', ['IngestClosesOptions']],
-    ['ledger-folio/http', 'adapters/http/options.ts', ['CoreOptions']],
-    ['ledger-folio/http', 'adapters/http/node/server.ts', ['ServeOptions']],
-    ['ledger-folio/generate', 'adapters/generate/options.ts', ['GenerateOptions']],
-  ])('%s: %s', (heading, path, types) => {
-    expect(existsSync(path)).toBe(true)
+  const bodyOf = (type: string, path: string): string | undefined =>
+    new RegExp(`interface ${type}\\b[^{]*\\{(?:\\n([\\s\\S]*?)\\n)?\\}`).exec(read(path))?.[1]
+  const optionsIn = (body: string): string[] => Array.from(body.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name!)
+
+  test.each(optionTypes)('%s: %s', (heading, path, types) => {
     const named = namesIn(section(heading))
     for (const type of types) {
-      const [, body = ''] = new RegExp(`interface ${type}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(path)) ?? []
-      const options = Array.from(body.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name!)
+      const options = optionsIn(bodyOf(type, path) ?? '')
       expect(options.length, type).toBeGreaterThan(0)
       expect(options.filter((name) => !named.has(name))).toEqual([])
     }
+  })
+
+  test('of every type of options that is declared, but for those of stores, of laws and of the command line, which are described elsewhere', () => {
+    const elsewhere = ['ScanOptions', 'WriteOptions', 'PagingOptions', 'ServiceOptions', 'CompareOptions']
+    const files = ['src', 'adapters'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+    )
+    const declared = files
+      .filter((path) => path.endsWith('.ts') && !path.startsWith('adapters/cli/'))
+      .flatMap((path) => Array.from(read(path).matchAll(/^export interface (\w+Options)\b/gm), ([, type]) => [type!, path] as const))
+      // Others only put together what is declared elsewhere.
+      .filter(([type, path]) => bodyOf(type, path) !== undefined)
+      .map(([type]) => type)
+    const listed = optionTypes.flatMap(([, , types]) => types).filter((type) => type.endsWith('Options'))
+    expect(declared.sort()).toEqual([...listed, ...elsewhere].sort())
   })
 })
 
