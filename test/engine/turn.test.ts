@@ -1,0 +1,40 @@
+/** Turns of the event loop: when one has been at work for too long, and that the next one has not. */
+import { expect, test } from 'vitest'
+import { giveWay, isTurnLong, nextTurn } from '../../src/turn.ts'
+
+const work = (ms: number): void => {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+/** What is said within a turn: at once, at once again, and after some work. */
+async function asked(ms: number): Promise<readonly boolean[]> {
+  await nextTurn()
+  const [first, second] = [isTurnLong(), isTurnLong()]
+  work(ms)
+  return [first, second, isTurnLong()]
+}
+
+test('a turn is long once it was at work for more than ten milliseconds, and the next one is not', async () => {
+  for (let turn = 0; turn < 3; turn++) {
+    const [first, , third] = await asked(11)
+    expect([first, third]).toEqual([false, true])
+  }
+  // Unless the machine stalls just then, each time.
+  let short = false
+  for (let turn = 0; turn < 1000 && !short; turn++) short = (await asked(1)).every((long) => !long)
+  expect(short).toBe(true)
+})
+
+test('way is given only in a long turn, and others have theirs meanwhile', async () => {
+  await nextTurn()
+  expect(giveWay()).toBeUndefined()
+  work(11)
+  let others = false
+  setImmediate(() => {
+    others = true
+  })
+  const given = giveWay()
+  expect(given).toBeInstanceOf(Promise)
+  await given
+  expect(others).toBe(true)
+})
