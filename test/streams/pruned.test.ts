@@ -4,6 +4,12 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { emptyHead } from '../../src/layout/head.ts'
+import { effects } from '../../src/resources/effect.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { offers } from '../../src/resources/offer.ts'
+import { operations } from '../../src/resources/operation.ts'
+import { missedBy, throughOf } from '../../src/stream/pruned.ts'
 import { turns } from '../support/turns.ts'
 
 const FIRST = 70
@@ -153,5 +159,25 @@ describe.each([
     await below.next()
     await ledger.prune(FIRST + 18)
     await expect(below.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY' })
+  })
+})
+
+describe('what a cursor says of pruned ledgers:', () => {
+  test('all of its own ledger was given only if that ledger is the record; the book is not pruned', () => {
+    expect([
+      throughOf(ledgers, startOf(FIRST)),
+      throughOf(operations, startOf(FIRST)),
+      throughOf(effects, `${startOf(FIRST + 1)}-3`),
+      throughOf(operations, ''),
+      throughOf(offers, '7'),
+    ]).toEqual([FIRST, FIRST - 1, FIRST, 0, Number.POSITIVE_INFINITY])
+  })
+
+  test('something may be missed if ledgers behind it are gone that were there before', () => {
+    const head = { ...emptyHead, oldest: 20 }
+    const missed = (since: number, through: number): boolean => missedBy(head, since, through, 'x') !== undefined
+    expect([missed(10, 18), missed(10, 19), missed(19, 0), missed(20, 0), missed(0, 0)]).toEqual([true, false, true, false, false])
+    const reason = 'ledgers were pruned that had not been delivered; what is left begins at the oldest one'
+    expect(missedBy(head, 10, 18, 'x')).toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { cursor: 'x', oldest: 20, reason } })
   })
 })
