@@ -310,3 +310,9 @@ test('texts with escapes come back as they were, however many there are', async 
   for await (const { note } of other.records(catalogue.effects, {})) found.push(note)
   expect(found).toEqual(inner.flatMap(({ effects }) => effects.map(({ note }) => note)))
 })
+
+test('an account is not known by the number of an offer, though lists of that offer have been read', async () => {
+  expect((await ledger.page(catalogue.tradesOfOffer, { offer: 5n })).records).toHaveLength(1)
+  expect(await ledger.get(catalogue.account, { account: '5' })).toBeUndefined()
+  await expect(ledger.page(catalogue.tradesOfAccount, { account: '5' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
