@@ -25,17 +25,28 @@ export async function* pagesToEnd<R>(
   let { cursor } = options
   const { oldest } = source.head
   let rollbacks = source.bell.rollbackCount
+  let through = Number.POSITIVE_INFINITY
   /** The newest ledger of anything that was given. */
   let reached = 0
-  for (let through = Number.POSITIVE_INFINITY; ; ) {
-    await giveWay()
-    const page = await source.read(listing, { ...options, cursor, limit })
+  /** Why it cannot go on after a cursor: what was given is gone, or what came after that may be. */
+  const broken = (after: string, through: number): FolioError | undefined => {
     // A rollback that is still going on has lowered the head, and not yet rung.
     const last = Math.min(source.bell.lowestSince(rollbacks) ?? source.head.last, source.head.last)
-    if (last < reached) throw new FolioError('ROLLED_BACK', { last, reached })
+    if (last < reached) return new FolioError('ROLLED_BACK', { last, reached })
+    return missedBy(source.head, oldest, through, after)
+  }
+  for (;;) {
+    await giveWay()
+    let page: RawPage<R>
+    try {
+      page = await source.read(listing, { ...options, cursor, limit })
+    } catch (error) {
+      // What the path names is gone, and with it what was given.
+      throw (reached > 0 && isNotFound(error) && broken(cursor ?? '', reached - 1)) || error
+    }
+    const error = broken(page.cursor, through)
+    if (error) throw error
     rollbacks = source.bell.rollbackCount
-    const missed = missedBy(source.head, oldest, through, page.cursor)
-    if (missed) throw missed
     reached = Math.max(reached, newestLedger(page))
     if (page.count > 0) yield page
     if (page.ended === 'end') return
@@ -44,6 +55,8 @@ export async function* pagesToEnd<R>(
     if (options.order !== 'desc') through = throughOf(listing.query.of, cursor)
   }
 }
+
+const isNotFound = (error: unknown): boolean => error instanceof FolioError && error.code === 'NOT_FOUND'
 
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {

@@ -148,6 +148,17 @@ describe.each([
     },
   )
 
+  test.each(['records', 'pages', 'ndjson'] as const)('a walk by %s through what its path names is told that it is pruned', async (by) => {
+    const ledger = await holding(20)
+    const all = closes.flatMap(({ ledger, transactions = [] }) => transactions.map((transaction) => ({ ledger, ...transaction })))
+    const { hash, ledger: close } = all.find(({ successful, operations = [] }) => successful !== false && operations.length > 1)!
+    const walks = (['asc', 'desc'] as const).map((order) => ledger[by](catalogue.operationsOfTransaction, { hash }, { limit: 1, order }))
+    for (const walk of walks) expect((await walk.next()).done).toBe(false)
+    await ledger.prune(close.sequence + 1)
+    for (const walk of walks)
+      await expect(walk.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { oldest: close.sequence + 1 } })
+  })
+
   test('a descending walk ends where history begins, or is told that it lies below that', async () => {
     const ledger = await holding(20)
     const walk = ledger.pages(catalogue.ledgers, {}, { limit: 5, order: 'desc' })

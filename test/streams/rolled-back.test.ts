@@ -10,6 +10,15 @@ const closes = [
   ...generate({ ledgers: 20, seed: 8, accounts: 16, transactionsPerLedger: 3, firstLedger: FIRST, envelopeBytes: 30 }),
 ] as readonly LedgerClose[]
 
+/** The newest transaction of two operations or more: its ledger and its hash. */
+const twoOperations = closes
+  .flatMap(({ ledger, transactions = [] }) =>
+    transactions
+      .filter(({ successful, operations = [] }) => successful !== false && operations.length > 1)
+      .map(({ hash }) => [ledger.sequence, hash] as const),
+  )
+  .at(-1)!
+
 const open: Ledger[] = []
 afterEach(async () => {
   for (const ledger of open.splice(0)) await ledger.close()
@@ -57,6 +66,19 @@ describe.each([
       for (let at = 0; at < (by === 'records' ? 6 : 3); at++) await walk.next()
       await ledger.rollback(FIRST + 18)
       await expect(walk.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 18, reached: FIRST + 19 } })
+    })
+
+    test('is told of it even if nothing is left of what its path names', async () => {
+      const ledger = await holding(20)
+      const [sequence, hash] = twoOperations
+      const walks = (['asc', 'desc'] as const).flatMap((order) => [
+        ledger[by](catalogue.operationsOfTransaction, { hash }, { limit: 1, order }),
+        ledger[by](catalogue.operationsOfLedger, { ledger: sequence }, { limit: 1, order }),
+      ])
+      for (const walk of walks) expect((await walk.next()).done).toBe(false)
+      await ledger.rollback(sequence - 1)
+      for (const walk of walks)
+        await expect(walk.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: sequence - 1, reached: sequence } })
     })
 
     test('that has given nothing begins with what there is', async () => {
