@@ -26,8 +26,7 @@ afterEach(async () => {
 
 const open = (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    // A connection each: one that a stream has ended is about to be closed.
-    request(`${server.url}${path}`, { agent: false, headers: { accept: 'text/event-stream', ...headers } }, resolve).on('error', reject)
+    request(`${server.url}${path}`, { headers: { accept: 'text/event-stream', ...headers } }, resolve).on('error', reject)
   })
 
 /** Reads until `enough` says so. */
@@ -58,6 +57,8 @@ test('the head goes out at once, then the hello, then records, each with its id 
   expect(response.statusCode).toBe(200)
   expect(response.headers['content-type']).toBe('text/event-stream; charset=utf-8')
   expect(response.headers['cache-control']).toBe('no-cache, no-transform')
+  // Otherwise a client would ask again over it when the stream has ended, and find it closed.
+  expect(response.headers['connection']).toBe('close')
   expect(response.headers['x-accel-buffering']).toBe('no')
   expect(response.headers['access-control-allow-origin']).toBe('*')
   const text = await readText(response, (sofar) => ids(sofar).length >= 20)

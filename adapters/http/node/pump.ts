@@ -17,6 +17,8 @@ export function pump(response: ServerResponse, { status, headers }: CoreResponse
   if (response instanceof ServerResponse) {
     if (response.socket?.readableEnded) frames.end()
     else response.socket?.once('end', () => response.destroy())
+    // The connection ends with the stream; a client that was not told so asks again over it.
+    response.shouldKeepAlive = false
   }
   response.writeHead(status, headers)
   frames.pull(new Pump(response, frames))
