@@ -110,7 +110,7 @@ export const errorTable = {
   CONFLICT: {
     status: 503,
     sentence: 'Another writer has moved the head of this store. Run only one writer; reopen the ledger to continue as that writer.',
-    fields: { ...store, store: 'or its kind' },
+    fields: { ...store, store: 'or its kind', reason: 'of `verify`: why the faults that it found may be none' },
     retry: REOPENED,
   },
   STORE_LOCKED: {

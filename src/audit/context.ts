@@ -45,6 +45,8 @@ export class Unread {
 export class Context {
   readonly store: Store
   readonly head: Head
+  /** As the store had it, damaged or not: once it has another one, somebody else has written. */
+  storedHead: Uint8Array | undefined
   /** What is unfinished, if that can be read. */
   readonly intent: Intent | undefined
   readonly findings: Findings

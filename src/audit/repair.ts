@@ -61,7 +61,8 @@ const ROUNDS = 6
 
 /**
  * Repairs a store that nobody else has open.
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal; CONFLICT
+ * if another process writes to it, and then nothing of that is touched
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
   const { cut = false, ...told } = repairOptions.check(options)
@@ -93,7 +94,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   }
   // Where nothing is left, nothing is left to do.
   const left = cutAfter === 0 ? undefined : upTo(report.last ?? 0, cutOf(context))
-  await store.write([[INTENT, left && encodeIntent(left)]], { durable: true })
+  await write(context, [[INTENT, left && encodeIntent(left)]])
   const isNoted = (await readable(async () => [await readHighWater(store.note)])) !== undefined
   await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
   if (!isNoted) report = without(report, HIGH_WATER)
@@ -195,9 +196,15 @@ function isStray({ key, reason }: Fault): boolean {
 
 /** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
 async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
-  for (let at = 0; at < writes.length; at += 10_000)
-    await context.store.write([begun(context), ...writes.slice(at, at + 10_000)], { durable: true })
+  for (let at = 0; at < writes.length; at += 10_000) await write(context, [begun(context), ...writes.slice(at, at + 10_000)])
   return writes.length > 0
+}
+
+/** Whatever others write, they write a head with it: then what was found is no longer so. @throws CONFLICT */
+async function write(context: Context, writes: readonly Write[]): Promise<void> {
+  await context.store.write(writes, { durable: true, expect: { key: HEAD, value: context.storedHead } })
+  const head = writes.findLast(([key]) => equal(key, HEAD))
+  if (head) context.storedHead = head[1]
 }
 
 /** Ends history before the first ledger that is lost. @returns the newest ledger left; 0 if none is */

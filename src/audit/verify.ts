@@ -3,12 +3,13 @@
  * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads; its memory holds the
  * live book, and otherwise does not grow with history.
  */
-
+import { same } from '../bytes.ts'
+import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { holdsRecords, networkIn } from '../ingest/identity.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
-import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, type Head, type Intent, kindOf } from '../layout/head.ts'
+import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, kindOf } from '../layout/head.ts'
 import { ERA, FORMAT, HEAD, HIGH_WATER, hashKey, INTENT, KIND, keysOf, postingKey, readOffer } from '../layout/keys.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
@@ -23,17 +24,39 @@ import { checkPruned, checkTails, checkValues } from './values.ts'
 
 /**
  * Checks a store to which nobody writes meanwhile. Damage is in the report, by key; it is not thrown.
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal; CONFLICT
+ * if another process wrote to a shared store meanwhile, and there are faults: what it wrote looks like damage
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
   return (await audit(store, verifyOptions.check(options))).report
 }
 
+const MOVED = 'history moved while it was checked, so faults that were found may be none; check while nobody writes'
+
+interface Audit {
+  readonly report: VerifyReport
+  readonly context: Context
+}
+
 /** As {@link verifyStore}, with what was learned on the way. */
-export async function audit(store: Store, options: VerifyOptions): Promise<{ report: VerifyReport; context: Context }> {
+export async function audit(store: Store, options: VerifyOptions): Promise<Audit> {
   const findings = new Findings(options)
-  const { head, intent } = await readState(store, findings)
+  const { head, held, intent } = await readState(store, findings)
   const context = new Context(store, head, findings, intent)
+  context.storedHead = held
+  const hasMoved = async (): Promise<boolean> => store.capabilities.shared && !same(await store.get(HEAD), held)
+  try {
+    const report = await look(context)
+    if (report.ok || !(await hasMoved())) return { report, context }
+  } catch (error) {
+    const isDamage = error instanceof FolioError && error.code === 'CORRUPT'
+    if (!isDamage || !(await hasMoved())) throw error
+  }
+  throw new FolioError('CONFLICT', { reason: MOVED })
+}
+
+async function look(context: Context): Promise<VerifyReport> {
+  const { findings, head, intent } = context
   await readBases(context)
   if (head.last > 0) await checkRecords(context)
   const { values, bytes } = await checkValues(context)
@@ -41,7 +64,7 @@ export async function audit(store: Store, options: VerifyOptions): Promise<{ rep
   await nameFilings(context)
   if (!findings.isNamed(HEAD)) await checkPruned(context)
   await nameHashes(context)
-  const report: VerifyReport = {
+  return {
     ok: findings.count === 0,
     faults: findings.faults,
     faultCount: findings.count,
@@ -53,10 +76,9 @@ export async function audit(store: Store, options: VerifyOptions): Promise<{ rep
     values,
     bytes,
   }
-  return { report, context }
 }
 
-async function readState(store: Store, findings: Findings): Promise<{ head: Head; intent: Intent | undefined }> {
+async function readState(store: Store, findings: Findings) {
   const [format, held, begun] = [await store.get(FORMAT), await store.get(HEAD), await store.get(INTENT)]
   const tried = <T>(read: () => T): T | undefined => {
     try {
@@ -72,7 +94,7 @@ async function readState(store: Store, findings: Findings): Promise<{ head: Head
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const noted = (await readHighWater(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
-  return { head: head ?? emptyHead, intent: begun && tried(() => decodeIntent(begun)) }
+  return { head: head ?? emptyHead, held, intent: begun && tried(() => decodeIntent(begun)) }
 }
 
 /** The era of the store; the first one if it is damaged, as if it is missing. */

@@ -3,7 +3,7 @@
  * open can finish it.
  */
 
-import { type Cut, encodeEra, encodeIntent, type Head } from '../layout/head.ts'
+import { type Cut, encodeIntent, type Head, nextEra } from '../layout/head.ts'
 import { ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Write } from '../store.ts'
@@ -68,13 +68,14 @@ async function takeStep(history: History, cut: Cut, { writes, unfiled, ...step }
   const { store, head: before, backlog: waited } = history
   // If only this process has the store open, nobody else reads, and no era is kept.
   const { shared } = store.capabilities
+  const eras = shared ? await store.get(ERA) : undefined
   const era = shared ? history.state.era + 1 : history.state.era
   const head = inEra(store, step.head, era)
   const adopt = (): void => history.moveTo(head, { unfiled: unfiled.whole })
   history.removals++
   if (head.filed <= before.filed) adopt()
   try {
-    const begun: Write[] = shared ? [[ERA, encodeEra(era)]] : []
+    const begun: Write[] = shared ? [[ERA, nextEra(eras, 'rollback' in cut ? head.last : undefined)]] : []
     await history.write([[INTENT, isLast ? undefined : encodeIntent(cut)], ...begun, ...writes], head, true, adopt, era)
   } catch (error) {
     // What was not removed is still history, even for a read that found nothing there meanwhile.

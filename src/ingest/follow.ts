@@ -3,13 +3,14 @@
  * continue from there.
  */
 import { Cache } from '../cache/cache.ts'
-import { decodeHead, emptyHead, type Head } from '../layout/head.ts'
+import { decodeHead, emptyHead, type Head, leftSince } from '../layout/head.ts'
+import { ERA } from '../layout/keys.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
 import { fileAgain } from './filing.ts'
-import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
+import { isOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /** The size of a cache for reads under a head that may not continue from the one before. */
 const LOOK_BYTES = 2 ** 20
@@ -20,6 +21,8 @@ export interface Following extends Snapshot {
   readonly grown: boolean
   /** What is cached is still valid. */
   readonly kept: boolean
+  /** The newest ledger of what was known that was never rolled back since; undefined if that is not known. */
+  readonly left: number | undefined
 }
 
 /** What is known of a store, and what was cached under it. */
@@ -33,8 +36,9 @@ export async function lookFor(store: Store, known: Known): Promise<Following | u
   if (isSame(state, known.state)) return undefined
   try {
     const following = await whatFollows(store, known, state)
+    const now = await stateOf(store)
     // A read during which history was rolled back belongs to neither.
-    if ((await stateOf(store)).era === state.era) return following
+    if (now.era === state.era && (isOne(following) || isSame(now, state))) return following
   } catch (error) {
     // Under a head that is no longer current, not everything may be there.
     if (isSame(await stateOf(store), state)) throw error
@@ -59,7 +63,8 @@ async function whatFollows(
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
   const unfiled = still.with(added)
-  return { state, head, grown, kept, unfiled, tails: await tailsOf(store, head) }
+  const left = grown ? before.last : state.era === era ? undefined : leftSince(await store.get(ERA), era)
+  return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
 }
 
 /** True if history under `head` continues from `before`. Ignores the cache, which holds the earlier history. */

@@ -81,13 +81,16 @@ export class History implements ReadableHistory {
 
   /** Goes on from what another process has written. All of it happens in one turn of the event loop. */
   follow(found: Following): void {
+    const { last } = this.head
     if (!found.kept) this.cache.clear()
     // History that continues from what was known may still have been rolled back and appended again, and a read may have come across that.
     if (!found.grown || found.state.era !== this.state.era) this.removals += 2
     this.beginFrom(found)
-    if (found.grown) return void this.listener.committed()
-    // How far back the other process went is not known: every stream that has delivered anything may have delivered what is gone.
-    this.listener.rolledBack(Math.max(0, found.head.oldest - 1))
+    const { left = 0 } = found
+    if (left >= last) return void this.listener.committed()
+    // A stream may not know yet where it begins, and how far back history will have gone in the end is not known: whoever has passed the oldest
+    // ledger begins anew, and what lies before that goes too if it was rolled back before it was pruned.
+    this.listener.rolledBack(Math.min(left, Math.max(0, found.head.oldest - 1)))
   }
 
   /** Moves to a head under which something else is filed, or less is held. */

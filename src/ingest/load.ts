@@ -12,7 +12,7 @@ import { fileAgain } from './filing.ts'
 import type { History } from './history.ts'
 import { holdsRecords } from './identity.ts'
 import { checkNewest } from './newest.ts'
-import { isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
+import { isOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /**
  * Takes up what an earlier process left: under the head that is known, or if another one may be writing, all of it under one head, with no rollback in
@@ -25,8 +25,9 @@ export async function snapshotFor(history: History): Promise<Snapshot> {
     const state = await stateOf(store)
     try {
       const loaded = await loadUnder(state, history)
+      const now = await stateOf(store)
       // What others append meanwhile, the first look adopts.
-      if ((await stateOf(store)).era === state.era) return loaded
+      if (now.era === state.era && (isOne(loaded) || isSame(now, state))) return loaded
     } catch (error) {
       if (isSame(await stateOf(store), state)) throw error
     }

@@ -29,6 +29,9 @@ export interface Snapshot {
 export const stateOf = (store: Store): MaybePromise<State> =>
   after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
 
+/** False if the head may be older than the era: a store may answer for several keys one after another. */
+export const isOne = ({ head, state }: Pick<Snapshot, 'head' | 'state'>): boolean => head.era === undefined || head.era === state.era
+
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
 
 /** A head as stored: in a shared store no two are the same, even if ledgers were rolled back and appended again between them. */

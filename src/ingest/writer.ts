@@ -122,7 +122,10 @@ export class LedgerWriter {
     this.history.checkSound()
     // Without a head, nothing fences a writer that has not seen that another process emptied the store.
     if (this.isShared && this.history.head.last === 0) await this.turns.change(this.look())
+    const { last } = this.history.head
     await this.settle()
+    // Nothing would tell that a ledger does not follow: the first one may be any.
+    if (this.history.head.last === 0 && last > 0) throw new FolioError('CONFLICT')
     return this.appender.draft(closes)
   }
 

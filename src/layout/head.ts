@@ -104,8 +104,38 @@ export const decodePruned = (value: Uint8Array): Pruned => decodeJson<Pruned>(PR
  */
 export type Era = number
 
-export const encodeEra = (era: Era): Uint8Array => encodeJson(ERA, { era })
-export const decodeEra = (value: Uint8Array | undefined): Era => (value ? decodeJson<{ era: Era }>(ERA, value).era : 0)
+/** What is kept of eras. */
+interface Eras {
+  readonly era: Era
+  /**
+   * Eras that began with a rollback, in their order, each with the newest ledger that it left; those since when a rollback went as far back are left
+   * out. Whoever knows an earlier era learns from it how far back history went.
+   */
+  readonly left?: readonly (readonly [era: Era, last: number])[]
+  /** The era after which none is missing. */
+  readonly from?: Era
+}
+
+/** With more, the earliest are forgotten. */
+const MOST_ERAS = 64
+
+export const encodeEra = (era: Era, rest: Omit<Eras, 'era'> = {}): Uint8Array => encodeJson(ERA, { era, ...rest })
+const decodeEras = (value: Uint8Array | undefined): Eras => (value ? decodeJson<Eras>(ERA, value) : { era: 0, from: 0 })
+export const decodeEra = (value: Uint8Array | undefined): Era => decodeEras(value).era
+
+/** What is stored of the next era. @param last the newest ledger left, if it begins with a rollback */
+export function nextEra(value: Uint8Array | undefined, last: number | undefined): Uint8Array {
+  const { era, from = era, left = [] } = decodeEras(value)
+  const all = last === undefined ? left : [...left.filter(([, lower]) => lower < last), [era + 1, last] as const]
+  return encodeEra(era + 1, { left: all.slice(-MOST_ERAS), from: all.at(-MOST_ERAS - 1)?.[0] ?? from })
+}
+
+/** The newest ledger that was left by every rollback since an era: of no rollback, infinitely new; undefined if that is not known. */
+export function leftSince(value: Uint8Array | undefined, since: Era): number | undefined {
+  const { era, from = era, left = [] } = decodeEras(value)
+  if (since < from || since > era) return undefined
+  return left.find(([one]) => one > since)?.[1] ?? Number.POSITIVE_INFINITY
+}
 
 /** How far history reached; the hash is not known if history was rolled back to there. */
 export interface HighWater {

@@ -285,6 +285,22 @@ describe('over a shared store', () => {
     expect([await other.refresh(), await writer.refresh()]).toEqual([false, false])
   })
 
+  test('a ledger that follows what is rolled back to nothing before its turn is not taken for the first one', async () => {
+    const disk = memoryDisk()
+    const { store, fails } = frail(disk, true)
+    const writer = await openLedger(store, { fileEvery: 1 })
+    await writer.ingest(closes.slice(0, -1))
+    fails.writes = 1
+    await expect(writer.rollback(0)).rejects.toBe(gone)
+    const next = await open(disk)
+    const { last } = next.head!
+    const following = closes.find(({ ledger }) => ledger.sequence === last + 1)!
+    expect(await codeOf(() => next.append(following))).toBe('CONFLICT')
+    expect([next.head, next.poisoned]).toEqual([undefined, false])
+    await next.ingest(closes)
+    expect((await next.verify()).ok).toBe(true)
+  })
+
   test('looks that have not begun are combined into one', async () => {
     const disk = memoryDisk()
     let asked = 0

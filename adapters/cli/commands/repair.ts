@@ -18,8 +18,9 @@ The files are checked first. Where they are damaged, everything that can be read
 their place; the damaged ones are kept in a directory that is printed, to be deleted by hand. That needs as much space
 as the store.
 Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
-is taken away; then the store is verified. Nobody else can open it meanwhile. Killed on the way, run it again. A rollback
-or pruning that was cut short stays unfinished, and the next open finishes it.
+is taken away; then the store is verified. Nobody else can open it meanwhile; with lmdb, a repair that meets another
+writer ends with CONFLICT. Killed on the way, run it again. A rollback or pruning that was cut short stays unfinished,
+and the next open finishes it.
 Records that are damaged cannot be saved from this store: they are listed, and the exit code is 8. Fetch those ledgers
 elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again. See what is
 listed before you add --cut: if the oldest ledger is lost, it gives up everything.

@@ -1,0 +1,165 @@
+/**
+ * How far back another process went, as a process learns from the eras that are kept in the store; a head and an era that do not belong together; and
+ * a check or a repair while another process writes.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { catalogue, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../src/index.ts'
+import { encodeEra, leftSince, nextEra } from '../../src/layout/head.ts'
+import { blockKey, ERA, HEAD } from '../../src/layout/keys.ts'
+import { ledgers } from '../../src/resources/ledger.ts'
+import { branchOf } from '../support/closes.ts'
+import { shared } from '../support/dump.ts'
+import { codeOf } from '../support/errors.ts'
+import { holds } from '../support/property.ts'
+
+const closes = branchOf([1, 40], 1, () => ['GX'])
+const others = branchOf([11, 40], 2, () => ['GX'], closes[9]!.ledger.hash)
+const never = Number.POSITIVE_INFINITY
+
+describe('what is stored of eras', () => {
+  test('tells how far back history went since any of the last 64 rollbacks, and of none of them a ledger too new', () =>
+    holds(fc.array(fc.option(fc.nat(1000), { freq: 4 }), { size: 'max', maxLength: 200 }), 200, (steps) => {
+      let value: Uint8Array | undefined
+      for (const step of steps) value = nextEra(value, step ?? undefined)
+      for (let since = 0; since <= steps.length; since++) {
+        const lowest = steps.slice(since).reduce((low: number, step) => Math.min(low, step ?? never), never)
+        const left = leftSince(value, since)
+        if (left !== undefined || steps.slice(since).filter((step) => step !== null).length <= 64) expect(left).toBe(lowest)
+      }
+      expect(value?.length ?? 0).toBeLessThan(1000)
+    }))
+
+  test('says nothing of eras before those that it lists, nor of later ones', () => {
+    const earlier = encodeEra(7)
+    expect([6, 7, 8].map((since) => leftSince(earlier, since))).toEqual([undefined, never, undefined])
+    const value = nextEra(earlier, 12)
+    expect([6, 7, 8].map((since) => leftSince(value, since))).toEqual([undefined, 12, never])
+  })
+})
+
+describe('a stream of a process', () => {
+  async function two(count: number) {
+    const disk = memoryDisk()
+    const open = () => openLedger(shared(memory(disk)), { pollMs: 2 ** 30 })
+    const writer = await open()
+    await writer.ingest(closes.slice(0, count))
+    return { writer, reader: await open() }
+  }
+  async function streamed(reader: Ledger, count: number): Promise<Stream<{ sequence: number }>> {
+    const stream = reader.stream(catalogue.ledgers, {})
+    for (let at = 0; at < count; at++) await stream.next()
+    return stream
+  }
+
+  test('is told of what was rolled back, however much was appended and pruned since', async () => {
+    const { writer, reader } = await two(30)
+    const stream = await streamed(reader, 30)
+    await writer.rollback(10)
+    await writer.ingest(others)
+    await writer.prune(25)
+    await reader.refresh()
+    await expect(stream.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: 10, reached: 30 } })
+  })
+
+  test('that stands where another has pruned, and no more, goes on', async () => {
+    const { writer, reader } = await two(30)
+    const stream = await streamed(reader, 30)
+    await writer.ingest(closes.slice(30))
+    await writer.prune(31)
+    await reader.refresh()
+    expect((await stream.next()).value).toMatchObject({ sequence: 31 })
+  })
+
+  test('is given all again if the store does not say how far back history went', async () => {
+    const disk = memoryDisk()
+    const open = () => openLedger(shared(memory(disk)), { pollMs: 2 ** 30 })
+    const writer = await open()
+    await writer.ingest(closes.slice(0, 30))
+    const reader = await open()
+    const stream = await streamed(reader, 30)
+    await writer.rollback(20)
+    await memory(disk).write([[ERA, encodeEra(1)]], { durable: true })
+    await reader.refresh()
+    await expect(stream.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: 0, reached: 30 } })
+  })
+})
+
+test('a head that was read before a ledger was pruned, and an era after that, are not taken for one state', async () => {
+  const disk = memoryDisk()
+  // What waits to be filed is read at once, and would be missed.
+  const writer = await openLedger(shared(memory(disk)), { pollMs: 2 ** 30, fileEvery: 1 })
+  await writer.ingest(closes.slice(0, 30))
+  let between: (() => Promise<unknown>) | undefined
+  const store = shared(memory(disk))
+  const torn: Store = Object.assign(Object.create(store) as Store, {
+    capabilities: { ...store.capabilities, sync: false },
+    // Of several keys there is no one view.
+    async getMany(keys: Uint8Array[]) {
+      const all: (Uint8Array | undefined)[] = []
+      for (const key of keys) {
+        all.push(await store.get(key))
+        if (key[0] !== HEAD[0]) continue
+        const act = between
+        between = undefined
+        await act?.()
+      }
+      return all
+    },
+  })
+  const oldest = async (ledger: Ledger) => (await ledger.page(catalogue.ledgers, {}, { limit: 1 })).records[0]?.sequence
+  const reader = await openLedger(torn, { pollMs: 2 ** 30 })
+  between = () => writer.prune(10)
+  await reader.refresh()
+  expect(await oldest(reader)).toBe(10)
+  between = () => writer.prune(20)
+  const late = await openLedger(torn, { pollMs: 2 ** 30 })
+  expect(await oldest(late)).toBe(20)
+})
+
+describe('what another process writes meanwhile', () => {
+  async function disturbed(act = (writer: Ledger): Promise<unknown> => writer.append(closes[10]!), at = 0) {
+    const disk = memoryDisk()
+    const writer = await openLedger(shared(memory(disk)), { pollMs: 2 ** 30, fileEvery: 1 })
+    await writer.ingest(closes.slice(0, 10))
+    const store = shared(memory(disk))
+    const scan = store.scan.bind(store)
+    let scans = 0
+    store.scan = async (range, options) => {
+      if (scans++ === at) await act(writer)
+      return scan(range, options)
+    }
+    return { store, writer, scans: () => scans }
+  }
+
+  test('is not taken for damage: a check that would name it fails with CONFLICT', async () => {
+    const { store } = await disturbed()
+    expect(await codeOf(() => verifyStore(store))).toBe('CONFLICT')
+    expect((await verifyStore(store)).ok).toBe(true)
+    const key = blockKey(ledgers.tag, 1)
+    const value = Uint8Array.from((await store.get(key))!)
+    value[9]! ^= 1
+    await store.write([[key, value]], { durable: true })
+    expect((await verifyStore(store)).ok).toBe(false)
+  })
+
+  test('may take away what is being checked, at any time', async () => {
+    for (let at = 0, scans = 1; at < scans; at++) {
+      const checked = await disturbed((writer) => writer.rollback(2), at)
+      expect(['no error', 'CONFLICT']).toContain(await codeOf(() => verifyStore(checked.store)))
+      const repaired = await disturbed((writer) => writer.rollback(2), at)
+      expect(await codeOf(() => repairStore(repaired.store))).toBe('CONFLICT')
+      expect(await verifyStore(repaired.store)).toMatchObject({ ok: true, last: 2 })
+      scans = checked.scans()
+    }
+  })
+
+  test('is not removed by a repair, which fails with CONFLICT before it writes', async () => {
+    const { store, writer } = await disturbed()
+    expect(await codeOf(() => repairStore(store))).toBe('CONFLICT')
+    expect(await verifyStore(store)).toMatchObject({ ok: true, last: 11 })
+    await writer.append(closes[11]!)
+    expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [], after: { ok: true, last: 12 } })
+  })
+})
