@@ -10,6 +10,7 @@ import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { noteIn, pathOf } from '../directory/index.ts'
+import { DATA } from './files.ts'
 import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf } from './open.ts'
 
 export type { FileFault, FilesOptions, FilesReport } from '../directory/index.ts'
@@ -46,6 +47,7 @@ class LmdbStore implements Store {
   private readonly db: Database
   private readonly location: string
   private readonly underWay = new Set<Promise<unknown>>()
+  private readonly watchers = new Set<{ close(): void }>()
   private closing: Promise<void> | undefined
 
   constructor(db: Database, location: string) {
@@ -88,7 +90,19 @@ class LmdbStore implements Store {
     })
   }
 
+  /** Rings a few times for each batch, of whatever process, this one included: as often as LMDB writes to its file. */
+  watch(ring: () => void): () => void {
+    if (this.closing) throw this.closed()
+    const watcher = watched(`${this.location}/${DATA}`, ring)
+    this.watchers.add(watcher)
+    return () => {
+      this.watchers.delete(watcher)
+      watcher.close()
+    }
+  }
+
   close(): Promise<void> {
+    for (const watcher of this.watchers) watcher.close()
     this.closing ??= Promise.allSettled(this.underWay)
       .then(() => this.db.close())
       .catch((error) => {
@@ -143,6 +157,18 @@ class LmdbStore implements Store {
 
   private closed(): FolioError {
     return new FolioError('CLOSED', { location: this.location })
+  }
+}
+
+/** What the system refuses to watch, or watches no longer, is left to polling. */
+function watched(file: string, ring: () => void): { close(): void } {
+  try {
+    return process
+      .getBuiltinModule('node:fs')
+      .watch(file, { persistent: false }, ring)
+      .on('error', () => {})
+  } catch {
+    return { close() {} }
   }
 }
 

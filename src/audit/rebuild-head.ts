@@ -11,14 +11,16 @@ import { digestOf, storedRows } from '../ingest/line.ts'
 import { inEra } from '../ingest/state.ts'
 import type { Block } from '../layout/block.ts'
 import { decodeDigest } from '../layout/digest.ts'
+import { decodeHash } from '../layout/hash.ts'
 import { emptyHead, encodeHead, type Head } from '../layout/head.ts'
-import { blockKey, blockRange, digestKey, digestRange, HEAD, PRUNED, readBlockKey, readDigestKey } from '../layout/keys.ts'
+import { blockKey, blockRange, digestKey, digestRange, HEAD, hashKey, PRUNED, readBlockKey, readDigestKey } from '../layout/keys.ts'
 import { endsOf, filedAt, topOfferAt } from '../layout/ledger-row.ts'
 import { blockNumber, firstOfBlock, placeInBlock } from '../layout/ordinals.ts'
 import { logs } from '../logs.ts'
 import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
+import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
@@ -74,8 +76,8 @@ async function firstBlock(context: Context, resource: Resource): Promise<number 
 }
 
 /**
- * Pruning removes digests first to last, but blocks only whole: the digests tell which ledger is the oldest. If nothing was pruned, it is the first,
- * whether or not its digest is there.
+ * Pruning removes the digest of a ledger and the hashes of its transactions, but blocks only whole: the oldest ledger is the first of which either is
+ * there. If nothing was pruned, it is the first of all, whatever is there of it.
  */
 async function oldestHeld(context: Context, first: number, counts: readonly number[]): Promise<number> {
   const { store } = context
@@ -85,9 +87,31 @@ async function oldestHeld(context: Context, first: number, counts: readonly numb
   for await (const entries of entriesOf(store, digestRange(0, MAX_LEDGER + 1)))
     for (const [key] of entries) {
       const found = readDigestKey(key)
-      if (found !== undefined) return found
+      if (found !== undefined) return (await oldestHashed(context, found)) ?? found
     }
   return first
+}
+
+/** The oldest ledger below another one whose transactions are found by their hashes. */
+async function oldestHashed(context: Context, below: number): Promise<number | undefined> {
+  let oldest: number | undefined
+  for (const resource of [transactions, failedTransactions])
+    for await (const number of blockNumbers(context, resource)) {
+      const block = await readBlock(context.store, resource, blockKey(resource.tag, number))
+      for (let at = 0; block && at < block.count && block.hi(at) < (oldest ?? below); at++)
+        if (await isHashed(context, block.side(at, transactions.columns.hash), firstOfBlock(resource, number) + at)) oldest = block.hi(at)
+      if (block && block.hi(block.count - 1) >= below) break
+    }
+  return oldest
+}
+
+/** Whether the hash of a transaction leads to it, or cannot be read: that of one that was pruned is gone, or leads to another one. */
+async function isHashed({ store }: Context, hash: string, ordinal: number): Promise<boolean> {
+  const key = hashKey(hash)
+  const value = await store.get(key)
+  if (value === undefined) return false
+  const found = await readable(() => decodeHash(key, value))
+  return found === undefined || found.ordinal === ordinal
 }
 
 /** The first record of each log that lies at or above the oldest ledger. */

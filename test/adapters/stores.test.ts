@@ -54,7 +54,6 @@ const subjects: Record<string, StoreSubject> = {
     open: async () => inDirectory(directory(), lmdb),
     reopen: (store) => inDirectory(homes.get(store)!, lmdb),
     beside: (store) => inDirectory(homes.get(store)!, lmdb),
-    declined: { 'a watch rings': 'lmdb stores offer no watch' },
   },
   'level over memory-level': {
     capabilities: { sync: true, persistent: false },
