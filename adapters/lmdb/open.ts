@@ -29,6 +29,7 @@ const fs = () => process.getBuiltinModule('node:fs/promises')
 /** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location` */
 export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Database> {
   try {
+    const { open } = await library(location)
     const names = await namesIn(location)
     const isThere = names.includes(DATA)
     if (!isThere) refuseOther(names, 'LMDB', location)
@@ -37,7 +38,6 @@ export async function openDirectory(location: string, { mustExist = false, check
     const { access, constants } = fs()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
     if (checked && isThere) await refuseDamage(location)
-    const { open } = await library(location)
     // Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails.
     const settings = {
       encoding: 'binary',
