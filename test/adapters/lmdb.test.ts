@@ -10,7 +10,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { checkFiles, lmdb } from '../../adapters/lmdb/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, type LedgerClose, openLedger, verifyStore } from '../../src/index.ts'
+import { catalogue, type LedgerClose, openLedger, type Store, verifyStore } from '../../src/index.ts'
 import { branchOf } from '../support/closes.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'folio-lmdb-'))
@@ -240,7 +240,9 @@ describe('several that have it open', () => {
 
   test('ledgers: one writes, the other streams what it writes and what it takes back, and both end with the bytes of a store in memory', async () => {
     const place = fresh()
-    const writer = await openLedger(await lmdb(place), { fileEvery: 100, pollMs: 2 ** 30 })
+    // It does not look by itself.
+    const unwatched = Object.assign(await lmdb(place), { watch: undefined }) as unknown as Store
+    const writer = await openLedger(unwatched, { fileEvery: 100, pollMs: 2 ** 30 })
     await writer.append(closes[0]!)
     const reader = await openLedger(await lmdb(place), { pollMs: 5 })
     const seen: number[] = []
