@@ -1,8 +1,11 @@
 /** The public surface, for the record: names, rows, codes, and bytes in existing stores. A change here is a change for users. */
+import { createHash, type Hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hex } from '../../src/bytes.ts'
 import * as folio from '../../src/index.ts'
+import { openLedger } from '../../src/index.ts'
 import { encodeBlock } from '../../src/layout/encode-block.ts'
 import { encodeHash } from '../../src/layout/hash.ts'
 import { fingerprint } from '../../src/layout/head.ts'
@@ -24,6 +27,7 @@ import { indexes, logs } from '../../src/logs.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { takeApart } from '../../src/text/writer.ts'
+import { longCloses } from '../support/closes.ts'
 
 const values = Object.keys(folio).sort()
 const source = readFileSync(new URL('../../src/index.ts', import.meta.url), 'utf8')
@@ -229,4 +233,35 @@ describe('bytes of values', () => {
     const key = hashKey('00'.repeat(32))
     expect(hex(encodeHash(key, { ordinal: 300, failed: true }))).toMatchInlineSnapshot(`"d90402e7b83e9a"`)
   })
+})
+
+test('whole stores hold these bytes: with other ones goes another FORMAT_VERSION, or an older store is taken for a damaged one', async () => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk), { fileEvery: 150, network: 'surface' })
+  await ledger.ingest([...longCloses(100, 7), ...longCloses(107, 3)])
+  await ledger.rollback(108)
+  await ledger.prune(103)
+  const kinds = new Map<string, { entries: number; sum: Hash }>()
+  const { entries } = await memory(disk).scan({ gte: new Uint8Array(0), lt: Uint8Array.of(0xff) }, { limit: 1e6 })
+  for (const [key, value] of entries) {
+    const kind = hex(key.subarray(0, 1))
+    const { entries, sum } = kinds.get(kind) ?? { entries: 0, sum: createHash('sha256') }
+    kinds.set(kind, { entries: entries + 1, sum: sum.update(key).update(value) })
+  }
+  await ledger.close()
+  expect(Array.from(kinds, ([kind, { entries, sum }]) => `${kind}: ${entries}, ${sum.digest('hex').slice(0, 16)}`)).toMatchInlineSnapshot(`
+    [
+      "00: 1, 68d51a11ce38c5da",
+      "01: 1, 04c84869e4935871",
+      "03: 1, ae63f0dba8ec1dea",
+      "10: 39, 05913c84e1e945b1",
+      "20: 21, 7153484cccf93b44",
+      "21: 1, 56f012ccdf517a89",
+      "30: 18, 9873557576cae0f5",
+      "40: 1, 1e4e51a51c2b6150",
+      "41: 1, ff8747367617fbb0",
+      "42: 2, 6b2688c568c23de9",
+      "50: 6, 9d2cfb93fbd86293",
+    ]
+  `)
 })
