@@ -9,7 +9,7 @@ import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { noteIn, pathOf } from '../directory/index.ts'
+import { Calls, noteIn, pathOf } from '../directory/index.ts'
 import { failure, type LevelOptions, levelOptions, openDirectory } from './open.ts'
 import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
@@ -61,20 +61,16 @@ class LevelStore implements Store {
   private readonly step: Step
   /** What a batch must be told with every entry: nothing if the database keeps bytes by itself, since telling it takes a tenth of the time. */
   private readonly told: Partial<typeof encodings>
-  private readonly underWay = new Set<Promise<unknown>>()
+  private readonly calls: Calls
   /** The batch in progress and those behind it, if any. */
   private writing: Promise<void> | undefined
   private poison: FolioError | undefined
-  private closing: Promise<void> | undefined
 
   constructor(db: Database, location: string, step: Step, note?: Store['note']) {
     const { permanence, getSync = false } = db.supports as { permanence: boolean; getSync?: boolean }
     this.db = db
-    if (note)
-      this.note = {
-        read: () => this.run(async () => note.read()),
-        write: (bytes, options) => this.run(async () => note.write(bytes, options)),
-      }
+    this.calls = new Calls(location, (error) => failure(error, location))
+    if (note) this.note = this.calls.note(note)
     this.location = location
     this.step = step
     this.told = keepsBytes(db) ? {} : encodings
@@ -82,21 +78,21 @@ class LevelStore implements Store {
   }
 
   get(key: Uint8Array): MaybePromise<Uint8Array | undefined> {
-    return this.capabilities.sync ? this.getNow(key) : this.run(() => this.lookUp(key))
+    return this.capabilities.sync ? this.getNow(key) : this.calls.run(() => this.lookUp(key))
   }
 
   /** With synchronous reads, a batch may land between two of them. */
   getMany(keys: readonly Uint8Array[]): MaybePromise<(Uint8Array | undefined)[]> {
     // Asked first, since no keys meet no `getNow` that would say so.
-    if (this.capabilities.sync && this.closing) throw this.closed()
+    if (this.capabilities.sync) this.calls.checkOpen()
     if (this.capabilities.sync) return keys.map((key) => this.getNow(key))
-    return this.run(async () =>
+    return this.calls.run(async () =>
       (await this.db.getMany<Uint8Array, Uint8Array>([...keys], reading)).map((value) => value && this.own(value)),
     )
   }
 
   scan(range: KeyRange, options: ScanOptions): Promise<Chunk> {
-    return this.run(async () => {
+    return this.calls.run(async () => {
       checkScan(range, options)
       if (isEmptyRange(range)) return { entries: [], more: false }
       const { entries, more } = await readChunk(this.db, this.step, range, options)
@@ -105,7 +101,7 @@ class LevelStore implements Store {
   }
 
   write(batch: readonly Write[], options: WriteOptions): Promise<void> {
-    return this.run(() => {
+    return this.calls.run(() => {
       // If nothing is in progress, LevelDB has the batch when this returns, so that the caller can go on with other work meanwhile.
       const apply = () => this.apply(batch, options)
       const done = this.writing ? this.writing.then(apply) : apply()
@@ -120,19 +116,14 @@ class LevelStore implements Store {
   }
 
   compact(range: KeyRange): Promise<void> {
-    return this.run(async () => {
+    return this.calls.run(async () => {
       const { compactRange } = this.db as { compactRange?: (start: Uint8Array, end: Uint8Array, options: object) => Promise<void> }
       if (!isEmptyRange(range)) await compactRange?.call(this.db, range.gte, range.lt, encodings)
     })
   }
 
   close(): Promise<void> {
-    this.closing ??= Promise.allSettled(this.underWay)
-      .then(() => this.db.close())
-      .catch((error) => {
-        throw failure(error, this.location)
-      })
-    return this.closing
+    return this.calls.close(() => this.db.close())
   }
 
   private async apply(batch: readonly Write[], { durable, expect }: WriteOptions): Promise<void> {
@@ -162,7 +153,7 @@ class LevelStore implements Store {
   }
 
   private getNow(key: Uint8Array): Uint8Array | undefined {
-    if (this.closing) throw this.closed()
+    this.calls.checkOpen()
     try {
       const value = this.db.getSync<Uint8Array, Uint8Array>(key, reading)
       return value && this.own(value)
@@ -171,24 +162,8 @@ class LevelStore implements Store {
     }
   }
 
-  private closed(): FolioError {
-    return new FolioError('CLOSED', { location: this.location })
-  }
-
   /** A database without persistence keeps and hands out the very buffers it was given, so these are copied. */
   private own(bytes: Uint8Array): Uint8Array {
     return this.capabilities.persistent ? bytes : new Uint8Array(bytes)
-  }
-
-  /** Work that `close` waits for, with its errors turned into ours. */
-  private run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.closing) return Promise.reject(this.closed())
-    const done = work().catch((error) => {
-      throw failure(error, this.location)
-    })
-    const forget = () => this.underWay.delete(done)
-    this.underWay.add(done)
-    done.then(forget, forget)
-    return done
   }
 }

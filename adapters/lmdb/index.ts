@@ -9,7 +9,7 @@ import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { noteIn, pathOf } from '../directory/index.ts'
+import { Calls, noteIn, pathOf } from '../directory/index.ts'
 import { DATA } from './files.ts'
 import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf } from './open.ts'
 
@@ -46,18 +46,14 @@ class LmdbStore implements Store {
   readonly note: NonNullable<Store['note']>
   private readonly db: Database
   private readonly location: string
-  private readonly underWay = new Set<Promise<unknown>>()
+  private readonly calls: Calls
   private readonly watchers = new Set<{ close(): void }>()
-  private closing: Promise<void> | undefined
 
   constructor(db: Database, location: string) {
     this.db = db
     this.location = location
-    const note = noteIn(location, `${process.pid}-${++opened}`)
-    this.note = {
-      read: () => this.run(async () => note.read()),
-      write: (bytes, options) => this.run(async () => note.write(bytes, options)),
-    }
+    this.calls = new Calls(location, async (error) => failure(await reasonOf(error), location))
+    this.note = this.calls.note(noteIn(location, `${process.pid}-${++opened}`))
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -76,7 +72,7 @@ class LmdbStore implements Store {
   }
 
   write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
-    return this.run(async () => {
+    return this.calls.run(async () => {
       for (const [key] of batch) if (key.length === 0 || key.length > MAX_KEY_BYTES) throw misfit(key)
       const isApplied = await this.db.childTransaction(() => {
         if (expect && !same(this.lookUp(expect.key), expect.value)) return false
@@ -92,7 +88,7 @@ class LmdbStore implements Store {
 
   /** Rings a few times for each batch, of whatever process, this one included: as often as LMDB writes to its file. */
   watch(ring: () => void): () => void {
-    if (this.closing) throw this.closed()
+    this.calls.checkOpen()
     const watcher = watched(`${this.location}/${DATA}`, ring)
     this.watchers.add(watcher)
     return () => {
@@ -103,12 +99,7 @@ class LmdbStore implements Store {
 
   close(): Promise<void> {
     for (const watcher of this.watchers) watcher.close()
-    this.closing ??= Promise.allSettled(this.underWay)
-      .then(() => this.db.close())
-      .catch((error) => {
-        throw failure(error, this.location)
-      })
-    return this.closing
+    return this.calls.close(() => this.db.close())
   }
 
   /** A key that cannot be written is in no store. */
@@ -134,29 +125,13 @@ class LmdbStore implements Store {
 
   /** A read of the newest snapshot, with its errors turned into ours. */
   private read<T>(look: () => T): T {
-    if (this.closing) throw this.closed()
+    this.calls.checkOpen()
     try {
       this.db.resetReadTxn()
       return look()
     } catch (error) {
       throw failure(error, this.location)
     }
-  }
-
-  /** Work that `close` waits for, with its errors turned into ours. */
-  private run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.closing) return Promise.reject(this.closed())
-    const done = work().catch(async (error) => {
-      throw failure(await reasonOf(error), this.location)
-    })
-    const forget = () => this.underWay.delete(done)
-    this.underWay.add(done)
-    done.then(forget, forget)
-    return done
-  }
-
-  private closed(): FolioError {
-    return new FolioError('CLOSED', { location: this.location })
   }
 }
 

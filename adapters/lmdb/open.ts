@@ -74,8 +74,8 @@ function nameOf(code: string | number | undefined): string | undefined {
 }
 
 /** The reason of a commit that failed, which comes as a promise; left alone, its rejection would end the process. */
-export const reasonOf = async (error: { readonly commitError?: Promise<never> }): Promise<unknown> =>
-  Promise.race([error.commitError ?? error, error]).catch((reason) => reason)
+export const reasonOf = async (error: unknown): Promise<unknown> =>
+  Promise.race([(error as { commitError?: Promise<never> }).commitError ?? error, error]).catch((reason) => reason)
 
 /** What went wrong, as an error of ours; `location` names the store. */
 export function failure(error: unknown, location: string): FolioError {
