@@ -2,7 +2,7 @@
  * Places for stores that are tried, in the directory for temporary files.
  * **Invariant:** none outlives the process, however that ends, unless it is killed.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,6 +30,7 @@ function makeDirectory(): string {
     const directory = mkdtempSync(join(tmpdir(), 'folio-'))
     if (left.size === 0) process.once('exit', removeLeft)
     left.add(directory)
+    mkdirSync(storeIn(directory))
     return directory
   } catch (error) {
     const { message } = error as Error
@@ -37,12 +38,15 @@ function makeDirectory(): string {
   }
 }
 
+/** One level down: a store that is still being opened when the process ends makes its own directory anew, but not the one around it. */
+const storeIn = (directory: string): string => join(directory, 'store')
+
 /** Makes places. @throws Unwritable */
 export function inDirectory(open: (directory: string) => Store | Promise<Store>): () => Promise<Place> {
   return async () => {
     const directory = makeDirectory()
     return {
-      open: () => open(directory),
+      open: () => open(storeIn(directory)),
       // A store that keeps nothing on disk has no size there.
       size: async () => (await bytesIn(directory)) || undefined,
       async remove() {

@@ -1,5 +1,5 @@
 /** A candidate in a place of its own, and the ledger over it. Whatever fails is said to be that store's. */
-import { FolioError, type Ledger, type LedgerOptions, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type Ledger, type LedgerOptions, type MaybePromise, openLedger, type Store } from '../../src/index.ts'
 import { type Cost, type Counted, counted } from './counted.ts'
 import { Incomparable, type Watch } from './watch.ts'
 
@@ -27,6 +27,8 @@ export class Trial {
   private called = 'open'
   private readonly silent = () => new Incomparable(`${this.name} never answered ${this.called}`)
   private held: { readonly ledger: Ledger; readonly counted: Counted } | undefined
+  /** What is open, or still opens after nobody waits for it. */
+  private opened: Promise<{ close(): MaybePromise<void> }> | undefined
 
   constructor(name: string, place: Place, watch: Watch) {
     this.name = name
@@ -39,7 +41,7 @@ export class Trial {
     this.called = 'open'
     // What a candidate throws says by itself what it is about.
     const given = await this.watch
-      .wait(async () => this.place.open(), this.silent)
+      .wait(() => this.opens(async () => this.place.open()), this.silent)
       .catch((error) => {
         throw error instanceof FolioError ? named(this.name, error) : error
       })
@@ -47,12 +49,19 @@ export class Trial {
       this.called = call
       this.watch.alive()
     })
-    this.held = await this.answers(async () => ({ ledger: await openLedger(own.store, options), counted: own }))
+    this.held = await this.answers(async () => ({ ledger: await this.opens(() => openLedger(own.store, options)), counted: own }))
+  }
+
+  private opens<T extends { close(): MaybePromise<void> }>(open: () => Promise<T>): Promise<T> {
+    const opened = open()
+    this.opened = opened
+    return opened
   }
 
   async close(): Promise<void> {
     const { held } = this
     this.held = undefined
+    this.opened = undefined
     if (held) await this.answers(() => held.ledger.close())
   }
 
@@ -72,10 +81,10 @@ export class Trial {
     return this.place.size?.()
   }
 
-  /** Removes the place. The store is closed before, if it still does that. */
+  /** Removes the place. The store is closed before, if it still does that: one that is just being opened would leave files there. */
   async remove(): Promise<void> {
-    const { held } = this
-    if (held) await this.watch.wrapUp(() => held.ledger.close())
+    const { opened } = this
+    if (opened) await this.watch.wrapUp(async () => (await opened).close())
     await this.place.remove?.()
   }
 

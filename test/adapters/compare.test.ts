@@ -148,6 +148,40 @@ test('a signal ends the wait for a store that never answers', async () => {
   expect(silent.places).toEqual({ made: 1, removed: 1 })
 })
 
+test('a store that is still being opened when a signal ends the wait is closed before its place is removed', async () => {
+  for (const patient of ['its store', 'its ledger']) {
+    const stop = new AbortController()
+    const events: string[] = []
+    const late = async (): Promise<void> => {
+      stop.abort('SIGINT')
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      events.push('opened')
+    }
+    const slow: Candidate = {
+      name: 'slow',
+      place: () => ({
+        async open() {
+          const store = memory()
+          if (patient === 'its store') await late()
+          let asked = 0
+          const get: Store['get'] = async (key) => {
+            if (patient === 'its ledger' && asked++ === 0) await late()
+            return store.get(key)
+          }
+          const close = async () => {
+            events.push('closed')
+            await store.close()
+          }
+          return { ...bound(store), get, close }
+        },
+        remove: async () => void events.push('removed'),
+      }),
+    }
+    await expect(compareStores([slow], closes(12), { signal: stop.signal })).rejects.toBe('SIGINT')
+    expect(events, patient).toEqual(['opened', 'closed', 'removed'])
+  }
+})
+
 test('a store that is slow, but goes on answering, is waited for', async () => {
   const slow = candidate('slow', (disk) => {
     const store = memory(disk)
