@@ -2,7 +2,7 @@
  * Places for stores that are tried, in the directory for temporary files.
  * **Invariant:** none outlives the process, however that ends, unless it is killed.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,12 +13,24 @@ import { Unwritable, unwritable } from './errors.ts'
 /** A store may still be writing there when it is no longer waited for. */
 const whole = { recursive: true, force: true, maxRetries: 5 } as const
 
+/** A store knows its directory by name: what it still does at the end of the process, in threads of its own, adds nothing under another. */
+function outOfReach(directory: string): string {
+  const moved = `${directory}-left`
+  try {
+    renameSync(directory, moved)
+    return moved
+  } catch {
+    // Windows moves no directory with open files.
+    return directory
+  }
+}
+
 const left = new Set<string>()
 
 function removeLeft(): void {
   for (const directory of left)
     try {
-      rmSync(directory, whole)
+      rmSync(outOfReach(directory), whole)
     } catch {
       // The others are removed all the same; nobody is left to be told.
     }
