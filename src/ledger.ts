@@ -344,9 +344,10 @@ export class Ledger {
   subscribe<R, V>(query: List<R, V, true>, values: V, options: StreamOptions = {}): Subscription {
     const listing = listingOf(query, values)
     const { cursor, signal } = checkTail(query, options)
-    const start = cursor === 'now' ? this.now(query) : cursor
+    const isNow = cursor === 'now'
+    const start = isNow ? this.now(query) : cursor
     this.checkOpen()
-    return new Tail(this.crowds, followed(kept(listing)), start, signal)
+    return new Tail(this.crowds, followed(kept(listing)), start, signal, isNow)
   }
 
   /** The paging token that `now` stands for in a listing. @throws BAD_REQUEST, CLOSED, CORRUPT, STORE_FAILED */

@@ -3,8 +3,8 @@
  * continue from there.
  */
 import { Cache } from '../cache/cache.ts'
-import { decodeHead, emptyHead, type Head, leftSince } from '../layout/head.ts'
-import { ERA } from '../layout/keys.ts'
+import { decodeHead, decodeIntent, type Era, emptyHead, type Head, leftSince } from '../layout/head.ts'
+import { ERA, INTENT } from '../layout/keys.ts'
 import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
@@ -63,8 +63,20 @@ async function whatFollows(
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
   const unfiled = still.with(added)
-  const left = grown ? before.last : state.era === era ? undefined : leftSince(await store.get(ERA), era)
+  const left = grown ? before.last : await lastLeft(store, head, era)
   return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
+}
+
+/**
+ * The newest ledger that every rollback since an era has left, or will have left once it is done: whoever is told of it goes on from there, and would
+ * miss what replaces ledgers that are removed after that.
+ */
+async function lastLeft(store: Store, head: Head, since: Era): Promise<number | undefined> {
+  const [eras, intent] = await store.getMany([ERA, INTENT])
+  const left = leftSince(eras, since)
+  const cut = intent && decodeIntent(intent)
+  if (left === undefined || !cut || !('rollback' in cut)) return left
+  return Math.min(left, cut.rollback < head.oldest ? 0 : cut.rollback)
 }
 
 /** True if history under `head` continues from `before`. Ignores the cache, which holds the earlier history. */

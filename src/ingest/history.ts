@@ -87,10 +87,8 @@ export class History implements ReadableHistory {
     if (!found.grown || found.state.era !== this.state.era) this.removals += 2
     this.beginFrom(found)
     const { left = 0 } = found
-    if (left >= last) return void this.listener.committed()
-    // A stream may not know yet where it begins, and how far back history will have gone in the end is not known: whoever has passed the oldest
-    // ledger begins anew, and what lies before that goes too if it was rolled back before it was pruned.
-    this.listener.rolledBack(Math.min(left, Math.max(0, found.head.oldest - 1)))
+    if (left >= last) this.listener.committed()
+    else this.listener.rolledBack(left)
   }
 
   /** Moves to a head under which something else is filed, or less is held. */

@@ -63,7 +63,8 @@ export class Tail implements Subscription, Waiting {
   private readonly list: Followed
   private readonly startHead: number
   private readonly signal: AbortSignal | undefined
-  /** The newest ledger of anything handed over, or that the cursor names. */
+  private readonly isNow: boolean
+  /** The newest ledger of anything handed over, or that the cursor names: `now` names the newest of all, wherever its list may end. */
   private reached = 0
   /** Rollbacks that it knows of. */
   private rollbacks: number
@@ -80,14 +81,19 @@ export class Tail implements Subscription, Waiting {
   private failure: { readonly error: unknown } | undefined
   private over = false
 
-  /** @param start the cursor to start after */
-  constructor(crowds: Crowds, list: Followed, start: MaybePromise<string>, signal: AbortSignal | undefined) {
+  /**
+   * @param start the cursor to start after
+   * @param isNow whether that is the one for which `now` stands as of this call: while it is looked for, history may become another
+   */
+  constructor(crowds: Crowds, list: Followed, start: MaybePromise<string>, signal: AbortSignal | undefined, isNow: boolean) {
     this.crowds = crowds
     this.list = list
     this.signal = signal
+    this.isNow = isNow
     this.startHead = crowds.source.head.last
     this.rollbacks = crowds.source.bell.rollbackCount
     this.oldest = crowds.source.head.oldest
+    if (isNow) this.reached = this.startHead
     if (isPromise(start)) void this.beginAt(start)
     else this.begin(start)
     if (signal?.aborted) this.over = true
@@ -103,6 +109,7 @@ export class Tail implements Subscription, Waiting {
     this.cursor = cursor
     if (cursor === '') return
     this.through = throughOf(query.of, cursor)
+    if (this.isNow) return
     const named = query.of.kept === 'log' ? parseCursor(cursor, query.of.indexed).hi : this.startHead
     this.reached = Math.min(named, this.startHead)
   }
@@ -115,7 +122,6 @@ export class Tail implements Subscription, Waiting {
       await this.crowds.source.settled()
       this.failure = { error }
       // What was being read may have been rolled back meanwhile: then that is what to report.
-      this.reached = this.startHead
     }
     this.starting = false
     this.again()

@@ -47,8 +47,8 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   })
   const list = (values: object = {}) => followed(new Listing(query, values))
   /** A tail, and everything it was given. */
-  const tail = (start: string | Promise<string> = '', signal?: AbortSignal, of = list()) => {
-    const one = new Tail(crowds, of, start, signal)
+  const tail = (start: string | Promise<string> = '', signal?: AbortSignal, of = list(), isNow = typeof start !== 'string') => {
+    const one = new Tail(crowds, of, start, signal, isNow)
     const given: unknown[] = []
     const pages: RawPage[] = []
     const pull = (): void =>
@@ -256,7 +256,7 @@ test('a tail that pulls and stops in one turn costs no read, and the next in its
 test('a tail that another stops while it is given something only ends, and those after it are given it', async () => {
   for (const what of ['page', 'fail', 'again'] as const) {
     const { bell, crowds, list, tail, append, ...on } = stage()
-    const one = new Tail(crowds, list(), '', undefined)
+    const one = new Tail(crowds, list(), '', undefined, false)
     const [other, third] = [tail(), tail()]
     const stop = (): void => other.one.stop()
     one.pull({ page: stop, fail: stop, end: stop })
@@ -622,6 +622,22 @@ describe('a cursor that has to be looked up', () => {
     end()
     await turns()
     expect(one.given).toEqual([['ROLLED_BACK', { last: 8, reached: 9 }]])
+  })
+
+  test('for `now` stands at the newest ledger as of the call, wherever the newest record lies, and whatever is found later', async () => {
+    const { tail, append, rollback } = stage()
+    await append(10, at(10))
+    await append(20)
+    let found = (_: string): void => {}
+    const ends = [tail(at(10), undefined, undefined, true), tail(new Promise<string>((resolve) => (found = resolve)))]
+    const goesOn = tail(at(10))
+    for (const one of [...ends, goesOn]) one.pull()
+    rollback(15)
+    found(at(10))
+    await turns()
+    await append(16, at(16))
+    expect(ends.map(({ given }) => given)).toEqual([15, 15].map((last) => [['ROLLED_BACK', { last, reached: 20 }]]))
+    expect(goesOn.given).toEqual([[at(16)]])
   })
 
   test('is no longer waited for by a tail that has stopped', async () => {

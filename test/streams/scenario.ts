@@ -249,7 +249,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
     const after =
       one.from === 'start' ? '' : one.from === 'now' ? nowOf(query, head.hash) : (listed[one.from % (listed.length || 1)]?.token ?? '')
     const book = query === 'offersOfAccount'
-    const passed = after === '' ? 0 : book ? head.last : Number(BigInt(after.split('-')[0]!) >> 32n)
+    const passed = after === '' ? 0 : book || one.from === 'now' ? head.last : Number(BigInt(after.split('-')[0]!) >> 32n)
     const controller = new AbortController()
     const cursor = one.from === 'now' ? 'now' : after
     const stream = followed[one.via](row as never, values as never, {
@@ -346,9 +346,7 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
       if (last && followed.head!.hash === ledger.head!.hash) break
     }
   })()
-  // How far another process rolled back is not known, so the oldest ledger stands for it.
-  const told = followed === ledger ? rollbacks : [...rollbacks, FIRST - 1]
-  const telling: Telling = { heads, rollbacks: told, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
+  const telling: Telling = { heads, rollbacks, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
 
   /** Lets everything happen that can happen, until all that is left is to wait. */
   const settle = async (isOver: () => boolean, patience = stage.patience ?? 0): Promise<void> => {
