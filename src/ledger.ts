@@ -118,6 +118,14 @@ export class Ledger {
   }
 
   /**
+   * True while the last look for what other processes have written, over a store that they share, has failed: until one succeeds, reads fail, and
+   * streams wait.
+   */
+  get unreachable(): boolean {
+    return this.writer.lookFailed
+  }
+
+  /**
    * Appends one ledger: whole, durable and visible when this resolves, or not at all.
    * Appending a ledger that is already held (same hash) is a no-op, and the result says so.
    * @throws BAD_REQUEST if an option is unknown or wrong; INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH,

@@ -215,6 +215,8 @@ class HttpCore {
       }
       case '/health':
         if (this.ledger.closed) throw new ProblemError({ name: 'unavailable', detail: 'The ledger is closed.' })
+        if (this.ledger.unreachable)
+          throw new ProblemError({ name: 'unavailable', detail: 'The store that this process shares with others cannot be read.' })
         return whole(typeOf('json'), {
           status: this.ledger.poisoned ? 'poisoned' : 'ok',
           history: this.ledger.head ? historyOf(this.ledger.head) : null,

@@ -39,6 +39,9 @@ export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats:
     metric('folio_poisoned', 'gauge', 'Whether a write has failed, so that nothing more is appended until the store is opened again.', [
       ['', Number(ledger.poisoned)],
     ]),
+    metric('folio_unreachable', 'gauge', 'Whether the store, which processes share, could not be read at the last look.', [
+      ['', Number(ledger.unreachable)],
+    ]),
     metric('folio_streams_open', 'gauge', 'Event streams that are open.', [['', streams.open.size]]),
     metric('folio_stream_events_total', 'counter', 'Records sent as events.', [['', streams.events]]),
     metric('folio_streams_cut_total', 'counter', 'Event streams ended because their reader took nothing for too long.', [

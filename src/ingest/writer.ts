@@ -35,6 +35,8 @@ export class LedgerWriter {
   /** No earlier process, and no other one, has left anything unfinished. */
   private settled = false
   private refreshing: Promise<boolean> | undefined
+  /** The last look for what other processes have written failed. */
+  lookFailed = false
 
   constructor(history: History, fileEvery: number) {
     this.history = history
@@ -78,7 +80,11 @@ export class LedgerWriter {
 
   private async look(): Promise<boolean> {
     const { store, state, head, backlog, cache } = this.history
-    const moved = await lookFor(store, { state, head, unfiled: backlog.unfiled, cache })
+    const moved = await lookFor(store, { state, head, unfiled: backlog.unfiled, cache }).catch((error) => {
+      this.lookFailed = true
+      throw error
+    })
+    this.lookFailed = false
     if (!moved) return false
     this.settled = false
     this.history.follow(moved)

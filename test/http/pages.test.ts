@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { FolioError, openLedger } from '../../src/index.ts'
+import { shared } from '../support/dump.ts'
 import { type Ask, asker, BASE, closes, hashOf, idOf, recordsOf, smallLedger, tokensOf } from './support.ts'
 
 let ask: Ask
@@ -131,6 +132,27 @@ describe('a history that starts late', () => {
     expect((await ask('/health')).body).toEqual({ status: 'ok', history: null })
     expect((await ask('/')).status).toBe(200)
   })
+})
+
+it('health and metrics say whether a store that processes share can be read', async () => {
+  const store = shared(memory())
+  const opened = await openLedger(store, { pollMs: 2 ** 30 })
+  const ask = asker(opened)
+  await opened.append(closes[0]!)
+  const told = async () => [
+    (await ask('/health')).status,
+    /^folio_unreachable .$/m.exec((await ask('/metrics')).text)?.[0],
+    opened.unreachable,
+  ]
+  expect(await told()).toEqual([200, 'folio_unreachable 0', false])
+  const { getMany } = store
+  store.getMany = () => Promise.reject(new FolioError('STORE_FAILED', { reason: 'gone' }))
+  await expect(opened.refresh()).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  expect(await told()).toEqual([503, 'folio_unreachable 1', true])
+  expect((await ask('/health')).body).toMatchObject({ type: expect.stringMatching(/\/unavailable$/) })
+  store.getMany = getMany
+  await opened.refresh()
+  expect(await told()).toEqual([200, 'folio_unreachable 0', false])
 })
 
 it('health and metrics say whether a write has failed', async () => {
