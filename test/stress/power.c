@@ -6,6 +6,11 @@
  *                        synced makes its files be there, with as little as nothing in them
  *   FOLIO_POWER_FOLDER   files below it are watched
  *   FOLIO_POWER_CUT      n: after the n-th sync; -n: in place of it
+ *   FOLIO_POWER_WRITES   if set, every write is written down too, before it is made, for files that are written in place:
+ *                        "W <inode> <offset> <length> <size> <old> <sync>", then the old bytes that were there, and then the new ones. `size` is
+ *                        that of the file, and `sync` is 1 if the file is open for synchronous writes: such a write counts as a sync. One
+ *                        thread at a time writes to a file.
+ *   FOLIO_POWER_LIES     if set, no sync is written down: a disk that says so, and does not
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -17,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static atomic_int syncs;
@@ -32,16 +38,25 @@ static int watched(int fd, struct stat *found) {
   return strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* One write a line: lines of several threads do not mix, and none is lost with the process. */
-static void journal(const char *line) {
+static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+/* One write an entry: entries of several threads do not mix, and none is lost with the process. */
+static void journal_all(const struct iovec *parts, int count) {
+  ssize_t (*real)(int, const struct iovec *, int) = (ssize_t (*)(int, const struct iovec *, int))next("writev");
   const char *path = getenv("FOLIO_POWER_JOURNAL");
   int fd = path == NULL ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0 || write(fd, line, strlen(line)) < 0) abort();
+  if (fd < 0 || real(fd, parts, count) < 0) abort();
   close(fd);
+}
+
+static void journal(char *line) {
+  struct iovec part = {line, strlen(line)};
+  journal_all(&part, 1);
 }
 
 static void journal_sync(const struct stat *file, long long size) {
   char line[64];
+  if (getenv("FOLIO_POWER_LIES") != NULL) return;
   snprintf(line, sizeof line, "S %llu %lld\n", (unsigned long long)file->st_ino, size);
   journal(line);
 }
@@ -59,12 +74,16 @@ static void journal_folder(void) {
   closedir(open_folder);
 }
 
+static int cut_at(void) {
+  const char *cut = getenv("FOLIO_POWER_CUT");
+  return cut == NULL ? 0 : atoi(cut);
+}
+
 static int synced(int fd, const char *name) {
-  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  int (*real)(int) = (int (*)(int))next(name);
   struct stat before;
   if (!watched(fd, &before)) return real(fd);
-  const char *cut = getenv("FOLIO_POWER_CUT");
-  int at = cut == NULL ? 0 : atoi(cut);
+  int at = cut_at();
   int nth = atomic_fetch_add(&syncs, 1) + 1;
   if (at == -nth) kill(getpid(), SIGKILL);
   int failed = real(fd);
@@ -78,7 +97,7 @@ int fsync(int fd) { return synced(fd, "fsync"); }
 int fdatasync(int fd) { return synced(fd, "fdatasync"); }
 
 static FILE *opened(const char *path, const char *mode, const char *name) {
-  FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, name);
+  FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) next(name);
   FILE *file = real(path, mode);
   struct stat found;
   if (file != NULL && mode[0] == 'w' && watched(fileno(file), &found)) {
@@ -91,3 +110,56 @@ static FILE *opened(const char *path, const char *mode, const char *name) {
 
 FILE *fopen(const char *path, const char *mode) { return opened(path, mode, "fopen"); }
 FILE *fopen64(const char *path, const char *mode) { return opened(path, mode, "fopen64"); }
+
+/* A write at an offset; -1: where the file stands. */
+static ssize_t written(int fd, const struct iovec *parts, int count, off_t offset, ssize_t (*make)(int, const struct iovec *, int, off_t)) {
+  struct stat file;
+  if (getenv("FOLIO_POWER_WRITES") == NULL || !watched(fd, &file) || !S_ISREG(file.st_mode)) return make(fd, parts, count, offset);
+  off_t at = offset >= 0 ? offset : fcntl(fd, F_GETFL) & O_APPEND ? file.st_size : lseek(fd, 0, SEEK_CUR);
+  size_t length = 0;
+  for (int i = 0; i < count; i++) length += parts[i].iov_len;
+  char *old = malloc(length + 1), self[64], line[160];
+  struct iovec entry[2 + 64];
+  if (old == NULL || count > 64) abort();
+  /* The descriptor may be open for writing alone. */
+  snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+  int reading = open(self, O_RDONLY | O_CLOEXEC);
+  ssize_t had = reading < 0 ? 0 : pread(reading, old, length, at);
+  if (reading >= 0) close(reading);
+  int sync = (fcntl(fd, F_GETFL) & O_DSYNC) != 0 && getenv("FOLIO_POWER_LIES") == NULL;
+  int cut = cut_at(), nth = sync ? atomic_fetch_add(&syncs, 1) + 1 : 0;
+  /* Of a write in progress, no part is sure. */
+  int sure = sync && cut != -nth;
+  snprintf(line, sizeof line, "W %llu %lld %zu %lld %zd %d\n", (unsigned long long)file.st_ino, (long long)at, length,
+           (long long)file.st_size, had, sure);
+  entry[0] = (struct iovec){line, strlen(line)};
+  entry[1] = (struct iovec){old, had};
+  memcpy(entry + 2, parts, count * sizeof *parts);
+  journal_all(entry, count + 2);
+  free(old);
+  if (sync && cut == -nth) kill(getpid(), SIGKILL);
+  ssize_t done = make(fd, parts, count, offset);
+  if (sync && cut == nth) kill(getpid(), SIGKILL);
+  return done;
+}
+
+static ssize_t by_write(int fd, const struct iovec *parts, int count, off_t offset) {
+  return ((ssize_t(*)(int, const void *, size_t))next("write"))(fd, parts->iov_base, parts->iov_len);
+}
+static ssize_t by_writev(int fd, const struct iovec *parts, int count, off_t offset) {
+  return ((ssize_t(*)(int, const struct iovec *, int))next("writev"))(fd, parts, count);
+}
+static ssize_t by_pwrite(int fd, const struct iovec *parts, int count, off_t offset) {
+  return ((ssize_t(*)(int, const void *, size_t, off_t))next("pwrite64"))(fd, parts->iov_base, parts->iov_len, offset);
+}
+
+ssize_t write(int fd, const void *bytes, size_t length) {
+  struct iovec part = {(void *)bytes, length};
+  return written(fd, &part, 1, -1, by_write);
+}
+ssize_t writev(int fd, const struct iovec *parts, int count) { return written(fd, parts, count, -1, by_writev); }
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) {
+  struct iovec part = {(void *)bytes, length};
+  return written(fd, &part, 1, offset, by_pwrite);
+}
+ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) { return pwrite(fd, bytes, length, offset); }

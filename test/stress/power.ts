@@ -1,30 +1,18 @@
 /**
- * Loss of power during ingest: the process is ended, and what LevelDB had not synced by then is taken off its files: dropped, torn, or zeros.
+ * Loss of power during ingest: the process is ended, and what the store had not synced by then is taken off its files. The files of LevelDB only
+ * grow: their ends are dropped, torn, or zeros. LMDB writes in place: any sectors are as they were before.
  * The model is that of a journaling file system: creating, renaming and deleting happen in order, and only synced bytes are sure to be there.
- * A library that is preloaded into the process (`power.c`, compiled here) writes down what was synced.
+ * A library that is preloaded into the process (`power.c`, compiled here) writes down what was written and synced.
  */
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, truncateSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { History } from './history.ts'
 import { checkSaid, inspect, killed } from './kill.ts'
+import { type Chance, type Entry, loosenPages, readJournal } from './power-journal.ts'
 import { root, workshop } from './program.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
-
-type Chance = ReturnType<typeof random>
 
 /** Compiles the library; says why where that cannot be done. */
 function compile(): { readonly library: string } | { readonly reason: string } {
@@ -47,14 +35,13 @@ const sizes = (folder: string): Map<string, number> =>
   )
 
 /** How many bytes of each file are on disk: what was there before, and what was synced since. */
-function onDisk(before: Map<string, number>, journal: string): Map<string, number> {
+function onDisk(before: Map<string, number>, entries: readonly Entry[]): Map<string, number> {
   const sure = new Map(before)
-  if (!existsSync(journal)) return sure
-  for (const line of readFileSync(journal, 'latin1').split('\n')) {
-    const [what, inode, size] = line.split(' ')
-    if (what === 'C') sure.delete(inode!)
+  for (const entry of entries) {
+    const { what, inode } = entry
+    if (what === 'C') sure.delete(inode)
     // Two syncs may be written down in the other order.
-    if (what === 'S') sure.set(inode!, Math.max(sure.get(inode!) ?? 0, Number(size)))
+    if (what === 'S') sure.set(inode, Math.max(sure.get(inode) ?? 0, entry.size))
   }
   return sure
 }
@@ -91,7 +78,10 @@ function loosen(path: string, synced: number, loose: number, ways: ReturnType<ty
   closeSync(file)
 }
 
-const CUTS_A_STORE = 15
+const CUTS_A_STORE = 5
+
+/** A plant of the library, not of the store. LevelDB is tried with plants of its own. */
+const LIES = 'the disk says that it has synced, and has not'
 
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const made = compile()
@@ -105,7 +95,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     const folder = mkdtempSync(join(tmpdir(), 'folio-power-'))
     const data = join(folder, 'data')
     const journal = join(folder, 'journal')
-    counted.stores++
+    const kind = plant !== LIES && counted.stores++ % 2 === 0 ? 'level' : 'lmdb'
     let held = history.first - 1
     for (let i = 0; i < CUTS_A_STORE && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
       // The first syncs are those of creating a store.
@@ -113,14 +103,20 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const [cut, afterLines] = chance.chance(0.7) ? [nth, 60] : [0, 1 + chance.below(30)]
       const batch = chance.pick([1, 1, 3, 10])
       const writeBufferBytes = chance.pick([undefined, 64 << 10])
-      const env = { LD_PRELOAD: made.library, FOLIO_POWER_FOLDER: data, FOLIO_POWER_JOURNAL: journal, FOLIO_POWER_CUT: String(cut) }
+      const env = {
+        ...{ LD_PRELOAD: made.library, FOLIO_POWER_FOLDER: data, FOLIO_POWER_JOURNAL: journal, FOLIO_POWER_CUT: String(cut) },
+        ...(kind === 'lmdb' && { FOLIO_POWER_WRITES: '1' }),
+        ...(plant === LIES && { FOLIO_POWER_LIES: '1' }),
+      }
       const before = sizes(data)
-      const said = await killed(history, { data, from: held + 1, batch, plant, writeBufferBytes, afterLines, ms: chance.below(3) }, env)
-      counted['bytes lost'] += cutPower(data, onDisk(before, journal), chance)
+      const attempt = { kind, data, from: held + 1, batch, writeBufferBytes, afterLines, ms: chance.below(3) } as const
+      const said = await killed(history, { ...attempt, plant: plant === LIES ? undefined : plant }, env)
+      const entries = readJournal(journal)
+      counted['bytes lost'] += kind === 'lmdb' ? loosenPages(data, entries, chance) : cutPower(data, onDisk(before, entries), chance)
       rmSync(journal, { force: true })
       faults.add(...checkSaid(said, held + 1))
       counted.acknowledged += said.acknowledged.length
-      held = await inspect(history, data, said.acknowledged.at(-1) ?? held, faults)
+      held = await inspect(history, data, said.acknowledged.at(-1) ?? held, faults, kind)
       done++
       if (done % 20 === 0) say?.(`${done} cuts, ${faults.count} faults`)
     }
@@ -131,8 +127,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
 
 export const power: Stress = {
   name: 'power',
-  unit: 'cuts of power during ingest, LevelDB',
+  unit: 'cuts of power during ingest, LevelDB and LMDB in turns',
   full: 100,
-  plants: { 'writes are not synced': 4, 'acknowledged before it is written': 4 },
+  plants: { 'writes are not synced': 4, 'acknowledged before it is written': 4, [LIES]: 4 },
   run,
 }
