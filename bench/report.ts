@@ -1,8 +1,10 @@
 /**
- * Renders the last results as one HTML page: `npm run bench:report`, with `-- part` those of a run with `--only`. The page contains its styles and plots and fetches nothing.
+ * Renders the results of the last whole run as one HTML page: `npm run bench:report`, and with `-- part` those of the last run with `--only` as another.
+ * A page contains its styles and plots and fetches nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type ReportFiles, refuse, reportFilesOf } from './flags.ts'
 import type { Row } from './measure.ts'
 import type { Results } from './results.ts'
 import { cells, HEAD } from './table.ts'
@@ -125,10 +127,17 @@ function markdown(rows: readonly Row[]): string {
   ].join('\n')
 }
 
+function filesOf(): ReportFiles {
+  try {
+    return reportFilesOf(process.argv.slice(2))
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
 const folder = join(import.meta.dirname, '..', 'results')
-/** What was run with `--only` is shown if that is asked for. */
-const isPart = process.argv[2] === 'part'
-const source = join(folder, isPart ? 'part.json' : 'latest.json')
+const { isPart, ...files } = filesOf()
+const source = join(folder, files.results)
 if (!existsSync(source)) {
   const hasPart = !isPart && existsSync(join(folder, 'part.json'))
   const other = hasPart ? ', or see those of the part that was run last: npm run bench:report -- part' : ''
@@ -137,8 +146,7 @@ if (!existsSync(source)) {
   )
   process.exit(1)
 }
-const out = join(folder, 'report.html')
 const results = JSON.parse(readFileSync(source, 'utf8')) as Results
-writeFileSync(out, page(results))
-writeFileSync(join(folder, 'table.md'), markdown(results.rows))
-console.log('Written: bench/results/report.html, and the ratios alone in bench/results/table.md')
+writeFileSync(join(folder, files.page), page(results))
+writeFileSync(join(folder, files.table), markdown(results.rows))
+console.log(`Written: bench/results/${files.page}, and the ratios alone in bench/results/${files.table}`)

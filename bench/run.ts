@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { load } from './dataset.ts'
-import { type Flags, flagsOf, WrongFlag } from './flags.ts'
+import { type Flags, flagsOf, refuse } from './flags.ts'
 import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
 import { openDatabase } from './peers/sqlite.ts'
@@ -26,9 +26,7 @@ function checked(): Flags {
   try {
     return flagsOf(process.argv.slice(2), suites)
   } catch (error) {
-    if (!(error instanceof WrongFlag)) throw error
-    console.error(error.message)
-    return process.exit(2)
+    return refuse(error)
   }
 }
 
