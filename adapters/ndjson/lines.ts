@@ -34,7 +34,9 @@ export async function* splitLines(
     if (length > maxBytes) throw new FolioError('MALFORMED_JSON', { file, line, reason: `the line is longer than ${maxBytes} bytes` })
   }
   const decode = (bytes: Uint8Array, line: number): string => {
-    if (!isUtf8(bytes)) throw new FolioError('MALFORMED_JSON', { file, line, reason: 'the line is not UTF-8 text' })
+    // Whatever else a file is packed with shows in its first line.
+    const hint = line === 1 ? '; only gzip is unpacked, and only once' : ''
+    if (!isUtf8(bytes)) throw new FolioError('MALFORMED_JSON', { file, line, reason: `the line is not UTF-8 text${hint}` })
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
     return line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text
   }

@@ -186,6 +186,9 @@ test('a line nested deeper than the exact parser can go is rejected', async () =
 test('a line that is not UTF-8 is rejected', async () => {
   const source = pieces(Buffer.concat([Buffer.from('{}\n{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n')]), 4)
   expect(await fieldsOf(source)).toEqual({ code: 'MALFORMED_JSON', file: '-', line: 2, reason: 'the line is not UTF-8 text' })
+  // The first bytes of zstd.
+  const packed = pieces(Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), 4)
+  expect(await fieldsOf(packed)).toMatchObject({ line: 1, reason: 'the line is not UTF-8 text; only gzip is unpacked, and only once' })
 })
 
 test('a line past the limit is rejected before it is held whole', async () => {
