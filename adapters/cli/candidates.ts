@@ -22,8 +22,8 @@ const fromModule = (name: string, path: string): NamedStore => ({
   load: async () => ({ name, place: inDirectory(await loaded(name, path)) }),
 })
 
-/** All of ours. */
-export const ourStores: readonly NamedStore[] = storeNames.filter((name) => !('optional' in stores[name])).map(ours)
+/** All of ours that need no other package. */
+export const ourStores: readonly NamedStore[] = storeNames.filter((name) => !stores[name].optional).map(ours)
 
 /** Names separated by commas, or `name=module`. @throws InvalidArgumentError if one is neither */
 export const parseStores = (text: string): NamedStore[] =>

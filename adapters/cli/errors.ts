@@ -1,4 +1,5 @@
 /** What ends a command beside errors of the engine: each class is thrown where it is known whose fault it is. */
+import { FolioError } from '../../src/index.ts'
 
 /** The options contradict each other, or make no sense together. */
 export class UsageError extends Error {}
@@ -18,3 +19,12 @@ export const unreadable = (error: NodeJS.ErrnoException): never => {
 export const unwritable = (error: NodeJS.ErrnoException): never => {
   throw error.code === 'EPIPE' || error.syscall === undefined ? error : new Unwritable(error.message, { cause: error })
 }
+
+/** For `catch`, of what is given options of the command line under their own names: the engine knows these as parameters. */
+export const usage = (error: unknown): never => {
+  if (!(error instanceof FolioError) || error.code !== 'BAD_REQUEST') throw error
+  throw new UsageError(`${flagOf(String(error.fields['field']))} must be ${error.fields['reason']}`, { cause: error })
+}
+
+/** An option as typed: `--first-ledger` for `firstLedger`. */
+const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`

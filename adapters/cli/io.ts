@@ -3,7 +3,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { unwritable } from './errors.ts'
-import { oneLine } from './text.ts'
+import { oneLine, withoutUser } from './text.ts'
 
 export interface Io {
   readonly stdin: Readable
@@ -93,7 +93,7 @@ export const pour = (io: Io, chunks: AsyncIterable<string | Uint8Array>): Promis
 export const tell = ({ stderr }: Io, text: string): void => void stderr.write(text)
 
 /** A line for people, like {@link tell}. */
-export const note = (io: Io, line: string): void => tell(io, `folio: ${oneLine(line)}\n`)
+export const note = (io: Io, line: string): void => tell(io, `folio: ${withoutUser(oneLine(line))}\n`)
 
 /** `1234567` as `1,234,567`. */
 export const digits = (count: number): string => count.toLocaleString('en-US')

@@ -1,6 +1,6 @@
 /** How option values are read. */
 import { InvalidArgumentError, Option } from 'commander'
-import type { Profile } from '../http/index.ts'
+import { isBaseUrl, type Profile } from '../http/index.ts'
 
 /** A whole number in decimal digits; nothing else that `Number` would accept. */
 export const wholeNumber =
@@ -11,23 +11,27 @@ export const wholeNumber =
     return value
   }
 
+/** A text that says something: an empty one is what a variable of a shell gives that was never set. */
+export function someText(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty.')
+  return text
+}
+
 /** A number in decimal digits, perhaps with a fraction; its bounds are known to whoever takes it. */
 export function anyNumber(text: string): number {
   if (!/^\d{1,16}(?:\.\d{1,16})?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
   return Number(text)
 }
 
-/** An absolute http URL without user and query: what the service takes as its base URL. */
-function absoluteUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-    throw new InvalidArgumentError('It must be like https://example.org/path.')
+/** What the service takes as its base URL. */
+function baseUrl(text: string): string {
+  if (!isBaseUrl(text)) throw new InvalidArgumentError('It must be like https://example.org/path, without a user or query.')
   return text
 }
 
-/** An absolute http URL, with its query kept. */
+/** An absolute http URL, with its query. */
 export function httpUrl(text: string): string {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be like https://example.org/path.')
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be like https://example.org/path.')
   return text
 }
 
@@ -36,7 +40,7 @@ export interface AnswerOptions {
   readonly profile: Profile
 }
 
-export const baseUrlOption = (what: string): Option => new Option('--base-url <url>', what).argParser(absoluteUrl)
+export const baseUrlOption = (what: string): Option => new Option('--base-url <url>', what).argParser(baseUrl)
 
 const profiles = { document: true, extended: true } satisfies Record<Profile, true>
 

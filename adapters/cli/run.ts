@@ -1,6 +1,6 @@
 /** The command line `folio`: the commands, and how their errors are handled. */
-import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { FolioCommand, nameOf } from './command.ts'
 import { bench } from './commands/bench.ts'
 import { check } from './commands/check.ts'
 import { copy } from './commands/copy.ts'
@@ -16,6 +16,7 @@ import { verify } from './commands/verify.ts'
 import { exitHelp, exitOf, exits } from './exit.ts'
 import { explain } from './explain.ts'
 import { type Io, isStop, note, tell } from './io.ts'
+import { withoutUser } from './text.ts'
 
 /** Runs the work of a command, which resolves to the exit code. */
 export type Run = (work: (io: Io) => Promise<number>) => Promise<void>
@@ -37,7 +38,7 @@ ${exitHelp}`
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let exit: number = exits.ok
-  const program = new Command('folio')
+  const program = new FolioCommand('folio')
     .description(manifest.description)
     .version(manifest.version, '--version', 'print the version')
     .helpOption('-h, --help', 'show help')
@@ -48,7 +49,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'folio: ')),
+      outputError: (text, write) => write(withoutUser(text.replace(/^error: /, 'folio: '))),
       getOutHelpWidth: () => 100,
       getErrHelpWidth: () => 100,
       getOutHasColors: () => false,
@@ -62,6 +63,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     const name = argv[0] === 'help' ? argv[1] : argv[0]
     const isUnknown = name !== undefined && !/^-|^help$/.test(name) && !program.commands.some((command) => command.name() === name)
+    if (argv[0] !== undefined && isEarly(program, argv[0])) program.error(`error: option '${nameOf(argv[0])}' comes after the command`)
     // Help of a command that does not exist would be that of all, without a word of why.
     await program.parseAsync(isUnknown ? [name] : argv, { from: 'user' })
     return exit
@@ -74,6 +76,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return failed
   }
 }
+
+/** Whether a word before any command is an option of one: the program itself has nearly none, and would not know it. */
+const isEarly = (program: FolioCommand, word: string): boolean =>
+  word.startsWith('--') && !program.takes(word) && program.commands.some((command) => (command as FolioCommand).takes(word))
 
 const inspected = (error: unknown): string => {
   const { stack, cause } = error as Error

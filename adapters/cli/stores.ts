@@ -1,13 +1,15 @@
 /** The stores that the command line knows: adding one takes a row. */
 import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import { type FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Place } from '../compare/index.ts'
+import { databaseAmong, namesIn } from '../directory/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level, type SalvageOptions, type SalvageReport, salvage } from '../level/index.ts'
 import { checkFiles as checkLmdbFiles, lmdb } from '../lmdb/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
 import { UsageError, unreadable } from './errors.ts'
+import { someText } from './options.ts'
 import { inDirectory } from './places.ts'
 
 interface OpenOptions {
@@ -19,7 +21,9 @@ interface OpenOptions {
 
 interface StoreRow {
   /** It works only beside a package that is installed on request. */
-  readonly optional?: boolean
+  readonly optional: boolean
+  /** What it keeps in its directory. */
+  readonly database?: ReturnType<typeof databaseAmong>
   /** False if nothing is left when the process ends, and no `--data` is needed. */
   readonly persistent: boolean
   readonly open: (data: string, options: OpenOptions) => Store | Promise<Store>
@@ -33,6 +37,8 @@ interface StoreRow {
 
 export const stores = {
   level: {
+    optional: false,
+    database: 'LevelDB',
     persistent: true,
     open: (data, { mustExist, damaged }) => level(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles,
@@ -40,13 +46,15 @@ export const stores = {
     place: inDirectory((directory) => level(directory)),
   },
   lmdb: {
-    persistent: true,
     optional: true,
+    database: 'LMDB',
+    persistent: true,
     open: (data, { mustExist, damaged }) => lmdb(data, { mustExist, ...(damaged && { checkFiles: false }) }),
     checkFiles: checkLmdbFiles,
     place: inDirectory((directory) => lmdb(directory)),
   },
   memory: {
+    optional: false,
     persistent: false,
     open: () => memory(),
     place: () => {
@@ -73,12 +81,15 @@ const kindOf = (word: string): string | undefined => /^([a-z][\w+-]+):/i.exec(wo
 
 /** A directory as typed. @throws InvalidArgumentError for one that looks like a store or a URL: a directory by that name would go unnoticed */
 function directoryOf(word: string): string {
+  if (word === '') throw new InvalidArgumentError('It must name a directory.')
   if (kindOf(word) === undefined) return word
   throw new InvalidArgumentError(`It must be a directory alone: --store names the kind, and a directory of this name is ./${word}.`)
 }
 
 export const networkOption = (): Option =>
-  new Option('--network <name>', 'the name of the network; a store keeps the first one it is given and refuses any other')
+  new Option('--network <name>', 'the name of the network; a store keeps the first one it is given and refuses any other').argParser(
+    someText,
+  )
 
 export interface StoreOptions {
   readonly store: StoreName
@@ -93,8 +104,20 @@ export async function openStore({ store, data }: StoreOptions, options: OpenOpti
   const { persistent, open }: StoreRow = stores[store]
   if (persistent && !data) throw new UsageError(`--data <dir> is needed with --store ${store}`)
   if (!persistent && data !== undefined) throw new UsageError(`--data <dir> cannot be used with --store ${store}, which keeps nothing`)
-  return open(data ?? '', options)
+  return Promise.resolve(open(data ?? '', options)).catch(orOther(store, data))
 }
+
+/** For `catch`, of what opens a store: where one of another kind lies there, the error says how to open that. */
+const orOther =
+  (store: StoreName, location = '') =>
+  async (error: unknown): Promise<never> => {
+    if (!(error instanceof FolioError) || error.code !== 'STORE_MISSING') throw error
+    const found = databaseAmong(await namesIn(location).catch(() => []))
+    const kind = storeNames.find((name) => found !== undefined && (stores[name] as StoreRow).database === found)
+    if (kind === undefined || kind === store) throw error
+    const reason = `it is a store over ${found}: --store ${kind}, or ${kind}:${location} to copy`
+    throw new FolioError('STORE_MISSING', { location, reason }, error)
+  }
 
 /** Opens the ledger in that store. @throws as {@link openStore}, and what opening a ledger throws */
 export const openNamed = async (where: StoreOptions, options: OpenOptions): Promise<Ledger> =>
@@ -106,9 +129,9 @@ export const openNamed = async (where: StoreOptions, options: OpenOptions): Prom
  * files cannot be
  */
 export async function checkStoreFiles({ store, data }: StoreOptions, options: FilesOptions): Promise<FilesReport> {
-  const { checkFiles, open }: StoreRow = stores[store]
+  const { checkFiles }: StoreRow = stores[store]
   if (!checkFiles || !data) throw new UsageError(`--files is for a store of files, not for ${store}`)
-  const opened = async (): Promise<void> => (await open(data, { mustExist: true })).close()
+  const opened = async (): Promise<void> => (await openStore({ store, data }, { mustExist: true })).close()
   const report = await checkFiles(data, options).catch(async (error: NodeJS.ErrnoException) => {
     if (error.syscall !== undefined) await opened()
     return unreadable(error)
@@ -124,7 +147,7 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
 /** Salvages what `--store` and `--data` name, if it consists of files. @throws what {@link salvage} throws */
 export async function salvageStore({ store, data }: StoreOptions, options: SalvageOptions): Promise<SalvageReport | undefined> {
   const { salvage }: StoreRow = stores[store]
-  return data ? salvage?.(data, options) : undefined
+  return data ? salvage?.(data, options).catch(orOther(store, data)) : undefined
 }
 
 /** A store as one word: `level:./ledgers`, or just the directory. @throws InvalidArgumentError for a kind that is unknown or keeps nothing */
@@ -145,8 +168,17 @@ function named(where: StoreOptions): StoreOptions {
   return where
 }
 
+/** Where a path leads, which may not exist yet. */
+const placeOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
+
 /** Whether two names lead to the same directory, which may not exist yet. */
 export async function isSamePlace(one: StoreOptions, other: StoreOptions): Promise<boolean> {
-  const [place, second] = await Promise.all([one, other].map(async ({ data = '' }) => realpath(data).catch(() => resolve(data))))
+  const [place, second] = await Promise.all([one, other].map(({ data = '' }) => placeOf(data)))
   return place === second
+}
+
+/** Whether a file, which may not exist yet, lies in the directory of a store. */
+export async function isInside(file: string, data = ''): Promise<boolean> {
+  const [directory, store] = await Promise.all([placeOf(dirname(file)), placeOf(data)])
+  return `${directory}${sep}`.startsWith(`${store}${sep}`)
 }

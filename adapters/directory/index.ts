@@ -1,6 +1,6 @@
 /** What stores over databases in directories have in common. No subpath of the package: it is part of theirs. */
 export { Calls } from './calls.ts'
 export { noteIn } from './note.ts'
-export { denial, makeDirectory, namesIn, pathOf, refuseOther } from './place.ts'
+export { databaseAmong, denial, makeDirectory, namesIn, pathOf, refuseOther } from './place.ts'
 export { type FileFault, type FilesOptions, type FilesReport, filesOptions } from './report.ts'
 export { syncNames } from './sync.ts'

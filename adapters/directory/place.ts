@@ -42,10 +42,15 @@ export const namesIn = (directory: string): Promise<string[]> =>
 /** The file without which a directory is not a database of its kind. */
 const SIGNS = { LevelDB: 'CURRENT', LMDB: 'data.mdb' } as const
 
+/** The kind of database to which the names of files belong; undefined if there is none. */
+export const databaseAmong = (names: readonly string[]): keyof typeof SIGNS | undefined =>
+  (['LevelDB', 'LMDB'] as const).find((kind) => names.includes(SIGNS[kind]))
+
 /** @param own the kind of database that is to be made here. @throws STORE_MISSING if there is one of another kind */
 export function refuseOther(names: readonly string[], own: keyof typeof SIGNS, location: string): void {
-  const other = Object.entries(SIGNS).find(([kind, sign]) => kind !== own && names.includes(sign))
-  if (other) throw new FolioError('STORE_MISSING', { location, reason: `the directory holds a database of ${other[0]}, not of ${own}` })
+  const found = databaseAmong(names)
+  if (found === undefined || found === own) return
+  throw new FolioError('STORE_MISSING', { location, reason: `the directory holds a database of ${found}, not of ${own}` })
 }
 
 const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])

@@ -3,6 +3,7 @@
  * `serve` is a server of its own, `listener` mounts in node:http, Express and Fastify, `createHandler` wherever Request and Response are used.
  */
 export { type AskedList, listOf } from './ask.ts'
+export { isBaseUrl } from './base.ts'
 export type { Profile } from './extended.ts'
 export { createHandler, type HandlerOptions } from './fetch.ts'
 export { type Core, createCore } from './handler.ts'

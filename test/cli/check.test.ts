@@ -43,6 +43,10 @@ test('a listing that was mostly not checked is not said to be well, and the verd
   expect(code).toBe(0)
   expect(out).toMatch(/^\? \/rows +[0-4] of 9 laws hold, /)
   expect(out).toMatch(/\n\n[0-4] of 9 checks made, and no law was seen broken; 1 listings, [5-9] checks left out, /)
+  const none = await folio(['check', await other(new Pages()), '--requests', '8'])
+  expect(none.out).toMatch(
+    /^\? \/rows +0 of 9 laws hold, \d requests\n {4}nothing was checked \(its share of the 8 requests was used\)\n\n/,
+  )
 })
 
 test('a service that does not fails: the law, the request and the answer are printed, and the exit code is 7', async () => {
@@ -88,6 +92,55 @@ test('a service without records is not said to keep the laws', async () => {
     await server.close()
     await ledger.close()
   }
+})
+
+test('a user and password in the URL are sent to the service, and never printed', async () => {
+  const answer = halService(new Pages())
+  const seen = new Set<string | undefined>()
+  const url = await listening(
+    createServer(async (request, response) => {
+      seen.add(request.headers.authorization)
+      const { status, body } = await answer(`http://${request.headers.host}${request.url}`)
+      response.writeHead(status, { 'content-type': 'application/hal+json' })
+      for await (const chunk of body!) response.write(chunk)
+      response.end()
+    }),
+  )
+  const asUser = url.replace('//', '//me:secr%40t%zz@')
+  for (const more of [[], ['--json'], ['--requests', '1']]) {
+    const { out, err } = await folio(['check', asUser, ...more])
+    expect(out + err).not.toMatch(/secr|me:|@/)
+    expect(out + err).toMatch(/\/rows|no listing was found/)
+  }
+  expect([...seen]).toEqual([`Basic ${Buffer.from('me:secr@t%zz').toString('base64')}`])
+  const gone = await folio(['check', 'http://me:secret@127.0.0.1:9'])
+  expect(gone).toEqual({ code: 1, out: '', err: expect.stringMatching(/^folio: cannot be checked: GET http:\/\/127\.0\.0\.1:9\/: /) })
+})
+
+test('a password is sent to no other host that an answer names', async () => {
+  const passwords: (string | undefined)[] = []
+  const elsewhere = await listening(
+    createServer((request, response) => {
+      passwords.push(request.headers.authorization)
+      response.writeHead(404).end()
+    }),
+  )
+  const url = await listening(
+    createServer((_, response) => {
+      const self = { href: '/rows' }
+      const page = { _links: { self, next: { href: `${elsewhere}/rows` }, prev: self }, _embedded: { records: [{ paging_token: '1' }] } }
+      response.writeHead(200, { 'content-type': 'application/hal+json' }).end(JSON.stringify(page))
+    }),
+  )
+  expect((await folio(['check', `${url.replace('//', '//me:secret@')}/rows`])).code).toBe(7)
+  expect(passwords.filter((password) => password !== undefined)).toEqual([])
+})
+
+test('of a listing that is asked for by its URL, what is broken is said with its path and query', async () => {
+  const [, , Listing] = faultyPages.find(([, fault]) => fault.startsWith('resumes after all records'))!
+  const url = await other(new Listing())
+  const { out } = await folio(['check', `HTTP${url.slice(4)}/rows?order=desc`])
+  expect(out).toMatch(/\n {8}GET \/rows\?\S*cursor=/)
 })
 
 test('ends if nobody reads its output', async () => {

@@ -39,6 +39,28 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['help', 'verfy'], /^folio: unknown command 'verfy'\n\(Did you mean verify\?\)/],
   [['ingest', '--data', 'x'], /^folio: missing required argument 'file'/],
   [['ingest', 'x.ndjson'], /^folio: required option '--data <dir>' not specified/],
+  // What is missing because of a misspelt option is not reported before it.
+  ...['ingest x', 'get /', 'verify', 'repair', 'export', 'rollback --to 5', 'prune --before 5'].flatMap((command): typeof wrong => [
+    [[...command.split(' '), '--dat', 'x'], /^folio: unknown option '--dat'\n\(Did you mean --data\?\)/],
+    [[...command.split(' '), '--dta=x'], /^folio: unknown option '--dta'\n\(Did you mean --data\?\)/],
+  ]),
+  [['copy', '--form', 'x', '--to', 'y'], /^folio: unknown option '--form'\n\(Did you mean --from\?\)/],
+  [['rollback', '--data', 'x', '--too', '5'], /^folio: unknown option '--too'\n\(Did you mean --to\?\)/],
+  [['prune', '--data', 'x', '--befor', '5'], /^folio: unknown option '--befor'\n\(Did you mean --before\?\)/],
+  [['generate', '--ledger', '5', '--seed', '1'], /^folio: unknown option '--ledger'\n\(Did you mean --ledgers\?\)/],
+  // Nor is an option taken for the value of the one before it.
+  [['ingest', '--data', '--batch', '100', '-'], /^folio: option '--data <dir>' argument missing/],
+  [['export', '--out', '--data=x'], /^folio: option '--out <file>' argument missing/],
+  [['rollback', '--to', '5', '--data', '--help'], /^folio: option '--data <dir>' argument missing/],
+  [['--data', 'x', 'ingest', '-'], /^folio: option '--data' comes after the command/],
+  [['--data=x', 'serve'], /^folio: option '--data' comes after the command/],
+  [['--dat', 'x', 'serve'], /^folio: unknown option '--dat'/],
+  [['ingest', '--data', '', '-'], /argument '' is invalid. It must name a directory/],
+  [['ingest', '--data', 'x', '--network', '', '-'], /option '--network <name>' argument '' is invalid. It must not be empty/],
+  [['serve', '--data', 'x', '--host', ''], /option '--host <address>' argument '' is invalid. It must not be empty/],
+  [['serve', '--data', 'x', '--ingest', ''], /option '--ingest <file>' argument '' is invalid. It must not be empty/],
+  [['export', '--data', 'x', '--out', ''], /option '--out <file>' argument '' is invalid. It must not be empty/],
+  [['bench', '--data', ''], /option '--data <file>' argument '' is invalid. It must not be empty/],
   [
     ['ingest', '--data', 'x', '--batch', '0', '-'],
     /^folio: option '--batch <ledgers>' argument '0' is invalid. It must be a whole number from 1/,
@@ -47,7 +69,11 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['serve'], /^folio: --data <dir> is needed with --store level/],
   [['serve', '--data', 'x', '--port', '0x10'], /argument '0x10' is invalid/],
   [['serve', '--data', 'x', '--base-url', 'example.org'], /It must be like https:\/\/example.org\/path/],
-  [['serve', '--data', 'x', '--base-url', 'https://u:p@example.org'], /It must be like https:\/\/example.org\/path/],
+  [
+    ['serve', '--data', 'x', '--base-url', 'https://u:p@example.org'],
+    /argument 'https:\/\/\*\*\*@example.org' is invalid. It must be like /,
+  ],
+  [['check', 'ftp://u:p@example.org'], /value 'ftp:\/\/\*\*\*@example.org' is invalid/],
   [['serve', '--store', 'memory', '--data', 'x'], /^folio: --data <dir> cannot be used with --store memory, which keeps nothing/],
   [['copy', '--from', 'x', '--to', 'memory:'], /argument 'memory:' is invalid. memory keeps nothing when the command ends/],
   [['copy', '--from', 'x', '--to', 'level:'], /argument 'level:' is invalid. It must name a directory/],
@@ -79,6 +105,15 @@ test.for(wrong)('folio %j is wrong usage', async ([argv, says]) => {
   const { code, out, err } = await folio(argv)
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toMatch(says)
+})
+
+test('what looks like an option is a value where it is joined to its option', async () => {
+  const { code, out } = await folio(['generate', '--ledgers', '1', '--seed=--ledgers', '--accounts', '16'])
+  expect([code, out]).toEqual([0, expect.stringMatching(/^\{/)])
+  expect(await folio(['generate', '--ledgers', '1', '--seed', 'x', '--', '--help'])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^folio: too many arguments/),
+  })
 })
 
 test('a drive of Windows is not a kind of store', async () => {

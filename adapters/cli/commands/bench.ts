@@ -9,7 +9,7 @@ import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { checkInputs, closesOf } from '../feed.ts'
 import { type Io, print } from '../io.ts'
-import { wholeNumber } from '../options.ts'
+import { someText, wholeNumber } from '../options.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
 import { storeNames } from '../stores.ts'
@@ -55,7 +55,7 @@ export const bench = (program: Command, run: Run): Command =>
     .command('bench')
     .description('compare stores on the same ledgers')
     .addOption(storesOption())
-    .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input')
+    .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input', someText)
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)

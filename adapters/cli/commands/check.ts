@@ -1,4 +1,5 @@
 /** `folio check`: the laws of paging, tried on a service over HTTP. */
+import { unescape as decoded } from 'node:querystring'
 import type { Command } from 'commander'
 import { checkService, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
 import { exitOf, exits } from '../exit.ts'
@@ -22,7 +23,8 @@ _links.next and prev. Listings are found by the links of the URL and of their re
 is itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
 trades are also looked for in the other listings that they belong to, and behind their own links. The service may grow
 meanwhile. Requests go out one at a time; listings share them evenly, and what could not be checked is said. A service
-that is busy (429, 503) is asked again, after the time that it names.
+that is busy (429, 503) is asked again, after the time that it names. A user and password in the URL are sent to its host
+alone, by basic authentication, and never printed.
 
 Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken.
 
@@ -45,14 +47,28 @@ export const check = (program: Command, run: Run): Command =>
     .addHelpText('after', help)
     .action((url: string, options: Options) => run((io) => checked(io, url, options)))
 
-async function checked(io: Io, url: string, { seconds, json = false, ...options }: Options): Promise<number> {
+async function checked(io: Io, given: string, { seconds, json = false, ...options }: Options): Promise<number> {
+  const { url, send } = asUser(given)
   const say = (text: string): Promise<void> => print(io, `${text}\n`)
   const listed = aside(io)
   const onListing = (result: ListingResult): void => void (json || listed.say(`${linesOf(result, url).join('\n')}\n`))
-  const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, onListing })
+  const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, fetch: send, onListing })
   await listed.said()
   await say(json ? JSON.stringify(report) : `\n${summaryOf(report)}`)
   return report.broken > 0 ? exits.broken : exitOf(io.signal)
+}
+
+/** A URL without its user, and how to fetch as that user: `fetch` takes no URL that names one, and what is said of a URL is read by others. */
+function asUser(given: string): { url: string; send: (url: string, init: RequestInit) => Promise<Response> } {
+  const target = new URL(given)
+  const { username, password, origin } = target
+  if (username === '' && password === '') return { url: given, send: fetch }
+  const authorization = `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`
+  target.username = target.password = ''
+  return {
+    url: target.href,
+    send: (url, init) => fetch(url, new URL(url).origin === origin ? { ...init, headers: { ...init.headers, authorization } } : init),
+  }
 }
 
 /** A line for the listing; below it what is broken, and why anything was left out. */
@@ -66,9 +82,16 @@ function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: stri
   return [
     `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
     ...(broken.length > 0 ? [`    ${oneLine(url)}`] : []),
-    ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${oneLine(detail.replaceAll(base, ''))}`]),
-    ...unchecked.map(({ law, detail }) => `    not checked: ${law} (${detail})`),
+    ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${oneLine(detail.replaceAll(new URL(base).origin, ''))}`]),
+    ...leftOut(unchecked, laws.length),
   ]
+}
+
+/** Each law that was left out, or that all of them were, for one reason. */
+function leftOut(unchecked: ListingResult['laws'], of: number): string[] {
+  const reasons = new Set(unchecked.map(({ detail }) => detail))
+  if (unchecked.length === of && reasons.size === 1) return [`    nothing was checked (${[...reasons]})`]
+  return unchecked.map(({ law, detail }) => `    not checked: ${law} (${detail})`)
 }
 
 function summaryOf({ listings, requests, seconds, broken, unchecked }: ServiceReport): string {

@@ -3,12 +3,13 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Command } from 'commander'
 import type { HistoryHead, Ledger, LedgerRange } from '../../../src/index.ts'
+import { UsageError, usage } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
 import { digits, heeding, type Io, note, pour } from '../io.ts'
-import { fromOption, toOption } from '../options.ts'
+import { fromOption, someText, toOption } from '../options.ts'
 import { replaceFile } from '../replace.ts'
 import type { Run } from '../run.ts'
-import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
+import { dataOption, isInside, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 
 interface Options extends StoreOptions, LedgerRange {
   readonly out?: string
@@ -33,25 +34,30 @@ export const exportCloses = (program: Command, run: Run): Command =>
     .addOption(storeOption())
     .addOption(fromOption())
     .addOption(toOption())
-    .option('--out <file>', 'the file to write, compressed if its name ends in .gz (default: standard output)')
+    .option('--out <file>', 'the file to write, compressed if its name ends in .gz (default: standard output)', someText)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => write(io, options)))
 
 async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
+  if (out !== undefined && (await isInside(out, where.data)))
+    throw new UsageError(
+      `--out ${out} lies in the data directory, where it might take the place of a file of the store: write it elsewhere`,
+    )
   await using ledger = await openNamed(where, { mustExist: true })
   // Of an empty store nothing can be asked for: it is said below that it is empty.
   const range = ledger.head ? { from, to } : {}
   const chunks = inChunks(ledger, range)
-  if (out === undefined) await pour(io, chunks)
-  else
-    await replaceFile(out, async (file) => {
-      await (out.endsWith('.gz') ? pipeline(heeding(io, chunks), createGzip(), file) : pipeline(heeding(io, chunks), file))
-      return !io.signal.aborted
-    })
+  await (out === undefined ? pour(io, chunks) : writeFile(io, chunks, out)).catch(usage)
   if (io.signal.aborted) return exitOf(io.signal)
   note(io, ledger.head ? `exported ${await summary(ledger, ledger.head, range)}` : 'the store holds no ledgers')
   return exits.ok
 }
+
+const writeFile = (io: Io, chunks: AsyncIterable<string>, out: string): Promise<void> =>
+  replaceFile(out, async (file) => {
+    await (out.endsWith('.gz') ? pipeline(heeding(io, chunks), createGzip(), file) : pipeline(heeding(io, chunks), file))
+    return !io.signal.aborted
+  })
 
 async function summary(ledger: Ledger, { oldest, last }: HistoryHead, range: LedgerRange): Promise<string> {
   const { from = oldest, to = last } = range

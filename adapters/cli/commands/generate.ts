@@ -1,8 +1,7 @@
 /** `folio generate`: a made-up network as NDJSON. */
 import type { Command } from 'commander'
-import { FolioError } from '../../../src/index.ts'
 import { type GenerateOptions, generateDefaults, generateLines } from '../../generate/index.ts'
-import { UsageError } from '../errors.ts'
+import { usage } from '../errors.ts'
 import { exitOf } from '../exit.ts'
 import { type Io, pour } from '../io.ts'
 import { anyNumber } from '../options.ts'
@@ -28,17 +27,9 @@ export const generate = (program: Command, run: Run): Command =>
     .action((options: GenerateOptions) => run((io) => writeLines(io, options)))
 
 async function writeLines(io: Io, options: GenerateOptions): Promise<number> {
-  try {
-    await pour(io, chunks(options))
-    return exitOf(io.signal)
-  } catch (error) {
-    if (error instanceof FolioError) throw new UsageError(`${flagOf(String(error.fields['field']))} must be ${error.fields['reason']}`)
-    throw error
-  }
+  await pour(io, chunks(options)).catch(usage)
+  return exitOf(io.signal)
 }
-
-/** An option as typed: `--first-ledger` for `firstLedger`. */
-const flagOf = (option: string): string => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** A few lines per write. */
 async function* chunks(options: GenerateOptions): AsyncGenerator<string, void, undefined> {

@@ -1,5 +1,6 @@
 /** `folio prune`: gives up the oldest ledgers. */
 import type { Command } from 'commander'
+import { usage } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { digits, type Io, note } from '../io.ts'
 import { ledgerNumber } from '../options.ts'
@@ -29,7 +30,9 @@ export const prune = (program: Command, run: Run): Command =>
 
 async function giveUp(io: Io, { before, ...where }: Options): Promise<number> {
   await using ledger = await openNamed(where, { mustExist: true })
-  const count = await ledger.prune(before)
-  note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'}`)
+  const count = await ledger.prune(before).catch(usage)
+  const oldest = ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'
+  // Whoever prunes by the clock asks for less than there is now and then: that is done already.
+  note(io, count === 0 ? `nothing to remove before ${before}: ${oldest}` : `removed ${digits(count)} ledgers; ${oldest}`)
   return exits.ok
 }

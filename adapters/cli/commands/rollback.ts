@@ -14,7 +14,7 @@ interface Options extends StoreOptions {
 const help = `
 The store is left as if the ledgers after it had never been appended. Killed on the way, the next open finishes it.
 Ledgers that were pruned cannot come back, so a pruned store keeps at least its oldest ledger; to start anew, ingest
-into a new directory.
+into a new directory. Beyond the newest ledger there is nothing to remove, and the exit code is 2.
 
 Examples:
   folio rollback --data ./ledgers --to 2100499`
@@ -36,6 +36,13 @@ async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
   if (to > 0 && to < oldest - 1)
     throw new UsageError(`--to ${to} is below the oldest ledger held, ${oldest}; 0 removes all, unless some were pruned`)
   const count = await ledger.rollback(to)
-  note(io, `removed ${digits(count)} ledgers; ${ledger.head ? `newest ${ledger.head.last}` : 'the store is empty'}`)
+  const newest = ledger.head?.last ?? 0
+  // Asked of the head after the rollback: before its first write, a store that processes share may not know what others did.
+  if (to > newest)
+    throw new UsageError(
+      `nothing was removed: --to ${to} is ${newest ? `beyond the newest ledger held, ${newest}` : 'not held, the store is empty'}`,
+    )
+  const held = newest ? `newest ${newest}` : 'the store is empty'
+  note(io, count === 0 ? `nothing to remove: ${held} already` : `removed ${digits(count)} ledgers; ${held}`)
   return exits.ok
 }

@@ -7,7 +7,7 @@ import { exits } from '../exit.ts'
 import { checkInputs, feed } from '../feed.ts'
 import { digits, type Io, note, stopped } from '../io.ts'
 import { logTo } from '../log.ts'
-import { type AnswerOptions, baseUrlOption, profileOption, wholeNumber } from '../options.ts'
+import { type AnswerOptions, baseUrlOption, profileOption, someText, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, networkOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 import { urlsToTry } from '../try.ts'
@@ -56,8 +56,8 @@ export const serve = (program: Command, run: Run): Command =>
     .addOption(storeOption({ lasting: false }))
     .addOption(networkOption())
     .option('--port <number>', 'port to listen on; 0 picks a free one', wholeNumber(0, 65_535), 8000)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--ingest <file>', 'ingest ledger closes while serving; - is standard input')
+    .option('--host <address>', 'address to listen on', someText, '127.0.0.1')
+    .option('--ingest <file>', 'ingest ledger closes while serving; - is standard input', someText)
     .option('--json', 'print an acknowledgement line for each ledger')
     .addOption(limitOption())
     .addOption(baseUrlOption('what links start with (default: scheme and host of the request)'))
