@@ -24,7 +24,8 @@ export interface Io {
 export const print = ({ stdout, signal }: Io, text: string | Uint8Array): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     const stop = (): void => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
+    // After the signal nothing waits, so many writes may be under way.
+    if (!signal.aborted) signal.addEventListener('abort', stop, { once: true })
     stdout.write(text, (error) => {
       signal.removeEventListener('abort', stop)
       if (error) reject(error)

@@ -24,6 +24,15 @@ test('a signal is heard between chunks that are at hand and written at once', as
   expect(stdout.writableEnded).toBe(false)
 })
 
+test('lines that are written after the signal, which nobody may take, wait for nothing and listen for nothing', async () => {
+  const stop = new AbortController()
+  const { say, said } = aside({ stdout: stuck(), signal: stop.signal } as unknown as Io)
+  stop.abort('SIGINT')
+  for (let n = 0; n < 30; n++) say(`${n}`)
+  await said()
+  expect(getEventListeners(stop.signal, 'abort').length).toBe(0)
+})
+
 test('lines that come faster than they are taken are written in order, and listen for the signal one at a time', async () => {
   const stop = new AbortController()
   const taken: string[] = []
