@@ -56,6 +56,8 @@ const wait = (ms: number, signal?: AbortSignal): Promise<void> =>
 export class Client {
   readonly started = performance.now()
   requests = 0
+  /** Of the first answer, which is that of the URL to check. */
+  status: number | undefined
   private readonly bounds: Bounds
   private readonly most: number
   private readonly ms: number
@@ -90,6 +92,7 @@ export class Client {
   async get(url: string): Promise<Answer> {
     for (let tries = 1; ; tries++) {
       const { retryAfter = 500 * 2 ** tries, ...answer } = await this.send(url)
+      this.status ??= answer.status
       if (answer.status !== 429 && answer.status !== 503) return answer
       if (tries === BUSY_TRIES) throw new Busy(`GET ${url} was answered ${answer.status}, ${tries} times in a row`)
       await wait(Math.min(this.until.ms - this.elapsed, retryAfter), this.bounds.signal)

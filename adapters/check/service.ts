@@ -158,7 +158,8 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
     options.signal?.throwIfAborted()
     throw error instanceof Exhausted ? new NoListing(url, `not before ${error.message}`) : error
   })
-  if (urls.length === 0) throw new NoListing(url)
+  // Such as 401: what stands at the URL, nobody may have been meant to see.
+  if (urls.length === 0) throw new NoListing(client.status === 200 ? url : `${url}, which is answered ${client.status}`)
 
   const pending: Pending[] = []
   for (const [n, one] of urls.entries()) {

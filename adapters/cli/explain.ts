@@ -27,7 +27,8 @@ export function explain(error: unknown): Explained {
   if (error instanceof UsageError) return { exit: exits.usage, line: error.message }
   const { code, syscall, message } = error as NodeJS.ErrnoException
   if (code === 'EPIPE') return { exit: exits.unread }
-  if (syscall === 'listen' || syscall === 'getaddrinfo') return { exit: exits.listen, line: `cannot listen: ${message}` }
+  if (syscall === 'listen' || syscall === 'getaddrinfo')
+    return { exit: exits.listen, line: `cannot listen: ${message}${code === 'EADDRINUSE' ? '; --port names another, 0 a free one' : ''}` }
   if (syscall !== undefined) return { exit: exits.refused, line: message }
   return { exit: exits.defect, line: `DEFECT: ${message ?? String(error)}` }
 }

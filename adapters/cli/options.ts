@@ -19,7 +19,7 @@ export function someText(text: string): string {
 
 /** A number in decimal digits, perhaps with a fraction; its bounds are known to whoever takes it. */
 export function anyNumber(text: string): number {
-  if (!/^\d{1,16}(?:\.\d{1,16})?$/.test(text)) throw new InvalidArgumentError('It must be a number.')
+  if (!/^\d{1,16}(?:\.\d{1,16})?$/.test(text)) throw new InvalidArgumentError('It must be a number in decimal digits, 16 of them at most.')
   return Number(text)
 }
 

@@ -168,7 +168,7 @@ test('says so if nobody is there, or nothing to check', async () => {
   expect(await folio(['check', url])).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^folio: cannot be checked: no listing was found at /),
+    err: `folio: cannot be checked: no listing was found at ${url}, which is answered 404: neither a page, nor links to pages, nor the usual paths\n`,
   })
   expect(await folio(['check', 'http://127.0.0.1:9'])).toMatchObject({
     code: 1,

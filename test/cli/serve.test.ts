@@ -87,5 +87,5 @@ test('a port that is taken is named', async () => {
   const { code, err } = await folio(['serve', '--store', 'memory', '--port', String(port), '--ingest', '-'])
   other.close()
   expect(code).toBe(6)
-  expect(err).toMatch(new RegExp(`^folio: cannot listen: .*EADDRINUSE.*${port}\n$`))
+  expect(err).toMatch(new RegExp(`^folio: cannot listen: .*EADDRINUSE.*${port}; --port names another, 0 a free one\n$`))
 })

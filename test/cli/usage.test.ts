@@ -96,6 +96,7 @@ const wrong: [argv: string[], says: RegExp][] = [
     ['generate', '--ledgers', '2000000000', '--seed', '1', '--first-ledger', '2000000000'],
     /^folio: --first-ledger must be a whole number from 1 to 147483647/,
   ],
+  [['generate', '--ledgers', '1e3', '--seed', '1'], /argument '1e3' is invalid. It must be a number in decimal digits, 16 of them at most/],
   [['get', '/a', '/b', '--data', 'x'], /^folio: too many arguments/],
   [['check', 'example.org'], /It must be like https:\/\/example.org\/path/],
   [['check', 'http://localhost', '--window', '2'], /It must be a whole number from 3/],
