@@ -15,7 +15,7 @@ import { serve } from './commands/serve.ts'
 import { verify } from './commands/verify.ts'
 import { exitHelp, exitOf, exits } from './exit.ts'
 import { explain } from './explain.ts'
-import { type Io, isStop, note, tell } from './io.ts'
+import { type Io, isStop, note, print, tell } from './io.ts'
 import { withoutUser } from './text.ts'
 
 /** Runs the work of a command, which resolves to the exit code. */
@@ -38,6 +38,7 @@ ${exitHelp}`
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   let exit: number = exits.ok
+  let shown = ''
   const program = new FolioCommand('folio')
     .description(manifest.description)
     .version(manifest.version, '--version', 'print the version')
@@ -47,7 +48,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     .showHelpAfterError('(see folio --help and folio <command> --help)')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
+      writeOut: (text) => {
+        shown += text
+      },
       writeErr: (text) => io.stderr.write(text),
       outputError: (text, write) => write(withoutUser(text.replace(/^error: /, 'folio: '))),
       getOutHelpWidth: () => 100,
@@ -67,7 +70,15 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     // Help of a command that does not exist would be that of all, without a word of why.
     await program.parseAsync(isUnknown ? [name] : argv, { from: 'user' })
     return exit
-  } catch (error) {
+  } catch (thrown) {
+    // Help that was asked for is an answer as any other: where it cannot be written, that is the error.
+    const error =
+      shown === ''
+        ? thrown
+        : await print(io, shown).then(
+            () => thrown,
+            (failure) => failure,
+          )
     // Work that a signal cuts short throws the signal's name.
     if (isStop(io, error)) return exitOf(io.signal)
     const { exit: failed, line } = explain(error)

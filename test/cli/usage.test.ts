@@ -1,7 +1,7 @@
 /** Usage: help of every command, the version, and what wrong usage says. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { folio } from './support.ts'
+import { failing, folio } from './support.ts'
 
 test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'rollback', 'prune', 'check', 'bench', 'generate'])(
   'the help of folio %s',
@@ -20,6 +20,15 @@ test.for([
   ['help serve', 'serve --help'],
 ] as const)('folio %s is folio %s', async ([one, other]) => {
   expect(await folio(one.split(' '))).toEqual(await folio(other.split(' ')))
+})
+
+test.for(['--help', '--version', 'help serve', 'serve --help'])('folio %s fails where nothing can be written', async (line) => {
+  const argv = line.split(' ')
+  expect(await folio(argv, { stdout: failing('ENOSPC') })).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^folio: cannot be written: /),
+  })
+  expect(await folio(argv, { stdout: failing('EPIPE') })).toMatchObject({ code: 141, err: '' })
 })
 
 test.for(['serve', 'bench'])('the help of %s shows defaults as they would be typed', async (command) => {
