@@ -15,7 +15,7 @@ import { inDirectory } from './places.ts'
 interface OpenOptions {
   /** If not, an empty one is made where there is none. */
   readonly mustExist: boolean
-  /** Open it without a check of its files, which were checked just before. */
+  /** It is opened to be repaired: what could be salvaged of its files was, just before. */
   readonly damaged?: boolean
 }
 
@@ -35,6 +35,13 @@ interface StoreRow {
   readonly salvage?: (data: string, options: SalvageOptions) => Promise<SalvageReport>
 }
 
+/** LMDB is never opened on damaged pages, which can end the process; and nothing is salvaged from them. */
+function unmended(error: unknown): never {
+  if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
+  const reason = `${error.fields['reason']}; a file of LMDB cannot be repaired: restore a copy, or ingest into a new directory`
+  throw new FolioError('CORRUPT', { ...error.fields, reason }, error)
+}
+
 export const stores = {
   level: {
     optional: false,
@@ -49,7 +56,7 @@ export const stores = {
     optional: true,
     database: 'LMDB',
     persistent: true,
-    open: (data, { mustExist, damaged }) => lmdb(data, { mustExist, ...(damaged && { checkFiles: false }) }),
+    open: (data, { mustExist, damaged }) => (damaged ? lmdb(data, { mustExist }).catch(unmended) : lmdb(data, { mustExist })),
     checkFiles: checkLmdbFiles,
     place: inDirectory((directory) => lmdb(directory)),
   },

@@ -1,6 +1,6 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -374,6 +374,21 @@ test('an export never takes the place of a file of the store', async () => {
     })
   expect(await folio(['export', '--data', data, '--out', `${data}-closes.ndjson`])).toMatchObject({ code: 0 })
   expect((await folio(['verify', '--data', data, '--files'])).code).toBe(0)
+})
+
+test('LMDB is not opened on damaged pages to repair them, which would end the process: what to do is said', async () => {
+  const [data, dir] = [await stored(), join(directory(), 'lmdb')]
+  await folio(['copy', '--from', data, '--to', `lmdb:${dir}`])
+  truncateSync(join(dir, 'data.mdb'), 100_000)
+  for (const more of [[], ['--json'], ['--cut']])
+    expect(await folio(['repair', '--store', 'lmdb', '--data', dir, ...more])).toEqual({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(
+        /^folio: CORRUPT: .*the file ends before page \d+, which it needs; a file of LMDB cannot be repaired: restore a copy, or ingest into a new directory\)\n$/,
+      ),
+    })
+  expect((await folio(['verify', '--store', 'lmdb', '--data', dir])).code).toBe(8)
 })
 
 test('of a store of the other kind it is said how to open it', async () => {

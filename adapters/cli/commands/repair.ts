@@ -16,7 +16,7 @@ interface Options extends StoreOptions {
 const help = `
 The files are checked first. Where they are damaged, everything that can be read is copied into new files, which take
 their place; the damaged ones are kept in a directory that is printed, to be deleted by hand. That needs as much space
-as the store.
+as the store. Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
 Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
 is taken away; then the store is verified. Nobody else can open it meanwhile; with lmdb, a repair that meets another
 writer ends with CONFLICT. Killed on the way, run it again. A rollback or pruning that was cut short stays unfinished,

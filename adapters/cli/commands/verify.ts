@@ -17,9 +17,9 @@ const help = `
 Every value is checked against its key and its checksum, every ledger against its digest and the one before, every index
 against the records both ways, the book of offers against the changes that made it. Nothing is changed.
 
-With --files the files that LevelDB has in use are checked before it opens them: the checksums of all blocks and records,
-sizes, keys, and that no batch is missing. Where a file is at fault, the store is not opened. Without --files they are
-checked if LevelDB cannot read them.
+With --files the files in use are checked before they are opened: of LevelDB the checksums of all blocks and records,
+sizes, keys, and that no batch is missing; of LMDB the trees of pages. Where a file is at fault, the store is not opened.
+Without --files they are checked if they cannot be opened.
 
 Standard output has a line for each fault and a summary, with --json one JSON object. The exit code is 8 where the
 store is damaged; folio repair saves and builds again what can be.
@@ -34,7 +34,7 @@ export const verify = (program: Command, run: Run): Command =>
     .description('check that a store is whole')
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
-    .option('--files', 'check the files of LevelDB first, byte by byte, without opening them')
+    .option('--files', 'check the files of the store first, without opening it')
     .option('--json', 'print the report as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => check(io, options)))
@@ -52,7 +52,7 @@ async function check(io: Io, { json = false, files = false, ...where }: Options)
     await say({ ...report, ...(checked && { files: checked }) }, (checked ? `${filesSummary(checked)}\n` : '') + summary(report))
     return report.ok ? exits.ok : exits.damaged
   } catch (error) {
-    // An error that names no key is about the files, of which LevelDB says less than they do.
+    // An error that names no key is about the files, and of these about the first fault only.
     const isOfFiles = !checked && error instanceof FolioError && error.code === 'CORRUPT' && error.fields['key'] === undefined
     const found = isOfFiles ? await checkedFiles(io, where) : undefined
     if (!found || found.ok) throw error
