@@ -134,7 +134,7 @@ function justAfter(token: string): string | undefined {
 }
 
 /** Compares the members that two forms of a record share. Trades are compared if they face the same way: without a pair, either will do. */
-function checkSame(came: Members, known: Members, where: string, source: string): void {
+export function checkSame(came: Members, known: Members, where: string, source: string): void {
   if (came['base_is_seller'] !== known['base_is_seller']) return
   const name = Object.keys(known).find((name) => name !== '_links' && name in came && textOf(came[name]) !== textOf(known[name]))
   if (name !== undefined)

@@ -1,23 +1,27 @@
-/** Reads JSON over HTTP within bounds: a number of requests, a length of time, one request at a time. */
+/** Asks a service over HTTP within bounds: a number of requests, a length of time, one request at a time. */
 import { concat, parseJson } from '../../src/index.ts'
+import { Events } from './events.ts'
 
 export interface Bounds {
-  /** The most requests. Default: 2,000. */
+  /** The most requests. Default: 3,000. */
   readonly requests?: number | undefined
   /** The longest time in milliseconds. Default: 60,000. */
   readonly ms?: number | undefined
   /** Ends the check early. */
   readonly signal?: AbortSignal | undefined
-  /** The function that fetches. Default: the global `fetch`. */
+  /** The function that fetches: method, headers and signal are laws' own, and must be passed on. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-export const boundDefaults = { requests: 2000, ms: 60_000 } satisfies Bounds
+export const boundDefaults = { requests: 3000, ms: 60_000 } satisfies Bounds
 
 /** A bound was reached: nothing is wrong, but nothing more can be said. */
 export class Exhausted extends Error {}
+
+/** A share was used up; what others leave over may do. */
+export class Spent extends Exhausted {}
 
 /** The service asks to be left alone. That says nothing of what it would answer. */
 export class Busy extends Exhausted {}
@@ -29,11 +33,30 @@ export class Unreachable extends Error {
   }
 }
 
+/** What a request says besides its URL. */
+export interface Asking {
+  /** Default: GET. */
+  readonly method?: string
+  /** By names in lower case; these win over those of {@link Bounds}. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 export interface Answer {
   readonly status: number
-  /** The body as JSON, integers beyond 2^53 as bigint; undefined if it is not JSON. */
+  readonly headers: Headers
+  readonly text: string
+  /** The text as JSON, integers beyond 2^53 as bigint; undefined if it is not JSON. */
   readonly body: any
 }
+
+/** What a service that is asked for an event stream answers with: that, to be closed, or anything else. */
+export type Begun =
+  | { readonly events: Events; readonly headers: Headers; readonly answer?: undefined }
+  | { readonly events?: undefined; readonly answer: Answer }
+
+/** What is asked for, unless a law asks for something else. */
+const ACCEPT = 'application/hal+json, application/json;q=0.9'
+const STREAM = 'text/event-stream'
 
 /** The bodies of pages are small; a service that sends more is not asked to stop, but cut off. */
 const MAX_BYTES = 64 * 2 ** 20
@@ -56,6 +79,8 @@ const wait = (ms: number, signal?: AbortSignal): Promise<void> =>
 export class Client {
   readonly started = performance.now()
   requests = 0
+  /** Called with every answer that a law is given, and what its request accepts; undefined if that is {@link ACCEPT}. */
+  watch: ((url: string, accept: string | undefined, answer: Answer) => void) | undefined
   /** Of the first answer, which is that of the URL to check. */
   status: number | undefined
   private readonly bounds: Bounds
@@ -89,29 +114,71 @@ export class Client {
    * Asks again if the service is busy (429, 503), after the time that it asks for, or else after longer and longer.
    * @throws Exhausted; Busy, if it stays so; Unreachable if no answer comes
    */
-  async get(url: string): Promise<Answer> {
+  async get(url: string, asking: Asking = {}): Promise<Answer> {
+    const answer = await this.patiently(url, asking, answerOf)
+    this.watch?.(url, asking.headers?.['accept'] ?? new Headers(this.bounds.headers).get('accept') ?? undefined, answer)
+    return answer
+  }
+
+  /**
+   * Asks for an event stream, as patiently as for a page.
+   * @param silence how many milliseconds may pass until something comes, and in between
+   * @throws as {@link get}
+   */
+  async stream(url: string, silence: number, headers: Asking['headers'] = {}): Promise<Begun> {
+    const { signal } = this.bounds
+    const patience = {
+      silence,
+      left: () => this.until.ms - this.elapsed,
+      late: () => this.late(),
+      stopped: () => (signal?.aborted ? new Exhausted('stopped') : undefined),
+    }
+    const begun = await this.patiently<Begun>(url, { headers: { ...headers, accept: STREAM } }, async (response, stop) => {
+      const type = response.headers.get('content-type') ?? ''
+      if (response.status !== 200 || !type.toLowerCase().startsWith(STREAM)) return { answer: await answerOf(response) }
+      return { headers: response.headers, events: new Events(response.body, patience, () => stop.abort()) }
+    })
+    if (begun.answer) this.watch?.(url, STREAM, begun.answer)
+    return begun
+  }
+
+  private late(): Spent {
+    return new Spent(`its share of the ${this.ms / 1000} s has passed`)
+  }
+
+  private async patiently<T>(url: string, asking: Asking, take: Take<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
-      const { retryAfter = 500 * 2 ** tries, ...answer } = await this.send(url)
-      this.status ??= answer.status
-      if (answer.status !== 429 && answer.status !== 503) return answer
-      if (tries === BUSY_TRIES) throw new Busy(`GET ${url} was answered ${answer.status}, ${tries} times in a row`)
-      await wait(Math.min(this.until.ms - this.elapsed, retryAfter), this.bounds.signal)
+      const came = await this.send(url, asking, async (response, stop) => {
+        const { status, headers } = response
+        this.status ??= status
+        if (status !== 429 && status !== 503) return { taken: await take(response, stop) }
+        // Otherwise its connection would not be free for the next request.
+        await answerOf(response)
+        return { status, ms: msOf(headers.get('retry-after')) ?? 500 * 2 ** tries }
+      })
+      if ('taken' in came) return came.taken
+      if (tries === BUSY_TRIES) throw new Busy(`GET ${url} was answered ${came.status}, ${tries} times in a row`)
+      await wait(Math.min(this.until.ms - this.elapsed, came.ms), this.bounds.signal)
     }
   }
 
-  private async send(url: string): Promise<Answer & { readonly retryAfter: number | undefined }> {
-    const { signal, fetch = globalThis.fetch, headers } = this.bounds
+  /** @param take reads the response; what it leaves open is not bound by the time for an answer */
+  private async send<T>(url: string, { method = 'GET', headers = {} }: Asking, take: Take<T>): Promise<T> {
+    const { signal, fetch = globalThis.fetch, headers: given = {} } = this.bounds
     if (signal?.aborted) throw new Exhausted('stopped')
-    if (this.requests >= this.until.requests) throw new Exhausted(`its share of the ${this.most} requests was used`)
+    if (this.requests >= this.until.requests) throw new Spent(`its share of the ${this.most} requests was used`)
     const ms = this.until.ms - this.elapsed
-    const late = `its share of the ${this.ms / 1000} s has passed`
-    if (ms <= 0) throw new Exhausted(late)
+    if (ms <= 0) throw this.late()
     this.requests++
-    const timeout = AbortSignal.timeout(Math.ceil(Math.min(ms, ANSWER_MS)))
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(), Math.ceil(Math.min(ms, ANSWER_MS)))
     try {
+      const said = new Headers({ accept: ACCEPT })
+      for (const [name, value] of [...Object.entries(given), ...Object.entries(headers)]) said.set(name, value)
       const init = {
-        headers: { accept: 'application/hal+json, application/json;q=0.9', ...headers },
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        method,
+        headers: Object.fromEntries(said),
+        signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
       }
       const again = (error: { cause?: { code?: unknown } }): Promise<Response> => {
         if (!isLost(error)) throw error
@@ -119,15 +186,18 @@ export class Client {
         return fetch(url, init)
       }
       // The next one that is kept may have been closed, too.
-      const response = await fetch(url, init).catch(again).catch(again)
-      return { status: response.status, body: await bodyOf(response), retryAfter: msOf(response.headers.get('retry-after')) }
+      return await take(await fetch(url, init).catch(again).catch(again), stop)
     } catch (error) {
       if (signal?.aborted) throw new Exhausted('stopped')
-      if (timeout.aborted && ms < ANSWER_MS) throw new Exhausted(late)
-      throw new Unreachable(url, timeout.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error))
+      if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
+      throw new Unreachable(url, stop.signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error))
+    } finally {
+      clearTimeout(timer)
     }
   }
 }
+
+type Take<T> = (response: Response, stop: AbortController) => Promise<T>
 
 /** The milliseconds of a Retry-After, which is a number of seconds or a date; undefined if it names no time to come. */
 function msOf(header: string | null): number | undefined {
@@ -146,17 +216,19 @@ function reasonOf(error: unknown): string {
   return errors?.[0] === undefined ? (message ?? String(error)) : reasonOf(errors[0])
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
+async function answerOf(response: Response): Promise<Answer> {
+  const { status, headers } = response
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > MAX_BYTES) return undefined
+    if (size > MAX_BYTES) return { status, headers, text: '', body: undefined }
     chunks.push(chunk)
   }
+  const text = new TextDecoder().decode(concat(chunks))
   try {
-    return parseJson(new TextDecoder().decode(concat(chunks)))
+    return { status, headers, text, body: parseJson(text) }
   } catch {
-    return undefined
+    return { status, headers, text, body: undefined }
   }
 }

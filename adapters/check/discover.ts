@@ -71,7 +71,7 @@ interface Kind {
 }
 
 /** No answer is an answer, too: whoever checks that listing is told why. */
-const NONE: Answer = { status: 599, body: undefined }
+const NONE: Answer = { status: 599, headers: new Headers(), text: '', body: undefined }
 
 /** @throws Exhausted */
 const answerOf = (client: Client, url: string): Promise<Answer> =>

@@ -3,13 +3,13 @@
  * Needs nothing but the engine, so that the command line can use it.
  */
 export type { PagingOptions } from './algebra.ts'
+export type { LawResult } from './checking.ts'
 export { type Bounds, Unreachable } from './client.ts'
 export { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
 export { type PagingSubject, pagingLaws } from './laws.ts'
 export { type PagedListing, type PagedPage, textOf } from './paged.ts'
 export {
   checkService,
-  type LawResult,
   type ListingResult,
   NoListing,
   type ServiceOptions,

@@ -1,13 +1,16 @@
 /** Checks a whole service over HTTP, listing by listing, within bounds, while it may grow. */
 import { OptionRules } from '../../src/index.ts'
 import { type Bounded, EMPTY, pagingAlgebra, remember } from './algebra.ts'
-import { BELONGS, belonging, UNRELATED } from './belongs.ts'
-import { type Bounds, boundDefaults, Client, Exhausted, Unreachable } from './client.ts'
+import { formLaws } from './answers.ts'
+import { BELONGS, belonging } from './belongs.ts'
+import { Checking, type LawResult, whyNot } from './checking.ts'
+import { type Bounds, boundDefaults, Client, Exhausted } from './client.ts'
 import { discover, kindOf } from './discover.ts'
-import { halListing, largestLimit } from './hal.ts'
+import { Ends, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
+import { halListing, largestLimit, listingOf } from './hal.ts'
 import { COUNT } from './law.ts'
-import type { PagedListing } from './paged.ts'
-import { Fault } from './window.ts'
+import { problemLaws, siteLaws } from './problems.ts'
+import { streamLaws } from './streams.ts'
 
 export interface ServiceOptions extends Bounds {
   /** The most listings. Default: 40. */
@@ -23,13 +26,6 @@ export interface ServiceOptions extends Bounds {
 /** What the options are if they are not given. */
 export const serviceDefaults = { ...boundDefaults, listings: 40, window: 60, maxLimit: 200 } satisfies ServiceOptions
 
-export interface LawResult {
-  readonly law: string
-  readonly outcome: 'holds' | 'broken' | 'unchecked'
-  /** What was expected and what came, or why it was not checked. */
-  readonly detail?: string
-}
-
 export interface ListingResult {
   readonly url: string
   /** Its path, without what names one record. */
@@ -43,11 +39,15 @@ export interface ListingResult {
 export interface ServiceReport {
   readonly url: string
   readonly listings: readonly ListingResult[]
+  /** Of the service as a whole. */
+  readonly laws: readonly LawResult[]
+  /** What was not checked at all, and why: laws of the service document, if the service is of another make. */
+  readonly passedOver: readonly string[]
   readonly requests: number
   readonly seconds: number
-  /** How many laws were broken, over all listings. */
+  /** How many laws were broken, of the service and of all listings. */
   readonly broken: number
-  /** How many laws could not be checked, on listings that hold records. */
+  /** How many laws could not be checked, of the service and of listings that hold records. */
   readonly unchecked: number
 }
 
@@ -69,83 +69,88 @@ const BOOK = 'it lists what is there now'
 /** These list what is there now, not history. */
 const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
 
-/** What an error says about a law: that it is broken, or that bounds were reached. */
-function whyNot(error: unknown): Omit<LawResult, 'law'> {
-  if (error instanceof Exhausted) return { outcome: 'unchecked', detail: error.message }
-  if (error instanceof Fault || error instanceof Unreachable) return { outcome: 'broken', detail: error.message }
-  throw error
-}
-
-/** Runs a check; if bounds were reached, or the listing changes by itself, the outcome stays open. */
-async function outcomeOf(law: string, check: () => Promise<string | undefined>): Promise<LawResult> {
-  try {
-    const unchecked = await check()
-    return unchecked === undefined ? { law, outcome: 'holds' } : { law, outcome: 'unchecked', detail: unchecked }
-  } catch (error) {
-    return { law, ...whyNot(error) }
-  }
-}
-
-interface Pending {
-  readonly result: Omit<ListingResult, 'laws' | 'empty' | 'requests'> & { requests: number }
-  readonly laws: LawResult[]
+/** A listing, and all that is checked of it. */
+class ListingCheck {
+  readonly kind: string
+  readonly checking: Checking
   /** The largest limit that it takes; undefined if it could not be read. */
-  readonly limit?: number | undefined
-  /** Reads again what the listing held at first. */
-  readonly look: (() => Promise<void>) | string
-}
+  limit: number | undefined
+  private readonly client: Client
+  readonly url: string
+  private readonly site: Site
+  private readonly isOurs: boolean
+  /** Reads again what the listing held at first; or why it does not. */
+  private look: (() => Promise<void>) | string = BOOK
 
-/** What a listing holds now is compared with what it held when the check began, after everything else. */
-async function begin(client: Client, url: string, options: Bounded, most: number): Promise<Pending> {
-  const before = client.requests
-  const kind = kindOf(url)
-  const laws: LawResult[] = []
-  let look: Pending['look'] = BOOK
-  let limit: number | undefined
-  try {
-    limit = await largestLimit(client, url, most)
-    const listing = halListing(client, url, limit)
-    if (!isBook(kind)) look = await remember(listing, options).catch(unread)
-    for (const { name, check } of pagingAlgebra) if (name !== STAYS) laws.push(await settled(name, listing, options, check, isBook(kind)))
-  } catch (error) {
-    // What is wrong with the very first page is wrong with every law.
-    laws.push({ law: pagingAlgebra[0]!.name, ...whyNot(error) })
-    look = unread(error)
+  /** @param isOurs whether the service keeps the document */
+  constructor(client: Client, url: string, site: Site, isOurs: boolean) {
+    this.client = client
+    this.url = url
+    this.site = site
+    this.isOurs = isOurs
+    this.kind = kindOf(url)
+    this.checking = new Checking(client, isOurs, isBook(this.kind))
   }
-  return { result: { url, kind, requests: client.requests - before }, laws, limit, look }
+
+  /** The algebra of paging, but for what is seen only later. */
+  async begin(options: Bounded, most: number): Promise<void> {
+    const { client, url, kind, checking } = this
+    let unread: unknown
+    const listing = await checking.counted(async () => {
+      try {
+        this.limit = await largestLimit(client, url, most)
+        const listing = halListing(client, url, this.limit)
+        if (!isBook(kind)) this.look = await remember(listing, options).catch(whyUnread)
+        return listing
+      } catch (error) {
+        this.look = whyUnread(error)
+        unread = error
+        return undefined
+      }
+    })
+    if (listing) {
+      for (const { name, check } of pagingAlgebra) if (name !== STAYS) await checking.law(name, () => check(listing, options))
+      return
+    }
+    // What is wrong with the very first page is wrong with every law.
+    await checking.law(pagingAlgebra[0]!.name, () => Promise.reject(unread))
+  }
+
+  /** What it holds now is compared with what it held when the check began, after everything else. */
+  async end(): Promise<void> {
+    const { look } = this
+    await this.checking.law(STAYS, async () => (typeof look === 'string' ? look : look().then(() => undefined)))
+  }
+
+  /** Headers, refusals, streams. Of another make, streams alone are checked. */
+  async forms(): Promise<void> {
+    const { client, url, kind, limit, site, isOurs, checking } = this
+    if (limit === undefined) return
+    const ends = new Ends(client, url, isBook(kind))
+    const listed: Listed = { client, url, place: listAt(url), site, ends, isOurs }
+    const laws = isOurs ? [...formLaws, ...problemLaws, ...streamLaws] : streamLaws
+    for (const { name, concerns, check } of laws) {
+      if (checking.noStream !== undefined) return
+      if (concerns(listed)) await checking.law(name, () => check(listed))
+    }
+  }
+
+  get result(): ListingResult {
+    const { url, kind, checking } = this
+    const { requests, laws } = checking
+    return { url, kind, requests, laws, empty: laws[0]?.detail === EMPTY && !laws.some(({ outcome }) => outcome === 'broken') }
+  }
 }
 
 /** Why there are no first pages to compare with; the laws say what is wrong with them. */
-function unread(error: unknown): string {
+function whyUnread(error: unknown): string {
   const { outcome, detail = '' } = whyNot(error)
   return outcome === 'broken' ? 'its first pages do not agree' : detail
 }
 
-/** Adds what one more law says of a listing, unless that is nothing. */
-async function add(client: Client, { result, laws }: Pending, law: string, check: () => Promise<string | undefined>): Promise<void> {
-  const before = client.requests
-  const one = await outcomeOf(law, check)
-  if (one.detail !== UNRELATED) laws.push(one)
-  result.requests += client.requests - before
-}
-
-/** A listing of what is there now may change between two requests: a law that seems broken is checked again. */
-async function settled(
-  name: string,
-  listing: PagedListing,
-  options: Bounded,
-  check: (listing: PagedListing, options: Bounded) => Promise<string | undefined>,
-  changes: boolean,
-): Promise<LawResult> {
-  for (let tries = changes ? 3 : 1; ; tries--) {
-    const result = await outcomeOf(name, () => check(listing, options))
-    if (result.outcome !== 'broken' || tries === 1) return result
-  }
-}
-
 /**
- * Checks the algebra of paging on every listing of a service, or on the one that the URL names.
- * The service is taken as it is: nothing is required of it but HAL pages, and ledgers may be added all the while.
+ * Checks the algebra of paging on every listing of a service, or on the one that the URL names; and, if the service keeps the document, its headers,
+ * refusals and streams. The service is taken as it is: nothing is required of it but HAL pages, and ledgers may be added all the while.
  * @throws BAD_REQUEST if an option is unknown or wrong; NoListing; Unreachable if no service answers; the reason of the signal, if it aborts before a listing
  * is found
  */
@@ -158,36 +163,68 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
     options.signal?.throwIfAborted()
     throw error instanceof Exhausted ? new NoListing(url, `not before ${error.message}`) : error
   })
+  const [first] = urls
   // Such as 401: what stands at the URL, nobody may have been meant to see.
-  if (urls.length === 0) throw new NoListing(client.status === 200 ? url : `${url}, which is answered ${client.status}`)
+  if (first === undefined) throw new NoListing(client.status === 200 ? url : `${url}, which is answered ${client.status}`)
+  const isOne = urls.length === 1 && listingOf(first) === listingOf(url)
 
-  const pending: Pending[] = []
-  for (const [n, one] of urls.entries()) {
-    // The last shares are kept for checking all of them once more, and against each other.
-    const share = client.share(1 / (urls.length * 1.1 - n + 1))
-    const cases = Math.max(4, Math.floor((share - 30) / 9))
-    pending.push(await begin(client, one, { window, cases }, maxLimit))
+  client.share(0.3)
+  const base = (listAt(url) ?? recordAt(url))?.base ?? (isOne ? undefined : url.replace(/[?#].*/, '').replace(/\/$/, ''))
+  const foreign = await otherMake(client, base)
+  const site = new Site(client, base ?? '')
+  const all = urls.map((one) => new ListingCheck(client, one, site, foreign === undefined))
+
+  // What comes after paging needs the more, the more there is to check.
+  const later = foreign === undefined ? 1.5 : 1.1
+  for (const [n, one] of all.entries()) {
+    const share = client.share(1 / (all.length * later - n + 1))
+    await one.begin({ window, cases: Math.max(4, Math.floor((share - 30) / 9)) }, maxLimit)
   }
 
-  client.share(0.7)
-  const known = pending.flatMap(({ result: { url }, limit }) => (limit === undefined ? [] : [{ url, limit }]))
-  const belongs = belonging(client, known)
-  for (const one of pending) await add(client, one, BELONGS, () => belongs(one.result.url))
+  client.share(foreign === undefined ? 0.25 : 0.6)
+  const belongs = belonging(
+    client,
+    all.flatMap(({ url, limit }) => (limit === undefined ? [] : [{ url, limit }])),
+  )
+  for (const one of all) await one.checking.law(BELONGS, () => belongs(one.url))
 
-  const listings: ListingResult[] = []
-  for (const [n, one] of pending.entries()) {
-    const { result, laws, look } = one
-    client.share(1 / (pending.length - n))
-    await add(client, one, STAYS, async () => (typeof look === 'string' ? look : look().then(() => undefined)))
-    const empty = laws[0]?.detail === EMPTY && !laws.some(({ outcome }) => outcome === 'broken')
-    const done = { ...result, empty, laws }
-    onListing?.(done)
-    listings.push(done)
+  const whole = new Checking(client, foreign === undefined)
+  client.share(0.15)
+  if (foreign === undefined && !isOne) for (const { name, check } of siteLaws) await whole.law(name, () => check(client, site, first))
+  for (const [n, one] of all.entries()) {
+    client.share(1 / (all.length * 1.3 - n))
+    await one.forms()
   }
+  for (const [n, one] of all.entries()) {
+    client.share(1 / (all.length - n))
+    await one.end()
+  }
+  const spent = [whole, ...all.map(({ checking }) => checking)].filter(({ isSpent }) => isSpent)
+  for (const [n, one] of spent.entries()) {
+    client.share(1 / (spent.length - n))
+    await one.again()
+  }
+
+  const listings = all.map(({ result }) => result)
+  for (const one of listings) onListing?.(one)
+  const { laws } = whole
   const count = (outcome: LawResult['outcome']): number =>
-    listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.filter((law) => law.outcome === outcome).length), 0)
+    [{ empty: false, laws }, ...listings].reduce(
+      (sum, { empty, laws }) => sum + (empty ? 0 : laws.filter((law) => law.outcome === outcome).length),
+      0,
+    )
   return {
-    ...{ url, listings, requests: client.requests, seconds: client.elapsed / 1000 },
+    ...{ url, listings, laws, passedOver: passedOver(foreign, all), requests: client.requests, seconds: client.elapsed / 1000 },
     ...{ broken: count('broken'), unchecked: count('unchecked') },
   }
+}
+
+/** What was not checked because a service is of another make. */
+function passedOver(foreign: string | undefined, all: readonly ListingCheck[]): string[] {
+  if (foreign === undefined) return []
+  const without = all.flatMap(({ checking: { noStream } }) => noStream ?? [])
+  return [
+    `headers, refusals and the form of streams (${foreign})`,
+    ...(without.length > 0 ? [`streams of ${without.length} of ${all.length} listings (${without[0]})`] : []),
+  ]
 }

@@ -26,7 +26,7 @@ Exit codes:
   4    get: the answer is a 4xx problem
   5    get: the answer is a 5xx problem
   6    serve: the address cannot be listened on
-  7    check: the service breaks a law of paging
+  7    check: the service breaks a law
   8    verify, repair: the store is damaged; copy: the digests differ
   70   a defect of folio
   130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then

@@ -1,12 +1,17 @@
 /** The pages on testing tell the truth: the examples are run, and what the laws reject is read from the lists of faults. */
 import { expect, test, vi } from 'vitest'
 import { pagingAlgebra } from '../../adapters/check/algebra.ts'
+import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
 import { BELONGS } from '../../adapters/check/belongs.ts'
+import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
+import { streamLaws as eventLaws } from '../../adapters/check/streams.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { read, row, same, withExamples } from '../support/docs.ts'
+import { faultyAnswers } from './faulty-answers.ts'
 import { storesWithCorners } from './faulty-corners.ts'
 import { storesOfOneDisk } from './faulty-disks.ts'
+import { faultyEvents } from './faulty-events.ts'
 import { storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
 import { faultyPages } from './faulty-pages.ts'
@@ -75,6 +80,8 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
   expect(stores.length).toBeGreaterThanOrEqual(60)
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)
+  const services = [...faultyServices, ...faultyAnswers, ...faultyEvents]
+  const serviceLaws = [pagingAlgebra[0]!, { name: BELONGS }, ...answerLaws, ...formLaws, ...problemLaws, ...siteLaws, ...eventLaws]
   const seen = faultyPages.filter(([, , , ofOneSource]) => !ofOneSource).length
   const page = [
     '# What the laws reject',
@@ -93,11 +100,12 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
     '',
     ...table('An API', pagingLaws({ open: () => new Pages() }), faultyPages, ['over HTTP', (fault) => (fault[3] ? 'not seen' : 'yes')]),
     '',
-    `## ${faultyServices.length} services`,
+    `## ${services.length} services`,
     '',
-    'Each of their listings pages as it should, or not at all; `folio check` compares them with each other.',
+    'Each of their listings pages as it should, or not at all; `folio check` compares them with each other, and looks at headers, refusals and event',
+    'streams.',
     '',
-    ...table('A service', [pagingAlgebra[0]!, { name: BELONGS }], faultyServices),
+    ...table('A service', serviceLaws, services),
     '',
     `## ${faultyStreams.length} streams`,
     '',

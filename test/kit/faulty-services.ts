@@ -5,30 +5,34 @@ import { BELONGS } from '../../adapters/check/belongs.ts'
 import { parseJson, stringifyJson } from '../../src/index.ts'
 import { byNumbers } from './pages.ts'
 
-type Service = (url: string) => Promise<Response>
-type Fault = readonly [law: string, fault: string, spoil: (service: Service) => Service]
+export type Service = (url: string, init?: RequestInit) => Promise<Response>
+export type ServiceFault = readonly [law: string, fault: string, spoil: (service: Service) => Service]
 
 const JOINED = pagingAlgebra[0]!.name
 
+const isPage = ({ headers }: Response): boolean => /json/.test(headers.get('content-type') ?? '')
 const bodyOf = async (response: Response): Promise<any> => parseJson(await response.text())
 
 /** Answers paths that fit with something else. */
 const answering =
   (path: RegExp, answer: (url: URL, service: Service) => Promise<Response>) =>
   (service: Service): Service =>
-  (text) => {
+  (text, init) => {
     const url = new URL(text)
-    return path.test(url.pathname) ? answer(url, service) : service(text)
+    const asked = (other: string): Promise<Response> => service(other, init)
+    return path.test(url.pathname) ? answer(url, asked) : service(text, init)
   }
 
 /** Changes every body at paths that fit. */
-const changing = (path: RegExp, change: (body: any) => void): Fault[2] =>
+const changing = (path: RegExp, change: (body: any) => void): ServiceFault[2] =>
   answering(path, async (url, service) => {
     const response = await service(url.href)
     if (response.status !== 200) return response
+    if (!isPage(response)) return response
+    const { headers } = response
     const body = await bodyOf(response)
     change(body)
-    return new Response(stringifyJson(body))
+    return new Response(stringifyJson(body), { headers })
   })
 
 const each = (body: any, change: (record: any) => void): void => body._embedded.records.forEach(change)
@@ -37,7 +41,7 @@ const each = (body: any, change: (record: any) => void): void => body._embedded.
 const two = (token: string): string => (token.includes('-') ? token : `${token}-0`)
 
 /** Pages over the records of listings at paths that fit, without those that are left out. */
-const without = (path: RegExp, isLeftOut: (record: any, at: number, count: number) => boolean): Fault[2] =>
+const without = (path: RegExp, isLeftOut: (record: any, at: number, count: number) => boolean): ServiceFault[2] =>
   answering(path, async (url, service) => {
     const all: any[] = []
     for (let cursor = ''; ; ) {
@@ -68,18 +72,18 @@ const without = (path: RegExp, isLeftOut: (record: any, at: number, count: numbe
   })
 
 /** Gives all records of everything instead of those of one owner. */
-const ofEverything = (path: RegExp, whole: string): Fault[2] =>
+const ofEverything = (path: RegExp, whole: string): ServiceFault[2] =>
   answering(path, async (url, service) => {
     const text = await (await service(`${url.origin}${whole}${url.search}`)).text()
     const [links, records] = text.split('"_embedded"') as [string, string]
     return new Response(`${links.replaceAll(`${whole}?`, `${url.pathname}?`)}"_embedded"${records}`)
   })
 
-const failing = (path: RegExp, status: number): Fault[2] => answering(path, async () => new Response('{}', { status }))
+const failing = (path: RegExp, status: number): ServiceFault[2] => answering(path, async () => new Response('{}', { status }))
 
 const number = ({ paging_token }: any): number => Number((BigInt(paging_token.split('-')[0]) >> 12n) % 1_000_003n)
 
-export const faultyServices: readonly Fault[] = [
+export const faultyServices: readonly ServiceFault[] = [
   [JOINED, 'fails on one listing, whatever is asked', failing(/^\/trades$/, 500)],
   [
     JOINED,

@@ -45,3 +45,29 @@ export function halService(listing: PagedListing<any>, options: HalOptions = {})
       : new Response(JSON.stringify(spoil(found, url)), { status: status(url) ?? 200 })
   }
 }
+
+/**
+ * The same with event streams and problems as services of the other make have them: the id before the data, a goodbye after ten records, no place in the
+ * greeting, a URL as the type of a problem.
+ * @param change what becomes of a record of a stream
+ */
+export function otherService(listing: PagedListing<any>, change: (event: string, n: number) => string = (event) => event) {
+  const pages = halService(listing)
+  return async (text: string, init: RequestInit = {}): Promise<Response> => {
+    const url = new URL(text)
+    const wantsStream = new Headers(init.headers).get('accept') === 'text/event-stream'
+    if (url.pathname !== '/rows' && url.pathname !== '/')
+      return Response.json(
+        { type: 'https://other.example/errors/not_found', title: 'Resource Missing', status: 404 },
+        { status: 404, headers: { 'content-type': 'application/problem+json' } },
+      )
+    if (!wantsStream) return pages(text)
+    const cursor = url.searchParams.get('cursor') ?? ''
+    const { records } = cursor === 'now' ? { records: [] } : await listing.page(cursor, 'asc', 10)
+    const events = records.map(({ token, ...rest }, n) =>
+      change(`id: ${token}\ndata: ${JSON.stringify({ ...rest, paging_token: token })}\n\n`, n),
+    )
+    const said = ['retry: 1000\nevent: open\ndata: "hello"\n\n', ...events, 'retry: 10\nevent: close\ndata: "byebye"\n\n']
+    return new Response(said.join(''), { headers: { 'content-type': 'text/event-stream' } })
+  }
+}

@@ -101,6 +101,20 @@ describe('a check', () => {
     })
   })
 
+  test('gives a listing what others leave over, also one that came before them', async () => {
+    const few = Object.assign(new Pages(), { rows: new Pages().rows.slice(0, 2) })
+    const services = [halService(new Pages()), halService(few, { path: '/few' })]
+    const root = { _links: { rows: { href: `${BASE}/rows` }, few: { href: `${BASE}/few` } } }
+    const fetch = async (url: string) => {
+      const { pathname } = new URL(url)
+      return pathname === '/' ? Response.json(root) : services[pathname === '/few' ? 1 : 0]!(url)
+    }
+    const { listings, requests } = await checkService(BASE, { fetch, requests: 200 })
+    expect(listings.map(({ kind }) => kind)).toEqual(['/rows', '/few'])
+    expect(listings.flatMap(({ laws }) => laws.flatMap(({ detail = '' }) => (/its share/.test(detail) ? [detail] : [])))).toEqual([])
+    expect(requests).toBeLessThanOrEqual(200)
+  })
+
   test('stays within its time', async () => {
     const slow = halService(new Pages())
     const late = async (url: string): Promise<Response> => {
@@ -233,9 +247,9 @@ test('every listing of our own service keeps the laws, while ledgers are appende
   let asked = 0
   const report = await checkService(BASE, {
     requests: 3000,
-    fetch: async (url) => {
+    fetch: async (url, init) => {
       if (++asked % 40 === 0 && asked / 40 < 60) await ledger.append(closes[59 + asked / 40]!)
-      return handler(new Request(url))
+      return handler(new Request(url, init))
     },
   })
   expect(said(report)).toBe('')

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const serviceOf = (options: CoreOptions & { mount?: string } = {}) => {
   const handler = createHandler(ledger, options)
-  return (url: string): Promise<Response> => Promise.resolve(handler(new Request(url)))
+  return (url: string, init?: RequestInit): Promise<Response> => handler(new Request(url, init))
 }
 
 const broken = ({ listings }: ServiceReport): string[] =>

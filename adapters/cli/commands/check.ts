@@ -1,7 +1,7 @@
-/** `folio check`: the laws of paging, tried on a service over HTTP. */
+/** `folio check`: the laws of paging, and those of our document, tried on a service over HTTP. */
 import { unescape as decoded } from 'node:querystring'
 import type { Command } from 'commander'
-import { checkService, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
+import { checkService, type LawResult, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
 import { exitOf, exits } from '../exit.ts'
 import { aside, digits, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
@@ -22,9 +22,13 @@ The service may be anybody's, as long as its lists are HAL pages: _embedded.reco
 _links.next and prev. Listings are found by the links of the URL and of their records, one of each kind; where the URL
 is itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
 trades are also looked for in the other listings that they belong to, and behind their own links. The service may grow
-meanwhile. Requests go out one at a time; listings share them evenly, and what could not be checked is said. A service
-that is busy (429, 503) is asked again, after the time that it names. A user and password in the URL are sent to its host
-alone, by basic authentication, and never printed.
+meanwhile. Requests go out one at a time; listings share them evenly, what one leaves over goes to the others, and what
+could not be checked is said. A service that is busy (429, 503) is asked again, after the time that it names. A user and
+password in the URL are sent to its host alone, by basic authentication, and never printed.
+
+A service that keeps our document, which its problems of type /problems/... show, is also checked for headers and media
+types, for what it refuses and how, and for event streams: their form, that they give what pages do, and that they can be
+resumed. Of a service of another make, streams are compared with pages where it has any; the rest is not checked.
 
 Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken.
 
@@ -36,7 +40,7 @@ Examples:
 export const check = (program: Command, run: Run): Command =>
   program
     .command('check')
-    .description('check the paging of a service over HTTP')
+    .description('check the pages, problems and streams of a service over HTTP')
     .argument('<url>', 'the root of the service, or one of its listings', httpUrl)
     .option('--requests <count>', 'the most requests to make', wholeNumber(1, 1e9), serviceDefaults.requests)
     .option('--seconds <count>', 'the longest time to take', wholeNumber(1, 1e6), serviceDefaults.ms / 1000)
@@ -54,9 +58,12 @@ async function checked(io: Io, given: string, { seconds, json = false, ...option
   const onListing = (result: ListingResult): void => void (json || listed.say(`${linesOf(result, url).join('\n')}\n`))
   const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, fetch: send, onListing })
   await listed.said()
-  await say(json ? JSON.stringify(report) : `\n${summaryOf(report)}`)
+  await say(json ? JSON.stringify(report) : [...linesOfWhole(report), '', summaryOf(report)].join('\n'))
   return report.broken > 0 ? exits.broken : exitOf(io.signal)
 }
+
+/** The most laws that are named one by one with the same reason; --json names all. */
+const MOST_NAMED = 4
 
 /** A URL without its user, and how to fetch as that user: `fetch` takes no URL that names one, and what is said of a URL is read by others. */
 function asUser(given: string): { url: string; send: (url: string, init: RequestInit) => Promise<Response> } {
@@ -74,32 +81,60 @@ function asUser(given: string): { url: string; send: (url: string, init: Request
 /** A line for the listing; below it what is broken, and why anything was left out. */
 function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: string): string[] {
   const name = kind.padEnd(34)
-  if (empty) return [`- ${name} holds no records to check with`]
+  if (!empty) return linesAbout(name, laws, requests, [oneLine(url)], base)
+  const others = laws.filter(({ outcome }) => outcome === 'holds').length
+  return [`- ${name} holds no records to check with${others === 0 ? '' : `; ${others} other laws hold`}`]
+}
+
+function linesAbout(name: string, laws: readonly LawResult[], requests: number, where: readonly string[], base: string): string[] {
   const of = (outcome: string) => laws.filter((law) => law.outcome === outcome)
+  const bare = (text: string): string => withoutOrigin(text, base)
   const [broken, unchecked] = [of('broken'), of('unchecked')]
+  const reasons = [...new Set(unchecked.map(({ detail = '' }) => detail))]
   // Little can be said about a listing of which most was left out.
   const sign = broken.length > 0 ? '✗' : unchecked.length * 2 > laws.length ? '?' : '✓'
   return [
     `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
-    ...(broken.length > 0 ? [`    ${oneLine(url)}`] : []),
-    ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${oneLine(detail.replaceAll(new URL(base).origin, ''))}`]),
-    ...leftOut(unchecked, laws.length),
+    ...(broken.length > 0 ? where.map((line) => `    ${line}`) : []),
+    ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${bare(detail)}`]),
+    ...reasons.flatMap((why) =>
+      leftOut(
+        unchecked.filter(({ detail }) => detail === why),
+        laws.length,
+        bare(why),
+      ),
+    ),
   ]
 }
 
-/** Each law that was left out, or that all of them were, for one reason. */
-function leftOut(unchecked: ListingResult['laws'], of: number): string[] {
-  const reasons = new Set(unchecked.map(({ detail }) => detail))
-  if (unchecked.length === of && reasons.size === 1) return [`    nothing was checked (${[...reasons]})`]
-  return unchecked.map(({ law, detail }) => `    not checked: ${law} (${detail})`)
+/** With few requests, most laws are left out for one reason, and a line for each would hide what was found. */
+function leftOut(laws: readonly LawResult[], of: number, why: string): string[] {
+  if (laws.length === of) return [`    nothing was checked (${why})`]
+  if (laws.length > MOST_NAMED) return [`    not checked: ${laws.length} laws (${why})`]
+  return laws.map(({ law }) => `    not checked: ${law} (${why})`)
 }
 
-function summaryOf({ listings, requests, seconds, broken, unchecked }: ServiceReport): string {
+/** Requests are named by their paths. */
+const withoutOrigin = (text: string, url: string): string => oneLine(text.replaceAll(new URL(url).origin, ''))
+
+/** What concerns no listing alone. */
+function linesOfWhole({ url, laws, requests, listings, passedOver }: ServiceReport): string[] {
+  const own = requests - listings.reduce((sum, listing) => sum + listing.requests, 0)
+  return [
+    ...(laws.length > 0 ? linesAbout('the service as a whole'.padEnd(34), laws, own, [], url) : []),
+    ...passedOver.map((line) => `not checked: ${withoutOrigin(line, url)}`),
+  ]
+}
+
+function summaryOf({ listings, laws, requests, seconds, broken, unchecked }: ServiceReport): string {
   const kinds = listings.filter(({ laws }) => laws.some(({ outcome }) => outcome === 'broken')).length
-  const tried = listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), 0)
-  const unbroken =
-    unchecked === 0 ? 'no law of paging is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
-  const seen = tried === 0 ? 'nothing was checked, since no listing holds records' : unbroken
-  const verdict = broken === 0 ? seen : `laws of paging are broken on ${kinds} of ${listings.length} listings, ${broken} times`
+  const tried = listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), laws.length)
+  const unbroken = unchecked === 0 ? 'no law is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
+  const isEmpty = listings.every(({ empty }) => empty)
+  const seen = isEmpty
+    ? `${laws.length > 0 ? 'no law is broken, but ' : ''}no paging was checked, since no listing holds records`
+    : unbroken
+  const places = laws.some(({ outcome }) => outcome === 'broken') ? ', and of the service as a whole' : ''
+  const verdict = broken === 0 ? seen : `laws are broken on ${kinds} of ${listings.length} listings${places}, ${broken} times`
   return `${verdict}; ${listings.length} listings, ${unchecked} checks left out, ${digits(requests)} requests in ${seconds.toFixed(1)} s`
 }
