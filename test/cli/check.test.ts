@@ -44,9 +44,7 @@ test('a listing that was mostly not checked is not said to be well, and the verd
   expect(out).toMatch(/^\? \/rows +[0-4] of 9 laws hold, /)
   expect(out).toMatch(/\n\n[0-4] of 9 checks made, and no law was seen broken; 1 listings, [5-9] checks left out, /)
   const none = await folio(['check', await other(new Pages()), '--requests', '8'])
-  expect(none.out).toMatch(
-    /^\? \/rows +0 of 9 laws hold, \d requests\n {4}nothing was checked \(its share of the 8 requests was used\)\n/,
-  )
+  expect(none.out).toMatch(/^\? \/rows +0 of 9 laws hold, \d requests\n {4}nothing was checked \(its share of the 8 requests was used\)\n/)
 })
 
 test('a service that does not fails: the law, the request and the answer are printed, and the exit code is 7', async () => {
