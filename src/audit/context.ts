@@ -64,6 +64,8 @@ export class Context {
   readonly book = new Map<string, Expected>()
   /** Offers whose last pruned change could not be read: unless a later change exists, what the book says of them is all there is. */
   readonly unsure = new Set<string>()
+  /** Lists of changes of offers that are missing, though the last change that was pruned is there. */
+  readonly unlisted: Uint8Array[] = []
   /** Lists of each index that name pruned records. */
   readonly pruned = new Map<number, number>()
   records = 0

@@ -11,7 +11,7 @@ import { changesByOffer } from '../resources/offer.ts'
 import { ListKey } from '../scan/list-key.ts'
 import type { Element } from '../tuple.ts'
 import type { Context } from './context.ts'
-import { STRAY } from './report.ts'
+import { NO_BASE, STRAY } from './report.ts'
 
 export interface List {
   readonly index: Index
@@ -87,7 +87,7 @@ async function checkBase({ findings, store, unsure, unread }: Context, { element
   const key = baseKey(elements[0] as bigint)
   const held = await store.get(key)
   if (wanted && held === undefined) {
-    findings.add(key, 'the last change of an offer that was pruned is missing')
+    findings.add(key, NO_BASE)
     unsure.add(String(elements[0]))
   }
   // A change that cannot be read may have been pruned.

@@ -12,8 +12,24 @@ import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { type Cut, encodeFormat, encodeHead, encodeHighWater, encodeIntent, kindOf } from '../layout/head.ts'
-import { CONTENT_KEYS, digestKey, ERA, FORMAT, HEAD, HIGH_WATER, INTENT, KIND, kindOfKey, PRUNED } from '../layout/keys.ts'
+import {
+  baseKey,
+  CONTENT_KEYS,
+  digestKey,
+  ERA,
+  FORMAT,
+  HEAD,
+  HIGH_WATER,
+  INTENT,
+  indexKey,
+  KIND,
+  kindOfKey,
+  PRUNED,
+  postingKey,
+  readOffer,
+} from '../layout/keys.ts'
 import { checkSeal, unsealed } from '../layout/seal.ts'
+import { changesByOffer } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable } from './context.ts'
 import { listOf } from './lists.ts'
@@ -24,6 +40,7 @@ import { rebuildLists } from './rebuild-lists.ts'
 import {
   type Fault,
   FORGOTTEN,
+  NO_BASE,
   STRAY,
   UNCOUNTED,
   UNNAMED,
@@ -148,6 +165,9 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists, unsure))
+  if (forgotten.some(({ key }) => key === hex(indexKey(changesByOffer.tag))))
+    for (const key of await unchanged(context, of(KIND.book, KIND.seller, KIND.base)))
+      gone.set(hex(key), { key: hex(key), reason: NO_BASE })
   const uncounted = of(kindOfKey(PRUNED)).length > 0
   if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
   if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
@@ -159,6 +179,17 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))
   return commit(context, parts.flat())
+}
+
+/** Of offers that the book shows and nothing else, the keys under which their last changes were kept. */
+async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]): Promise<Uint8Array[]> {
+  const found: Uint8Array[] = []
+  for (const key of keys) {
+    const id = readOffer(key)
+    if (id === undefined || book.has(String(id))) continue
+    if ((await store.get(postingKey(changesByOffer.tag, [id]))) === undefined) found.push(baseKey(id))
+  }
+  return found
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   KIND,
   kindOfKey,
   PRUNED,
+  postingKey,
   readBlockKey,
   readDigestKey,
   readOffer,
@@ -28,8 +29,8 @@ import { decodePage } from '../layout/posting.ts'
 import { checkSeal, corrupt } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import { parseId } from '../position.ts'
-import type { Resource } from '../query.ts'
-import { offerChanges, offers } from '../resources/offer.ts'
+import type { Index, Resource } from '../query.ts'
+import { changesByOffer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { type Context, entriesOf } from './context.ts'
 import { lastPruned, listOf, pagesOf, walk } from './lists.ts'
@@ -130,8 +131,9 @@ export async function checkTails({ head, findings, store }: Context): Promise<vo
   }
 }
 
-/** A list whose records were all pruned is missed only by its number: nothing is left of its key. */
-export async function checkPruned({ head, findings, reader, store, pruned }: Context): Promise<void> {
+/** A list whose records were all pruned is missed only by its number: nothing is left of its key, but for the last change of an offer. */
+export async function checkPruned({ head, findings, reader, store, pruned, unlisted }: Context): Promise<void> {
+  for (const key of unlisted) findings.add(key, 'a posting list is missing, all of whose records were pruned')
   if (head.oldest === head.first) return
   if ((await store.get(PRUNED)) === undefined) findings.add(PRUNED, 'the numbers of lists that name pruned records are missing')
   if (findings.isNamed(PRUNED)) return
@@ -198,13 +200,22 @@ function checkSeller({ book, unread, unsure }: Context, key: Uint8Array, value: 
   if (wanted.seller !== seller) throw corrupt(key, 'the offer has another seller')
 }
 
+/** Whether more lists of the index named pruned records than are there, once all were looked at; true if that cannot be told. */
+async function lacksLists({ findings, pruned, reader, store }: Context, { tag }: Index): Promise<boolean> {
+  if (findings.isNamed(PRUNED) || (await store.get(PRUNED)) === undefined) return true
+  return ((await reader.run((read) => read.pruned()))[tag] ?? 0) > (pruned.get(tag) ?? 0)
+}
+
 /** Only one thing can still be told: whether the change is the last one below the oldest ledger. */
 async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): Promise<void> {
   const block = blockOfOne(offerChanges, key, value)
   const id = readOffer(key)
   if (id === undefined || !equal(baseKey(id), key) || block.side(0, offerChanges.columns.id) !== String(id)) throw corrupt(key, STRAY)
   const ordinal = Number(block.id(0))
-  if (!context.unread.has(offerChanges.tag, ordinal) && (await lastPruned(context, id)) !== ordinal)
+  const list = postingKey(changesByOffer.tag, [id])
+  const isListed = ordinal >= context.head.since[offerChanges.tag]! || (await context.store.get(list)) !== undefined
+  if (!isListed && (await lacksLists(context, changesByOffer))) context.unlisted.push(list)
+  else if (!context.unread.has(offerChanges.tag, ordinal) && (await lastPruned(context, id)) !== ordinal)
     throw corrupt(key, 'it is not the last change of the offer that was pruned')
 }
 

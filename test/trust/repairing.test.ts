@@ -400,11 +400,31 @@ describe('what only pruned ledgers said', () => {
     const store = await planted('pruned', () => [gone(list)])
     const before = await stored('pruned')
     const since = headOf(before).since[offerChanges.tag]!
-    expect(await repairStore(store)).toMatchObject({ repaired: 2, lost: [], after: { ok: true } })
+    expect(await repairStore(store)).toMatchObject({ repaired: 1, lost: [], after: { ok: true } })
     expect(hex(held(store, key))).toBe(hex(held(before, key)))
     const entries = edgeOf(before, list).levels[0]!
     const last = entries.filter((ordinal) => ordinal < since).at(-1)!
     expect(edgeOf(store, list).levels).toEqual([entries.filter((ordinal) => ordinal >= last)])
+  })
+
+  test('about an offer that never changed again is all there is of its list, which is rebuilt from it', async () => {
+    const list = postingKey(changesByOffer.tag, [40n])
+    await mends('pruned', () => [gone(list)], fault(list, 'a posting list is missing, all of whose records were pruned'))
+    const rest = [bookKey('GBOB', 40n), bookSellerKey(40n)]
+    const store = await planted('pruned', () => [list, ...rest].map(gone))
+    expect(await repairStore(store)).toMatchObject({ repaired: 3, lost: [], after: { ok: true } })
+    expect(await dump(store)).toEqual(await dump(await stored('pruned')))
+  })
+
+  test('about an offer that never changed again is lost with its list, and said to be, if the book shows it', async () => {
+    const [list, forty] = [postingKey(changesByOffer.tag, [40n]), baseKey(40n)]
+    for (const seller of [false, true])
+      for (const spoil of [gone, (key: Uint8Array): Write => [key, Uint8Array.of(1)]]) {
+        const store = await planted('pruned', () => [gone(list), spoil(forty), ...(seller ? [gone(bookSellerKey(40n))] : [])])
+        const { lost, after } = await repairStore(store)
+        expect([lost.map((one) => one.key), after.ok]).toEqual([[hex(list.subarray(0, 2)), hex(forty)], true])
+        expect(await repairStore(store)).toMatchObject({ repaired: 0, lost: [] })
+      }
   })
 })
 
