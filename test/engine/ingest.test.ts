@@ -212,9 +212,12 @@ test('what was told is not kept, however long the signal is not aborted', async 
 test('an ingest over a store that answers at once lets timers have their turn, and so can be stopped by one', async () => {
   const ledger = await openLedger(memory())
   const stop = new AbortController()
-  setTimeout(() => stop.abort(), 20)
+  let batches = 0
+  const onBatch = (): void => {
+    if (++batches === 1) setTimeout(() => stop.abort(), 20)
+  }
   const { appended } = await ledger.ingest(generate({ ledgers: 100_000, seed: 5, accounts: 16, transactionsPerLedger: 3 }), {
-    signal: stop.signal,
+    ...{ signal: stop.signal, onBatch },
   })
   expect(appended).toBeGreaterThan(0)
   expect(appended).toBeLessThan(20_000)
