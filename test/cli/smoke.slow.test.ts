@@ -128,7 +128,7 @@ test('bench leaves no directory behind: not of a store that never answers, nor a
     const child = spawn(process.execPath, [program, 'bench', '--store', `level,mine=${path}`, '--ledgers', '12'], {
       env: { ...process.env, TMPDIR: temporary },
     })
-    await expect.poll(() => readdirSync(temporary).length).toBe(2)
+    await expect.poll(() => readdirSync(temporary).length, { timeout: 60_000 }).toBe(2)
     for (const signal of signals) child.kill(signal)
     const [code] = await once(child, 'exit')
     return [code, readdirSync(temporary)]

@@ -88,7 +88,7 @@ test('an answer to a reader that goes away halfway harms no other', async () => 
 })
 
 test('a connection whose answer has long waited for the reader is not read, and its timeout is the stall limit; then both are what they were', async () => {
-  const pipelines = new Pipelines(32, { stallMs: 2_000, headersMs: 5_000 })
+  const pipelines = new Pipelines(32, { stallMs: 20_000, headersMs: 50_000 })
   const asked: string[] = []
   const after: unknown[] = []
   let served: Socket | undefined
@@ -100,14 +100,14 @@ test('a connection whose answer has long waited for the reader is not read, and 
     pipelines.take(request, response, () => ({ status: 200, headers: ['content-length', String(body.length)], parts: [body] }))
     response.once('close', () => process.nextTick(() => after.push([request.url, state()])))
   })
-  Object.assign(host, { timeout: 9_000, keepAliveTimeout: 3_000 })
+  Object.assign(host, { timeout: 90_000, keepAliveTimeout: 3_000 })
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
   const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`
   const socket = connect((host.address() as AddressInfo).port, '127.0.0.1', () => socket.write(get('/big') + get('/small')))
   await new Promise((resolve) => socket.once('readable', resolve))
   // An answer that is taken soon changes nothing.
-  expect(state()).toEqual([9_000, false])
-  await expect.poll(state).toEqual([2_000, true])
+  expect(state()).toEqual([90_000, false])
+  await expect.poll(state).toEqual([20_000, true])
   socket.write(get('/late', 'connection: close\r\n'))
   await pause(50)
   expect(asked).toEqual(['/big', '/small'])
@@ -116,9 +116,9 @@ test('a connection whose answer has long waited for the reader is not read, and 
   expect(asked).toEqual(['/big', '/small', '/late'])
   // If nothing waited behind an answer, the timeout is that of an idle connection.
   expect(after).toEqual([
-    ['/big', [9_000, false]],
+    ['/big', [90_000, false]],
     ['/small', [4_000, false]],
-    ['/late', [9_000, false]],
+    ['/late', [90_000, false]],
   ])
   host.close()
 })

@@ -12,6 +12,8 @@ import { child } from './program.ts'
 import { type Ask, Faults, type Figure, type Stress, wait } from './stress.ts'
 
 const HANG_MS = 3000
+/** How often as long is waited for a machine that stalls: a service that does not turn its loop any more answers no word either. */
+const PATIENCE = 19
 const GROWTH = 96 * 2 ** 20
 
 /** What the serving process says about itself. */
@@ -24,25 +26,34 @@ export interface Serving {
 export const memoryOf = (server: ChildProcess): Promise<number> =>
   new Promise((resolve, reject) => {
     const gone = (): void => reject(new Error('the server has ended'))
-    server.once('exit', gone).once('message', (bytes) => {
-      server.off('exit', gone)
-      resolve(bytes as number)
-    })
+    const look = (said: unknown): void => {
+      if (typeof said !== 'number') return
+      server.off('exit', gone).off('message', look)
+      resolve(said)
+    }
+    server.once('exit', gone).on('message', look)
     server.send('memory')
   })
 
-/** How late this process itself is: a machine that stalls is not a fault of the service. */
+/** How late this process is, or the service with a word of its own: a machine that stalls or is busy is not a fault of the service. */
 class Lag {
   private late = 0
   private readonly timer: NodeJS.Timeout
 
-  constructor() {
+  constructor(server: ChildProcess) {
     let last = performance.now()
+    let asked: number | undefined
     this.timer = setInterval(() => {
       const now = performance.now()
-      this.late = Math.max(now - last - 50, this.late * 0.98)
+      this.late = Math.max(now - last - 50, now - (asked ?? now), this.late * 0.98)
       last = now
+      if (asked !== undefined || !server.connected) return
+      asked = now
+      server.send('word')
     }, 50)
+    server.on('message', (said) => {
+      if (said === 'word') asked = undefined
+    })
   }
 
   get stands(): boolean {
@@ -65,7 +76,7 @@ function exchange(port: number, { kind, bytes }: Volley, from: number, lag: Lag)
   return new Promise((resolve) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${from}`, allowHalfOpen: true })
     const parts: Buffer[] = []
-    const late = (patience = 4): void => {
+    const late = (patience = PATIENCE): void => {
       if (lag.stands && patience > 0) timer = setTimeout(late, HANG_MS, patience - 1)
       else done(false)
     }
@@ -146,7 +157,7 @@ class Witness {
         const request = get({ port, host: '127.0.0.1', path: '/transactions?order=desc&limit=20', agent: this.agent }, (response) => {
           response.resume().once('close', () => resolve(response.statusCode))
         })
-        request.once('error', () => resolve(undefined)).setTimeout(5 * HANG_MS, () => request.destroy())
+        request.once('error', () => resolve(undefined)).setTimeout((1 + PATIENCE) * HANG_MS, () => request.destroy())
       })
       const ms = performance.now() - started
       if (status !== 200) this.faults.add(`another client was answered ${status} after ${ms.toFixed(0)} ms`)
@@ -169,7 +180,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const server = await child(['serve'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const { port, known } = await new Promise<Serving>((resolve) => server.once('message', (said) => resolve(said as Serving)))
   const faults = new Faults()
-  const lag = new Lag()
+  const lag = new Lag(server)
   const witness = new Witness(port)
   const kinds: Record<string, number> = {}
   let sent = 0

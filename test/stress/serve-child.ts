@@ -15,9 +15,9 @@ export async function serveChild(plant: string | undefined): Promise<void> {
   // An answer of 5xx is reported in full by the client that got it.
   const { port } = await serve(ledger, { port: 0, log: console.error })
   if (plant !== undefined) spoil(plant)
-  process.on('message', () => {
-    collectGarbage()
-    process.send!(process.memoryUsage().rss)
+  process.on('message', (asked) => {
+    if (asked === 'memory') collectGarbage()
+    process.send!(asked === 'memory' ? process.memoryUsage().rss : asked)
   })
   process.send!({ port, known: await knownOf(ledger) })
 }
