@@ -151,16 +151,18 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   const strays = faults.filter((fault) => isStray(fault)).map(({ key }) => unhex(key))
   const keys = faults.filter((fault) => !forgotten.includes(fault) && !isStray(fault)).map(({ key }) => unhex(key))
   const of = (...kinds: number[]): Uint8Array[] => keys.filter((key) => kinds.includes(kindOfKey(key)))
-  if (keys.some((key) => equal(key, HEAD))) {
-    // Without the head nothing else can be judged. If it agrees with the ledgers and is still wrong, ledgers that it counts are lost.
-    const [write] = await rebuildHead(context)
-    return write !== undefined && !same(await context.store.get(HEAD), write[1]) && commit(context, [write])
-  }
   const parts: (readonly Write[])[] = []
+  // Also if all else is given up: a damaged format by itself looks like that of another release.
   if (of(kindOfKey(FORMAT)).length > 0) {
     const { network, known } = namedStill(await context.store.get(FORMAT))
     if (!known) gone.set(hex(FORMAT), { key: hex(FORMAT), reason: UNNAMED })
     parts.push([[FORMAT, encodeFormat(catalogueOf(), network)]])
+  }
+  if (keys.some((key) => equal(key, HEAD))) {
+    // Without the head nothing else can be judged. If it agrees with the ledgers and is still wrong, ledgers that it counts are lost.
+    const [write] = await rebuildHead(context)
+    if (write !== undefined && !same(await context.store.get(HEAD), write[1])) parts.push([write])
+    return commit(context, parts.flat())
   }
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)

@@ -346,7 +346,7 @@ describe('on the wire', () => {
     const { body } = await handler(new Request('http://x/ledgers', { headers: { accept: 'text/event-stream' } }))
     const reader = body!.getReader()
     await reader.read()
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await expect.poll(async () => (await handler(new Request('http://x/metrics'))).text()).toContain('folio_streams_cut_total 1\n')
     await expect(reader.read()).rejects.toThrow('took nothing')
   })
 })

@@ -23,6 +23,7 @@ import {
   postingKey,
 } from '../../src/layout/keys.ts'
 import { encodePage } from '../../src/layout/posting.ts'
+import { SEAL_BYTES } from '../../src/layout/seal.ts'
 import { indexes, logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.ts'
@@ -465,11 +466,13 @@ describe('history that is cut', () => {
   })
 
   const headless: Plant = () => [...[0, 1, 2].map((number) => gone(blockKey(ledgers.tag, number))), gone(HEAD)]
+  const ofAnother = (store: Store): Write => [FORMAT, held(store, FORMAT).with(-SEAL_BYTES, 50)]
   const unfinished: Plant = () => [gone(blockKey(operations.tag, 0)), [INTENT, encodeIntent({ prune: FIRST + 8 })]]
   test.each<[string, Name, Plant]>([
     ['its first ledger is lost', 'whole', () => [gone(blockKey(operations.tag, 0))]],
     ['the first ledger that pruning left is lost', 'pruned', () => [gone(blockKey(operations.tag, 1))]],
     ['no head can be built', 'whole', headless],
+    ['no head can be built, and the format is damaged', 'whole', async (store) => [...(await headless(store)), ofAnother(store)]],
     ['a pruning was unfinished', 'whole', unfinished],
   ])('is given up as a whole if %s: the store is empty, and takes it again', async (_, kind, plant) => {
     const store = await planted(kind, plant)
