@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, openLedger, type RawPage, type Store, type Stream } from '../../src/index.ts'
+import { turns } from '../support/turns.ts'
 
 const closes = [...generate({ ledgers: 60, seed: 21, accounts: 30, transactionsPerLedger: 12 })]
 const done = { done: true, value: undefined }
@@ -15,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => ledger.close())
 
 /** Lets everything happen that is not waiting for something. */
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
+const settle = (): Promise<void> => turns(20)
 
 test('a page and a stream from its last token give every record once', async () => {
   const page = await ledger.page(catalogue.effects, {}, { limit: 50 })
@@ -36,8 +37,7 @@ describe('a stream ends, and none is left waiting,', () => {
   test('by return, even while it waits', async () => {
     const stream = caughtUp()
     const waiting = stream.next()
-    await settle()
-    expect(ledger.waitingStreams).toBe(1)
+    await expect.poll(() => ledger.waitingStreams).toBe(1)
     expect(await stream.return()).toEqual(done)
     expect(await waiting).toEqual(done)
     expect(await stream.next()).toEqual(done)
@@ -129,8 +129,7 @@ test('nothing is read that was not pulled', async () => {
 test('many streams that wait at one place cost one read, and are given one page', async () => {
   const streams = Array.from({ length: 500 }, () => ledger.tail(catalogue.operations, {}, { cursor: 'now' }))
   const waiting = streams.map((stream) => stream.next())
-  await settle()
-  expect(ledger.waitingStreams).toBe(500)
+  await expect.poll(() => ledger.waitingStreams).toBe(500)
   const read = vi.spyOn(ledger, 'readListing')
   await ledger.append(closes[10]!)
   const pages = await Promise.all(waiting)
