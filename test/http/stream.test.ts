@@ -141,7 +141,8 @@ test('a rollback below what was sent is an error event, and then the end', async
 test('a stream before which ledgers are pruned that it was not sent ends with an error event', async () => {
   const many = await openLedger(memory())
   await many.ingest(generate({ ledgers: 300, seed: 12 }), { batch: 50 })
-  const own = await serve(many, { port: 0 })
+  // Longer than a test may take: it does not end because it is not read.
+  const own = await serve(many, { port: 0, streamStallMs: 600_000 })
   const response: IncomingMessage = await new Promise((resolve) =>
     request(`${own.url}/transactions`, { headers: { accept: 'text/event-stream' } }, resolve),
   )

@@ -29,13 +29,13 @@ const obeys = (stage: () => Stage, numRuns: number): Promise<void> =>
 
 test(
   'over memory, every subscriber sees exactly the records after its cursor, in order, once',
-  () => obeys(() => ({ store: () => memory() }), 1000),
+  () => obeys(() => ({ store: () => memory() }), 500),
   300_000,
 )
 
 test(
   'so it does over a store whose every answer is scheduled',
-  () => obeys(() => ({ store: (later) => slowStore(memory(), later) }), 1000),
+  () => obeys(() => ({ store: (later) => slowStore(memory(), later) }), 500),
   300_000,
 )
 
@@ -45,7 +45,7 @@ test(
     obeys(() => {
       const disk = memoryDisk()
       return { store: () => shared(memory(disk)), reader: () => shared(memory(disk)) }
-    }, 500),
+    }, 250),
   300_000,
 )
 
@@ -55,7 +55,7 @@ test(
     obeys(() => {
       const disk = memoryDisk()
       return { store: (later) => slowStore(shared(memory(disk)), later), reader: (later) => slowStore(shared(memory(disk)), later) }
-    }, 500),
+    }, 250),
   300_000,
 )
 
