@@ -28,8 +28,9 @@ export default defineConfig(({ mode }) => ({
     env: { FOLIO_SEED: String(seed) },
     // All cores: on a machine with two, the default is one worker.
     maxWorkers: '100%',
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // For what hangs, not for what is slow: on a machine that does much else, a test takes twenty times as long as it should.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 10_000 } },
     coverage: { include: ['src/**', 'adapters/**'] },
   },

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const ledger = await openLedger(level(directory))
   await ledger.ingest(generate({ ledgers: 400, seed: 11, transactionsPerLedger: 25 }) as never, { batch: 50, durable: false })
   await ledger.close()
-}, 120_000)
+})
 const named = mkdtempSync(join(tmpdir(), 'folio-memory-'))
 afterAll(() => {
   for (const one of [directory, named]) rmSync(one, { recursive: true, force: true })
@@ -52,11 +52,11 @@ async function growth(cacheBytes: number): Promise<number> {
 
 test('what pages leave in memory stays within the cache', async () => {
   expect(await growth(CACHE)).toBeLessThan(CACHE + BESIDE)
-}, 120_000)
+})
 
 test('the same pages hold several times as much if the cache may', async () => {
   expect(await growth(256 * MiB)).toBeGreaterThan(3 * (CACHE + BESIDE))
-}, 120_000)
+})
 
 test('records whose member names are data, no two alike, leave in memory what the cache may hold', async () => {
   await using ledger = await openLedger(level(named), { cacheBytes: CACHE })
@@ -72,4 +72,4 @@ test('records whose member names are data, no two alike, leave in memory what th
       expect(Object.keys(records[0]!['held'] as object).length).toBe(1_000)
     }
   expect([read, (await heldBytes()) - before < CACHE + BESIDE]).toEqual([400, true])
-}, 120_000)
+})

@@ -107,4 +107,4 @@ test('what two processes write in turns is one whole history', async () => {
     await whole.close()
   })
   expect(refused).toBeGreaterThan(process.env['FC_RUNS'] ? -1 : 20)
-}, 180_000)
+})

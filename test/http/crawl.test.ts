@@ -122,7 +122,7 @@ async function examplesOf(ledger: Ledger): Promise<Record<string, string>> {
   }
 }
 
-describe('every href resolves', { timeout: 120_000 }, () => {
+describe('every href resolves', () => {
   it('in a network written by hand', async () => {
     const ledger = await openLedger(memory())
     await ledger.ingest(closes)

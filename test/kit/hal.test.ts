@@ -245,7 +245,7 @@ test('a check fails if nobody answers or there is nothing to check', async () =>
   await expect(checkService(BASE, { fetch: nothing })).rejects.toThrow(/no listing was found/)
 })
 
-test('every listing of our own service keeps the laws, while ledgers are appended', { timeout: 120_000 }, async () => {
+test('every listing of our own service keeps the laws, while ledgers are appended', async () => {
   const ledger = await openLedger(memory())
   const closes = [...generate({ ledgers: 120, seed: 'check', accounts: 30, transactionsPerLedger: 6, tradeShare: 0.3 })]
   await ledger.ingest(closes.slice(0, 60))

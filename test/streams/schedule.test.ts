@@ -27,37 +27,22 @@ const obeys = (stage: () => Stage, numRuns: number): Promise<void> =>
     },
   )
 
-test(
-  'over memory, every subscriber sees exactly the records after its cursor, in order, once',
-  () => obeys(() => ({ store: () => memory() }), 500),
-  300_000,
-)
+test('over memory, every subscriber sees exactly the records after its cursor, in order, once', () =>
+  obeys(() => ({ store: () => memory() }), 500))
 
-test(
-  'so it does over a store whose every answer is scheduled',
-  () => obeys(() => ({ store: (later) => slowStore(memory(), later) }), 500),
-  300_000,
-)
+test('so it does over a store whose every answer is scheduled', () => obeys(() => ({ store: (later) => slowStore(memory(), later) }), 500))
 
-test(
-  'so it does over a store that another process writes to, which only a look at the head reveals',
-  () =>
-    obeys(() => {
-      const disk = memoryDisk()
-      return { store: () => shared(memory(disk)), reader: () => shared(memory(disk)) }
-    }, 250),
-  300_000,
-)
+test('so it does over a store that another process writes to, which only a look at the head reveals', () =>
+  obeys(() => {
+    const disk = memoryDisk()
+    return { store: () => shared(memory(disk)), reader: () => shared(memory(disk)) }
+  }, 250))
 
-test(
-  'so it does over such a store whose every answer is scheduled',
-  () =>
-    obeys(() => {
-      const disk = memoryDisk()
-      return { store: (later) => slowStore(shared(memory(disk)), later), reader: (later) => slowStore(shared(memory(disk)), later) }
-    }, 250),
-  300_000,
-)
+test('so it does over such a store whose every answer is scheduled', () =>
+  obeys(() => {
+    const disk = memoryDisk()
+    return { store: (later) => slowStore(shared(memory(disk)), later), reader: (later) => slowStore(shared(memory(disk)), later) }
+  }, 250))
 
 test('so it does over LevelDB', async () => {
   const root = mkdtempSync(join(tmpdir(), 'folio-streams-'))
@@ -67,4 +52,4 @@ test('so it does over LevelDB', async () => {
   } finally {
     await rm(root, { recursive: true, force: true })
   }
-}, 300_000)
+})
