@@ -11,6 +11,7 @@ import { Grammar, type Known, type Volley } from './fuzz-grammar.ts'
 import { child } from './program.ts'
 import { type Ask, Faults, type Figure, type Stress, wait } from './stress.ts'
 
+const CONNECTIONS = 48
 const HANG_MS = 3000
 /** How often as long is waited for a machine that stalls: a service that does not turn its loop any more answers no word either. */
 const PATIENCE = 19
@@ -37,6 +38,9 @@ export const memoryOf = (server: ChildProcess): Promise<number> =>
 
 /** How late this process is, or the service with a word of its own: a machine that stalls or is busy is not a fault of the service. */
 class Lag {
+  /** Volleys that came to their end. While others are sent and too few of these come, nothing in particular hangs. */
+  ended = 0
+  goesOn = true
   private late = 0
   private readonly timer: NodeJS.Timeout
 
@@ -76,13 +80,16 @@ function exchange(port: number, { kind, bytes }: Volley, from: number, lag: Lag)
   return new Promise((resolve) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${from}`, allowHalfOpen: true })
     const parts: Buffer[] = []
+    const before = lag.ended
+    const isSlow = (): boolean => lag.stands || (lag.goesOn && lag.ended < before + 2 * CONNECTIONS)
     const late = (patience = PATIENCE): void => {
-      if (lag.stands && patience > 0) timer = setTimeout(late, HANG_MS, patience - 1)
+      if (isSlow() && patience > 0) timer = setTimeout(late, HANG_MS, patience - 1)
       else done(false)
     }
     let timer = setTimeout(late, HANG_MS)
     const done = (ended: boolean): void => {
       clearTimeout(timer)
+      if (ended) lag.ended++
       socket.removeAllListeners().on('error', () => {})
       if (kind === 'reset') socket.resetAndDestroy()
       else socket.destroy()
@@ -174,8 +181,6 @@ class Witness {
   }
 }
 
-const CONNECTIONS = 48
-
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
   const server = await child(['serve'], { plant }, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const { port, known } = await new Promise<Serving>((resolve) => server.once('message', (said) => resolve(said as Serving)))
@@ -200,6 +205,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const fault = faultOf(volley, await exchange(port, volley, from, lag))
       if (fault !== undefined) faults.add(fault)
     }
+    lag.goesOn = false
   }
   const clients = Array.from({ length: CONNECTIONS }, (_, i) => client(2 + i))
   let over = false
