@@ -8,7 +8,7 @@
  * | 02 | string | UTF-8, each 00 as 00 FF, ended by 00 |
  * | 15 | unsigned integer to 2^63 - 1 | eight bytes, most significant first |
  *
- * **Invariant:** a type code is never given a second meaning. Golden vectors: `test/engine/tuple.test.ts`.
+ * **Invariant:** a type code is never given a second meaning. Golden vectors: `test/engine/basics/tuple.test.ts`.
  */
 import { equal, text, utf8, Writer } from './bytes.ts'
 import { splitId } from './position.ts'

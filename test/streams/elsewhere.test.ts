@@ -125,4 +125,4 @@ async function check(happenings: readonly Happening[], sparse: number, fileEvery
 test('streams that go on where a rollback elsewhere has left off give what there is', async () => {
   const plan = fc.array(happening, { minLength: 3, maxLength: 14 })
   await holds(fc.tuple(plan, fc.integer({ min: 1, max: 6 }), fc.constantFrom(1, 3, 100), fc.boolean()), 400, (tried) => check(...tried))
-}, 120_000)
+})

@@ -60,7 +60,8 @@ const bounds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Tests of what is true whatever the bounds are. */
 export const narrowTests = [
   'test/adapters/{ndjson,stores}.test.ts',
-  'test/engine/{answers,histories,json,members,model,paging,races,rollback,shapes,small,states,two-writers}.test.ts',
+  'test/engine/{answers,histories,model,paging,races,rollback,shapes,small,states}.test.ts',
+  'test/engine/{basics/json,shared/two-writers,text/members}.test.ts',
   'test/http/stream-every.test.ts',
   'test/kit/{engine,stores}.test.ts',
   'test/streams/{branches,crowds,ends,live,small,walks}.test.ts',

@@ -1,9 +1,9 @@
 /** Exact JSON: a number comes back with the same digits, whatever they are, and everything else as `JSON` has it. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Digits, parseJson, stringifyJson } from '../../src/index.ts'
-import { hasExactNumbers, parseForReading, writeJson } from '../../src/json.ts'
-import { holds } from '../support/property.ts'
+import { Digits, parseJson, stringifyJson } from '../../../src/index.ts'
+import { hasExactNumbers, parseForReading, writeJson } from '../../../src/json.ts'
+import { holds } from '../../support/property.ts'
 
 const digits = (maxLength: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength })
 /** Any number that JSON's grammar allows. */

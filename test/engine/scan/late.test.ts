@@ -1,10 +1,10 @@
 /** Long reads of a store that answers with promises: how often it is called must not grow with what is read, nor how often a read is run again. */
 import { expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { dump, shared } from '../support/dump.ts'
+import { generate } from '../../../adapters/generate/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
+import { type Ledger, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { dump, shared } from '../../support/dump.ts'
 
 const closes = [...generate({ ledgers: 60, seed: 17, transactionsPerLedger: 12, accounts: 400 })] as unknown as LedgerClose[]
 const FIRST = closes[0]!.ledger.sequence

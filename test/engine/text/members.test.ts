@@ -1,11 +1,11 @@
 /** Members written straight into bytes: what comes out is what JSON says, cut where that text would be cut. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Digits } from '../../src/index.ts'
-import { writeJson } from '../../src/json.ts'
-import { HOLE, isSimple } from '../../src/text/apart.ts'
-import { Form } from '../../src/text/form.ts'
-import { TextWriter, takeApart, write } from '../../src/text/writer.ts'
+import { Digits } from '../../../src/index.ts'
+import { writeJson } from '../../../src/json.ts'
+import { HOLE, isSimple } from '../../../src/text/apart.ts'
+import { Form } from '../../../src/text/form.ts'
+import { TextWriter, takeApart, write } from '../../../src/text/writer.ts'
 
 const none = new Form([])
 const refuse = (name: string, value: unknown, isReserved: boolean): never => {

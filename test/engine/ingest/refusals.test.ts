@@ -1,11 +1,11 @@
 /** Closes that are rejected, with their codes, the paths of the members at fault, and what was expected there; they change nothing. */
 import { describe, expect, test } from 'vitest'
-import { memory } from '../../adapters/memory/index.ts'
-import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { ledgerOf } from '../support/benches.ts'
-import { errorOf } from '../support/errors.ts'
+import { memory } from '../../../adapters/memory/index.ts'
+import { hashOf } from '../../../adapters/testing/arbitraries.ts'
+import { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from '../../../adapters/testing/invalid-closes.ts'
+import { catalogue, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { ledgerOf } from '../../support/benches.ts'
+import { errorOf } from '../../support/errors.ts'
 
 const FIRST = 2_097_152
 const first = richClose(FIRST, '')

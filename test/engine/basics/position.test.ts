@@ -14,7 +14,7 @@ import {
   parseHalves,
   parseId,
   splitId,
-} from '../../src/position.ts'
+} from '../../../src/position.ts'
 
 const edges = [0n, 1n, 9n, 10n, 999_999_999n, 1_000_000_000n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n]
 const more = [2_097_152n << 32n, (2_097_152n << 32n) - 1n, 10n ** 18n, 10n ** 18n - 1n, 10n ** 19n - 1n, MAX_ID - 1n, MAX_ID]

@@ -1,8 +1,8 @@
 /** What frames consist of: numbers that stay while they are known, rows that are told apart, and a bound on what is remembered. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { LONGEST_FRAME } from '../../src/text/apart.ts'
-import { Form } from '../../src/text/form.ts'
-import { forgetTooMany, frameOfRow, generation, nameOf, wordNumber } from '../../src/text/names.ts'
+import { LONGEST_FRAME } from '../../../src/text/apart.ts'
+import { Form } from '../../../src/text/form.ts'
+import { forgetTooMany, frameOfRow, generation, nameOf, wordNumber } from '../../../src/text/names.ts'
 
 /** Above this many bytes, about, everything is forgotten. */
 const MAX_WEIGHT = 1 << 22

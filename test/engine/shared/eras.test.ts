@@ -4,15 +4,15 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { catalogue, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../src/index.ts'
-import { encodeEra, leftSince, nextEra } from '../../src/layout/head.ts'
-import { blockKey, ERA, HEAD } from '../../src/layout/keys.ts'
-import { ledgers } from '../../src/resources/ledger.ts'
-import { branchOf } from '../support/closes.ts'
-import { shared } from '../support/dump.ts'
-import { codeOf } from '../support/errors.ts'
-import { holds } from '../support/property.ts'
+import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { catalogue, type Ledger, openLedger, repairStore, type Store, type Stream, verifyStore } from '../../../src/index.ts'
+import { encodeEra, leftSince, nextEra } from '../../../src/layout/head.ts'
+import { blockKey, ERA, HEAD } from '../../../src/layout/keys.ts'
+import { ledgers } from '../../../src/resources/ledger.ts'
+import { branchOf } from '../../support/closes.ts'
+import { shared } from '../../support/dump.ts'
+import { codeOf } from '../../support/errors.ts'
+import { holds } from '../../support/property.ts'
 
 const closes = branchOf([1, 40], 1, () => ['GX'])
 const others = branchOf([11, 40], 2, () => ['GX'], closes[9]!.ledger.hash)

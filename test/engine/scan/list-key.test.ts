@@ -1,9 +1,9 @@
 /** The names of lists and of their pages, under which they are found in memory: no two alike, however often and in whatever order they are asked for. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { effectsByAccount } from '../../src/resources/effect.ts'
-import { ListKey, nameOf } from '../../src/scan/list-key.ts'
-import { holds } from '../support/property.ts'
+import { effectsByAccount } from '../../../src/resources/effect.ts'
+import { ListKey, nameOf } from '../../../src/scan/list-key.ts'
+import { holds } from '../../support/property.ts'
 
 test('a key of one text is its own name, others say how long each element is', () => {
   expect([nameOf([]), nameOf(['GA']), nameOf([7n]), nameOf(['a', 'b:c']), nameOf(['a1', 7n])]).toEqual([

@@ -1,12 +1,12 @@
 /** What an ingest tells, when it stops, and what is written then; which close it names; and that it keeps nothing of what it has told. */
 import { describe, expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { memory } from '../../adapters/memory/index.ts'
-import { type AppendResult, FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { dump } from '../support/dump.ts'
-import { codeOf, errorOf } from '../support/errors.ts'
-import { collectGarbage } from '../support/held.ts'
-import { turns } from '../support/turns.ts'
+import { generate } from '../../../adapters/generate/index.ts'
+import { memory } from '../../../adapters/memory/index.ts'
+import { type AppendResult, FolioError, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { dump } from '../../support/dump.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
+import { collectGarbage } from '../../support/held.ts'
+import { turns } from '../../support/turns.ts'
 
 const FIRST = 70
 const EVERY = 120

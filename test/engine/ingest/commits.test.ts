@@ -1,15 +1,15 @@
 /** What a writer writes, in what order and how durably; what it leaves if a write fails; and what an open finishes or refuses. */
 import { describe, expect, test } from 'vitest'
-import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, FolioError, type KeyRange, openLedger, type Store, type Write, type WriteOptions } from '../../src/index.ts'
-import { encodeDigest } from '../../src/layout/digest.ts'
-import { encodeHash } from '../../src/layout/hash.ts'
-import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../src/layout/head.ts'
-import { bookSellerKey, digestKey, ERA, HEAD, hashKey, INTENT } from '../../src/layout/keys.ts'
-import { dump, hex } from '../support/dump.ts'
-import { codeOf, errorOf } from '../support/errors.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { hashOf } from '../../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../../adapters/testing/invalid-closes.ts'
+import { catalogue, FolioError, type KeyRange, openLedger, type Store, type Write, type WriteOptions } from '../../../src/index.ts'
+import { encodeDigest } from '../../../src/layout/digest.ts'
+import { encodeHash } from '../../../src/layout/hash.ts'
+import { decodeHead, decodeIntent, encodeHead, encodeIntent, type Intent } from '../../../src/layout/head.ts'
+import { bookSellerKey, digestKey, ERA, HEAD, hashKey, INTENT } from '../../../src/layout/keys.ts'
+import { dump, hex } from '../../support/dump.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 

@@ -1,8 +1,8 @@
 /** Golden vectors of the key codec: what was once written must stay readable; and the order of keys is that of their elements. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compare, hex, utf8 } from '../../src/bytes.ts'
-import { type Element, readTuple, tuple } from '../../src/tuple.ts'
+import { compare, hex, utf8 } from '../../../src/bytes.ts'
+import { type Element, readTuple, tuple } from '../../../src/tuple.ts'
 
 test.each<[Element[], string]>([
   [[], ''],

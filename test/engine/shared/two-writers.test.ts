@@ -4,13 +4,13 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { branchOf } from '../support/closes.ts'
-import { dump, shared } from '../support/dump.ts'
-import { codeOf } from '../support/errors.ts'
-import { holds } from '../support/property.ts'
+import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { branchOf } from '../../support/closes.ts'
+import { dump, shared } from '../../support/dump.ts'
+import { codeOf } from '../../support/errors.ts'
+import { holds } from '../../support/property.ts'
 
 const FIRST = 10
 /** The codes for a writer whose head no longer stands; all but CONFLICT depend on the history that it knows. */

@@ -1,6 +1,6 @@
 /** The turns of a writer: what waits for what, whether it fails or not. */
 import { expect, test } from 'vitest'
-import { Turns } from '../../src/ingest/turns.ts'
+import { Turns } from '../../../src/ingest/turns.ts'
 
 /** Work that ends when it is told to, and notes when it begins and ends. */
 function workshop() {

@@ -20,11 +20,11 @@ import {
   Writer,
   writeAscii,
   writeText,
-} from '../../src/bytes.ts'
-import { badRequest } from '../../src/check.ts'
-import { FolioError, invalidInput } from '../../src/errors.ts'
-import { hasher, portableHasher, sha256 } from '../../src/sha256.ts'
-import * as stores from '../../src/store.ts'
+} from '../../../src/bytes.ts'
+import { badRequest } from '../../../src/check.ts'
+import { FolioError, invalidInput } from '../../../src/errors.ts'
+import { hasher, portableHasher, sha256 } from '../../../src/sha256.ts'
+import * as stores from '../../../src/store.ts'
 
 const bytes = (...all: number[]): Uint8Array => Uint8Array.from(all)
 
@@ -77,13 +77,13 @@ describe('bytes', () => {
 })
 
 describe('on a platform without Buffer', () => {
-  let portable: typeof import('../../src/bytes.ts')
+  let portable: typeof import('../../../src/bytes.ts')
   beforeAll(async () => {
     const { Buffer } = globalThis
     Object.assign(globalThis, { Buffer: undefined })
     try {
       // @ts-expect-error: the same file, loaded once more
-      portable = await import('../../src/bytes.ts?portable')
+      portable = await import('../../../src/bytes.ts?portable')
     } finally {
       Object.assign(globalThis, { Buffer })
     }

@@ -1,8 +1,8 @@
 /** When a read is run again: removals and other processes are told from damage and from records that do not exist. */
 import { describe, expect, test } from 'vitest'
-import { FolioError } from '../../src/index.ts'
-import { ask as askOf, type Ground, type HistoryWriter, type ReadableHistory } from '../../src/scan/ask.ts'
-import { codeOf } from '../support/errors.ts'
+import { FolioError } from '../../../src/index.ts'
+import { ask as askOf, type Ground, type HistoryWriter, type ReadableHistory } from '../../../src/scan/ask.ts'
+import { codeOf } from '../../support/errors.ts'
 
 const own: Ground = { shared: false, book: false }
 const shared: Ground = { shared: true, book: false }

@@ -1,10 +1,10 @@
 /** What explain says a page is read from, and what that costs. */
 import { expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { memory } from '../../adapters/memory/index.ts'
-import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type LedgerClose, openLedger } from '../../src/index.ts'
-import { ledgerOf } from '../support/benches.ts'
+import { generate } from '../../../adapters/generate/index.ts'
+import { memory } from '../../../adapters/memory/index.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
+import { catalogue, type LedgerClose, openLedger } from '../../../src/index.ts'
+import { ledgerOf } from '../../support/benches.ts'
 
 const closes = [...generate({ ledgers: 6, seed: 3, accounts: 16, transactionsPerLedger: 5, firstLedger: 9 })] as readonly LedgerClose[]
 const { account, hash } = closes.flatMap(({ transactions = [] }) => transactions)[0]!

@@ -1,6 +1,6 @@
 /** Rules: what a value of each must be, in words and in fact; and options, checked by them in any order and form. */
 import { describe, expect, test } from 'vitest'
-import { badRequest, Check, checkObject, OptionRules, type Rule } from '../../src/check.ts'
+import { badRequest, Check, checkObject, OptionRules, type Rule } from '../../../src/check.ts'
 
 const even = { expected: 'an even number', fits: (value: unknown) => typeof value === 'number' && value % 2 === 0 }
 const signal = { aborted: false, addEventListener: () => {} }

@@ -1,14 +1,14 @@
 /** What a writer notes beside its store, what it learns from other processes, and what a read is told while history changes. */
 import { describe, expect, test } from 'vitest'
-import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
-import { HighWaterMark, readHighWater } from '../../src/ingest/high-water.ts'
-import { decodeHighWater, emptyHead, encodeHighWater } from '../../src/layout/head.ts'
-import { everything, shared } from '../support/dump.ts'
-import { codeOf, errorOf } from '../support/errors.ts'
+import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { hashOf } from '../../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../../adapters/testing/invalid-closes.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { HighWaterMark, readHighWater } from '../../../src/ingest/high-water.ts'
+import { decodeHighWater, emptyHead, encodeHighWater } from '../../../src/layout/head.ts'
+import { everything, shared } from '../../support/dump.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
 
 const closes = [5, 6, 7, 8, 9, 10].map((sequence) => richClose(sequence, hashOf(sequence - 1, 99)))
 /** Another branch of history, from ledger 7 on. */

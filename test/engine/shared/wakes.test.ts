@@ -1,12 +1,12 @@
 /** A store that two processes have open: the head that one writes wakes the readers of the other. */
 import { describe, expect, test } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, openLedger } from '../../src/index.ts'
-import { branchOf } from '../support/closes.ts'
-import { shared } from '../support/dump.ts'
-import { errorOf } from '../support/errors.ts'
+import { generate } from '../../../adapters/generate/index.ts'
+import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
+import { catalogue, openLedger } from '../../../src/index.ts'
+import { branchOf } from '../../support/closes.ts'
+import { shared } from '../../support/dump.ts'
+import { errorOf } from '../../support/errors.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 30, transactionsPerLedger: 8 })]
 const sequences = async (records: AsyncIterable<{ sequence: number }>): Promise<number[]> => {

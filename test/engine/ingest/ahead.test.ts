@@ -1,14 +1,14 @@
 /** Ledgers drafted while those before them are being written: what the store gets, when, and what comes of it when a write or a ledger fails. */
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { generate } from '../../adapters/generate/index.ts'
-import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../src/index.ts'
-import { HEAD } from '../../src/layout/keys.ts'
-import { dump } from '../support/dump.ts'
-import { codeOf, errorOf } from '../support/errors.ts'
-import { holds } from '../support/property.ts'
-import { turns } from '../support/turns.ts'
+import { generate } from '../../../adapters/generate/index.ts'
+import { memory } from '../../../adapters/memory/index.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../../src/index.ts'
+import { HEAD } from '../../../src/layout/keys.ts'
+import { dump } from '../../support/dump.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
+import { holds } from '../../support/property.ts'
+import { turns } from '../../support/turns.ts'
 
 const FIRST = 40
 const closes = [

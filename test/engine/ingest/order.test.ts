@@ -1,10 +1,10 @@
 /** The order of ledgers: what follows, what is already known, what belongs to another chain; one at a time and in batches. */
 import { describe, expect, test } from 'vitest'
-import { hashOf } from '../../adapters/testing/arbitraries.ts'
-import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import type { AppendResult, LedgerClose } from '../../src/index.ts'
-import { ledgerOf } from '../support/benches.ts'
-import { errorOf } from '../support/errors.ts'
+import { hashOf } from '../../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../../adapters/testing/invalid-closes.ts'
+import type { AppendResult, LedgerClose } from '../../../src/index.ts'
+import { ledgerOf } from '../../support/benches.ts'
+import { errorOf } from '../../support/errors.ts'
 
 /** A chain of `count` ledgers from ledger 10 on. */
 function chain(count: number): LedgerClose[] {

@@ -1,6 +1,6 @@
 /** Turns of the event loop: when one has been at work for too long, and that the next one has not. */
 import { expect, test } from 'vitest'
-import { giveWay, isTurnLong, nextTurn } from '../../src/turn.ts'
+import { giveWay, isTurnLong, nextTurn } from '../../../src/turn.ts'
 
 const work = (ms: number): void => {
   for (const end = performance.now() + ms; performance.now() < end; );

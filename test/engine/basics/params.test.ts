@@ -1,6 +1,6 @@
 /** Parameters: what text is read, what values are accepted, and how others are refused. */
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_LIMIT, MAX_LIMIT, params, parseLimit, parseOrder, pathNames } from '../../src/index.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, params, parseLimit, parseOrder, pathNames } from '../../../src/index.ts'
 
 const refused = (field: string, reason: string) => expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } })
 const MAX = 2n ** 63n - 1n
