@@ -1,6 +1,7 @@
 /** How a comparison of stores is shown: what was measured and where, a line for each row, and what the signs mean. */
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import type { Row, Span } from '../compare/index.ts'
+import { countOf } from './io.ts'
 
 /** What was measured, and where: without it, figures say nothing. */
 export interface Facts {
@@ -34,7 +35,7 @@ function headOf({ ledgers, known, data, seed, limited, rounds, runMs, node, mach
   const more = limited ? ', where --ledgers ended reading' : ''
   const again = known > 0 ? `, ${known} more were held already` : ''
   return [
-    `${ledgers} ledgers, ${origin}${more}${again}; ${rounds} rounds of ${runMs} ms or more`,
+    `${countOf(ledgers, 'ledger')}, ${origin}${more}${again}; ${rounds} rounds of ${runMs} ms or more`,
     `Node ${node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB`,
   ].join('\n')
 }

@@ -99,6 +99,9 @@ export const note = (io: Io, line: string): void => tell(io, `folio: ${withoutUs
 /** `1234567` as `1,234,567`. */
 export const digits = (count: number): string => count.toLocaleString('en-US')
 
+/** `1 ledger`, `1,234 ledgers`. */
+export const countOf = (count: number, what: string): string => `${digits(count)} ${what}${count === 1 ? '' : 's'}`
+
 /** Resolves when the command is to end. */
 export const stopped = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

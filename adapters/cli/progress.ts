@@ -1,7 +1,7 @@
 /** The progress of long work, shown on a terminal only. */
 import { stat } from 'node:fs/promises'
 import yoctoSpinner from 'yocto-spinner'
-import { digits, type Io } from './io.ts'
+import { countOf, digits, type Io } from './io.ts'
 
 export interface Progress {
   bytes(count: number): void
@@ -36,7 +36,7 @@ export function showProgress(io: Io, total: number | undefined): Progress {
   let bytes = 0
   let ledgers = 0
   const text = (): string => {
-    const rate = `${digits(ledgers)} ledgers, ${digits(Math.round(ledgers / ((performance.now() - started) / 1000)))}/s`
+    const rate = `${countOf(ledgers, 'ledger')}, ${digits(Math.round(ledgers / ((performance.now() - started) / 1000)))}/s`
     if (!total) return rate
     const share = Math.min(1, bytes / total)
     const full = Math.floor(share * WIDTH)

@@ -330,7 +330,7 @@ describe('over a shared store', () => {
     await turns()
     await writer.rollback(FIRST + 2)
     await other.refresh()
-    await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST - 1, reached: LAST } })
+    await expect(pulled).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 2, reached: LAST } })
     expect((await fresh.next()).value?.sequence).toBe(FIRST)
     const waiting = other.stream(catalogue.ledgers, {}, { cursor: 'now' })
     const next = waiting.next()

@@ -30,7 +30,8 @@ A service that keeps our document, which its problems of type /problems/... show
 types, for what it refuses and how, and for event streams: their form, that they give what pages do, and that they can be
 resumed. Of a service of another make, streams are compared with pages where it has any; the rest is not checked.
 
-Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken.
+Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken, and 1 where
+nothing could be checked.
 
 Examples:
   folio check http://127.0.0.1:8000
@@ -59,7 +60,10 @@ async function checked(io: Io, given: string, { seconds, json = false, ...option
   const report = await checkService(url, { ...options, ms: seconds * 1000, signal: listed.signal, fetch: send, onListing })
   await listed.said()
   await say(json ? JSON.stringify(report) : [...linesOfWhole(report), '', summaryOf(report)].join('\n'))
-  return report.broken > 0 ? exits.broken : exitOf(io.signal)
+  if (report.broken > 0) return exits.broken
+  // Whoever goes by the exit code would take a service of which nothing was seen for one that keeps the laws.
+  const nothing = report.unchecked > 0 && report.unchecked === toMake(report)
+  return nothing && !io.signal.aborted ? exits.refused : exitOf(io.signal)
 }
 
 /** The most laws that are named one by one with the same reason; --json names all. */
@@ -126,9 +130,14 @@ function linesOfWhole({ url, laws, requests, listings, passedOver }: ServiceRepo
   ]
 }
 
-function summaryOf({ listings, laws, requests, seconds, broken, unchecked }: ServiceReport): string {
+/** How many checks there were to make, of listings that hold records and of the service as a whole. */
+const toMake = ({ listings, laws }: ServiceReport): number =>
+  listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), laws.length)
+
+function summaryOf(report: ServiceReport): string {
+  const { listings, laws, requests, seconds, broken, unchecked } = report
   const kinds = listings.filter(({ laws }) => laws.some(({ outcome }) => outcome === 'broken')).length
-  const tried = listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), laws.length)
+  const tried = toMake(report)
   const unbroken = unchecked === 0 ? 'no law is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
   const isEmpty = listings.every(({ empty }) => empty)
   const seen = isEmpty

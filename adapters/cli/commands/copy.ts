@@ -4,7 +4,7 @@ import { FolioError, type HistoryHead, type Ledger, type LedgerClose, networkOf,
 import { ingestCloses } from '../../ndjson/index.ts'
 import { UsageError } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
-import { digits, type Io, note } from '../io.ts'
+import { countOf, type Io, note } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -82,7 +82,7 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
   }
   const range = { from: Math.max(one.oldest, other.oldest), to: Math.min(one.last, other.last) }
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
-  const what = `${digits(range.to - range.from + 1)} ledgers, ${range.from} to ${range.to}`
+  const what = `${countOf(range.to - range.from + 1, 'ledger')}, ${range.from} to ${range.to}`
   note(io, digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`)
   return digest === copied ? exits.ok : exits.damaged
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { HistoryHead, Ledger, LedgerRange } from '../../../src/index.ts'
 import { UsageError, usage } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
-import { digits, heeding, type Io, note, pour } from '../io.ts'
+import { countOf, heeding, type Io, note, pour } from '../io.ts'
 import { fromOption, someText, toOption } from '../options.ts'
 import { replaceFile } from '../replace.ts'
 import type { Run } from '../run.ts'
@@ -62,7 +62,7 @@ const writeFile = (io: Io, chunks: AsyncIterable<string>, out: string): Promise<
 async function summary(ledger: Ledger, { oldest, last }: HistoryHead, range: LedgerRange): Promise<string> {
   const { from = oldest, to = last } = range
   const count = to - from + 1
-  return count <= 0 ? 'no ledgers' : `${digits(count)} ledgers, ${from} to ${to}; digest ${await ledger.digest(range)}`
+  return count <= 0 ? 'no ledgers' : `${countOf(count, 'ledger')}, ${from} to ${to}; digest ${await ledger.digest(range)}`
 }
 
 /** Many lines per write. */

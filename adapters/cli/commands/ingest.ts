@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { IngestResult } from '../../../src/index.ts'
 import { exitOf } from '../exit.ts'
 import { checkInputs, feed } from '../feed.ts'
-import { digits, type Io, note, tell } from '../io.ts'
+import { countOf, digits, type Io, note, tell } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress, totalBytes } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -59,5 +59,5 @@ async function ingestFiles(io: Io, files: readonly string[], { batch, json = fal
 function summary({ appended, known, last }: IngestResult, seconds: number): string {
   const held = known > 0 ? `, ${digits(known)} held already` : ''
   const newest = last === undefined ? 'the store is empty' : `newest ${last}`
-  return `ingested ${digits(appended)} ledgers${held}; ${newest}; ${seconds.toFixed(1)} s, ${digits(Math.round(appended / seconds))} ledgers/s`
+  return `ingested ${countOf(appended, 'ledger')}${held}; ${newest}; ${seconds.toFixed(1)} s, ${digits(Math.round(appended / seconds))} ledgers/s`
 }

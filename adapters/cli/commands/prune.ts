@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { usage } from '../errors.ts'
 import { exits } from '../exit.ts'
-import { digits, type Io, note } from '../io.ts'
+import { countOf, type Io, note } from '../io.ts'
 import { ledgerNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
@@ -33,6 +33,6 @@ async function giveUp(io: Io, { before, ...where }: Options): Promise<number> {
   const count = await ledger.prune(before).catch(usage)
   const oldest = ledger.head ? `oldest ${ledger.head.oldest}` : 'the store is empty'
   // Whoever prunes by the clock asks for less than there is now and then: that is done already.
-  note(io, count === 0 ? `nothing to remove before ${before}: ${oldest}` : `removed ${digits(count)} ledgers; ${oldest}`)
+  note(io, count === 0 ? `nothing to remove before ${before}: ${oldest}` : `removed ${countOf(count, 'ledger')}; ${oldest}`)
   return exits.ok
 }

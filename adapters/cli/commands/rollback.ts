@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
-import { digits, type Io, note } from '../io.ts'
+import { countOf, type Io, note } from '../io.ts'
 import { ledgerNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 import { dataOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
@@ -43,6 +43,6 @@ async function takeBack(io: Io, { to, ...where }: Options): Promise<number> {
       `nothing was removed: --to ${to} is ${newest ? `beyond the newest ledger held, ${newest}` : 'not held, the store is empty'}`,
     )
   const held = newest ? `newest ${newest}` : 'the store is empty'
-  note(io, count === 0 ? `nothing to remove: ${held} already` : `removed ${digits(count)} ledgers; ${held}`)
+  note(io, count === 0 ? `nothing to remove: ${held} already` : `removed ${countOf(count, 'ledger')}; ${held}`)
   return exits.ok
 }

@@ -5,7 +5,7 @@ import { type LimitName, type Limits, limits, serve as listen } from '../../http
 import { UsageError } from '../errors.ts'
 import { exits } from '../exit.ts'
 import { checkInputs, feed } from '../feed.ts'
-import { digits, type Io, note, stopped } from '../io.ts'
+import { countOf, type Io, note, stopped } from '../io.ts'
 import { logTo } from '../log.ts'
 import { type AnswerOptions, baseUrlOption, profileOption, someText, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
@@ -87,7 +87,7 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
 
 async function fed(io: Io, ledger: Ledger, file: string, json: boolean): Promise<IngestResult> {
   const result = await feed(io, ledger, [file], { json })
-  if (!io.signal.aborted) note(io, `ingested ${digits(result.appended)} ledgers; the input has ended, serving on`)
+  if (!io.signal.aborted) note(io, `ingested ${countOf(result.appended, 'ledger')}; the input has ended, serving on`)
   return result
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Fault, FolioError, type VerifyProgress, type VerifyReport, verifyStore } from '../../../src/index.ts'
 import type { FileFault, FilesOptions, FilesReport } from '../../level/index.ts'
 import { exits } from '../exit.ts'
-import { aside, digits, type Io, print } from '../io.ts'
+import { aside, countOf, digits, type Io, print } from '../io.ts'
 import { showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
 import { checkStoreFiles, dataOption, openStore, type StoreOptions, storeOption } from '../stores.ts'
@@ -91,8 +91,8 @@ export async function onFiles<R>(io: Io, work: (options: Pick<FilesOptions, 'onF
 }
 
 function filesSummary({ ok, faults, files, bytes }: FilesReport): string {
-  const state = ok ? 'files whole' : `files DAMAGED: ${digits(faults.length)} faults`
-  return [...faults.map(fileLineOf), `${state}: ${digits(files)} files, ${digits(bytes)} bytes`].join('\n')
+  const state = ok ? 'files whole' : `files DAMAGED: ${countOf(faults.length, 'fault')}`
+  return [...faults.map(fileLineOf), `${state}: ${countOf(files, 'file')}, ${digits(bytes)} bytes`].join('\n')
 }
 
 export const fileLineOf = ({ file, at, reason }: FileFault): string => `${file}${at === undefined ? '' : ` at byte ${at}`}: ${reason}`
@@ -122,10 +122,10 @@ export async function verified<R>(io: Io, json: boolean, audit: Audit<R>): Promi
 export const lineOf = ({ key, reason, ledger }: Fault): string => `${key}: ${reason}${ledger === undefined ? '' : ` (ledger ${ledger})`}`
 
 function summary({ ok, faultCount, ledgers, oldest, last, records, filings, values, bytes, unfinished }: VerifyReport): string {
-  const held = ledgers === 0 ? 'no ledgers' : `${digits(ledgers)} ledgers, ${oldest} to ${last}`
-  const checked = `${held}, ${digits(records)} records, ${digits(filings)} filings, ${digits(values)} values, ${digits(bytes)} bytes`
+  const held = ledgers === 0 ? 'no ledgers' : `${countOf(ledgers, 'ledger')}, ${oldest} to ${last}`
+  const checked = `${held}, ${countOf(records, 'record')}, ${countOf(filings, 'filing')}, ${countOf(values, 'value')}, ${digits(bytes)} bytes`
   const rest = restOf(unfinished)
-  return ok ? `whole: ${checked}${rest}` : `DAMAGED: ${digits(faultCount)} faults; ${checked}${rest}`
+  return ok ? `whole: ${checked}${rest}` : `DAMAGED: ${countOf(faultCount, 'fault')}; ${checked}${rest}`
 }
 
 /** What is unfinished, and what finishes it. */
