@@ -41,7 +41,7 @@ test('a damaged store is reported as damaged, each fault by its key, with exit c
   await damage(data, '1003000000000001', Buffer.from('nonsense'))
   const { code, out } = await folio(['verify', '--data', data])
   expect(code).toBe(8)
-  expect(out).toMatch(/^1003000000000001: the checksum does not match \(ledger \d+\)\nDAMAGED: 1 faults; /m)
+  expect(out).toMatch(/^1003000000000001: the checksum does not match \(ledger \d+\)\nDAMAGED: 1 fault; /m)
   const json = await folio(['verify', '--data', data, '--json'])
   expect(json.code).toBe(8)
   expect(JSON.parse(json.out)).toMatchObject({ ok: false, faultCount: 1, faults: [{ key: '1003000000000001' }] })
@@ -96,7 +96,7 @@ test('damaged files are reported by verify with and without --files, and salvage
   const bytes = readFileSync(join(data, table))
   for (const at of [0.2, 0.5, 0.8]) bytes[Math.floor(bytes.length * at)]! ^= 4
   writeFileSync(join(data, table), bytes)
-  const line = new RegExp(`^${table} at byte \\d+: the checksum of a block does not match\nfiles DAMAGED: 1 faults: `)
+  const line = new RegExp(`^${table} at byte \\d+: the checksum of a block does not match\nfiles DAMAGED: 1 fault: `)
   const found = await folio(['verify', '--data', data, '--files'])
   expect(found).toMatchObject({ code: 8, out: expect.stringMatching(line), err: '' })
   expect(await folio(['verify', '--data', data])).toEqual(found)
