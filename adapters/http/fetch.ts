@@ -35,7 +35,7 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
       const { signal } = request
       if (signal.aborted) frames.end()
       else signal.addEventListener('abort', () => frames.end(), { once: true })
-      return new Response(bodyOf(frames), { status, headers: sent })
+      return new Response(bodyOf(frames, request), { status, headers: sent })
     }
     const response = new Response(parts.length === 0 ? null : (concat(parts) as BodyInit), { status, headers: sent })
     // A response copies the bytes it is given.
@@ -44,9 +44,13 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
   }
 }
 
-/** An event stream as a pulled body. */
-function bodyOf(frames: Frames): ReadableStream<Uint8Array> {
-  let over = false
+/**
+ * An event stream as a pulled body.
+ * @param request held as long as the stream lasts: the signal of one that was collected is never told that its client has gone
+ */
+function bodyOf(frames: Frames, request: Request): ReadableStream<Uint8Array> {
+  /** Until the stream is over. */
+  let held: Request | undefined = request
   return new ReadableStream<Uint8Array>(
     {
       pull: (controller) =>
@@ -57,8 +61,8 @@ function bodyOf(frames: Frames): ReadableStream<Uint8Array> {
               resolve()
             },
             end(cut) {
-              if (over) return
-              over = true
+              if (!held) return
+              held = undefined
               if (cut) controller.error(new Error('The reader took nothing for too long.'))
               else controller.close()
               resolve()
@@ -66,7 +70,7 @@ function bodyOf(frames: Frames): ReadableStream<Uint8Array> {
           })
         }),
       cancel() {
-        over = true
+        held = undefined
         frames.end()
       },
     },

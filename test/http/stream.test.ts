@@ -6,6 +6,8 @@ import { generate } from '../../adapters/generate/index.ts'
 import { createHandler, type HttpServer, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, openLedger } from '../../src/index.ts'
+import { collectGarbage } from '../support/held.ts'
+import { turns } from '../support/turns.ts'
 
 const closes = [...generate({ ledgers: 40, seed: 11, accounts: 30, transactionsPerLedger: 10 })]
 let ledger: Ledger
@@ -217,6 +219,9 @@ test('a fetch request that is aborted ends its stream, whether its body is read 
   let text = ''
   while (ids(text).length === 0) text += (await body.read()).value
   expect([unread!.status, await count()]).toEqual([200, '2'])
+  // Nobody else holds the requests; the signal of one that is gone is told nothing.
+  await turns()
+  collectGarbage()
   stop.abort()
   while (!(await body.read()).done);
   expect(await count()).toBe('0')
