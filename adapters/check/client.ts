@@ -186,7 +186,8 @@ export class Client {
         return fetch(url, init)
       }
       // The next one that is kept may have been closed, too.
-      return await take(await fetch(url, init).catch(again).catch(again), stop)
+      const taken = (async () => take(await fetch(url, init).catch(again).catch(again), stop))()
+      return await Promise.race([taken, abortOf(init.signal)])
     } catch (error) {
       if (signal?.aborted) throw new Exhausted('stopped')
       if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
@@ -196,6 +197,10 @@ export class Client {
     }
   }
 }
+
+/** Rejects when the signal aborts: a fetch that a caller gives may not heed it. */
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 type Take<T> = (response: Response, stop: AbortController) => Promise<T>
 

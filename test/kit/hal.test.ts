@@ -132,6 +132,11 @@ describe('a check', () => {
     }
   })
 
+  test('does not wait for an answer that never comes, though nothing ends the request', async () => {
+    const never = () => new Promise<Response>(() => {})
+    await expect(checkService(BASE, { fetch: never, ms: 300 })).rejects.toThrow('no listing was found')
+  })
+
   test('ends when its signal is aborted', async () => {
     await expect(check({}, { signal: AbortSignal.abort('enough') })).rejects.toBe('enough')
   })
