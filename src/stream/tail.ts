@@ -63,7 +63,6 @@ export class Tail implements Subscription, Waiting {
   private readonly list: Followed
   private readonly startHead: number
   private readonly signal: AbortSignal | undefined
-  private readonly isNow: boolean
   /** The newest ledger of anything handed over, or that the cursor names: `now` names the newest of all, wherever its list may end. */
   private reached = 0
   /** Rollbacks that it knows of. */
@@ -89,7 +88,6 @@ export class Tail implements Subscription, Waiting {
     this.crowds = crowds
     this.list = list
     this.signal = signal
-    this.isNow = isNow
     this.startHead = crowds.source.head.last
     this.rollbacks = crowds.source.bell.rollbackCount
     this.oldest = crowds.source.head.oldest
@@ -109,9 +107,8 @@ export class Tail implements Subscription, Waiting {
     this.cursor = cursor
     if (cursor === '') return
     this.through = throughOf(query.of, cursor)
-    if (this.isNow) return
     const named = query.of.kept === 'log' ? parseCursor(cursor, query.of.indexed).hi : this.startHead
-    this.reached = Math.min(named, this.startHead)
+    this.reached = Math.max(this.reached, Math.min(named, this.startHead))
   }
 
   private async beginAt(start: PromiseLike<string>): Promise<void> {
