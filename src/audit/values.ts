@@ -212,11 +212,12 @@ async function checkBase(context: Context, key: Uint8Array, value: Uint8Array): 
   const id = readOffer(key)
   if (id === undefined || !equal(baseKey(id), key) || block.side(0, offerChanges.columns.id) !== String(id)) throw corrupt(key, STRAY)
   const ordinal = Number(block.id(0))
+  const isUnread = context.unread.has(offerChanges.tag, ordinal)
+  if (!isUnread && (await lastPruned(context, id)) === ordinal) return
   const list = postingKey(changesByOffer.tag, [id])
   const isListed = ordinal >= context.head.since[offerChanges.tag]! || (await context.store.get(list)) !== undefined
   if (!isListed && (await lacksLists(context, changesByOffer))) context.unlisted.push(list)
-  else if (!context.unread.has(offerChanges.tag, ordinal) && (await lastPruned(context, id)) !== ordinal)
-    throw corrupt(key, 'it is not the last change of the offer that was pruned')
+  else if (!isUnread) throw corrupt(key, 'it is not the last change of the offer that was pruned')
 }
 
 function checkAllMet({ book, findings, unread }: Context): void {
