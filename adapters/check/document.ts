@@ -2,7 +2,7 @@
  * What the service document says of a URL, and whether a service keeps that document at all. One of another make may answer, refuse and stream as it
  * likes, as long as its pages keep the algebra of paging.
  */
-import { catalogue, type List, type Order, type Query } from '../../src/index.ts'
+import { catalogue, type List, type Order, pathNames, type Query } from '../../src/index.ts'
 import type { Unchecked } from './algebra.ts'
 import { type Answer, type Client, Exhausted, Unreachable } from './client.ts'
 import { type Members, paged, recordsIn, tokenOf } from './hal.ts'
@@ -43,13 +43,13 @@ export interface Placed<Q extends Query = List> {
   /** What precedes its path. */
   readonly base: string
   /** The name of its path parameter; undefined if it has none. */
-  readonly hole: string | undefined
+  readonly hole: ReturnType<typeof pathNames>[number] | undefined
 }
 
-const HOLE = /\{(\w+)\}/
+const HOLE = /\{\w+\}/
 const patterns = Object.values(catalogue).map((query: Query) => ({
   query,
-  hole: HOLE.exec(query.path)?.[1],
+  hole: pathNames(query.path)[0],
   pattern: new RegExp(`^(.*)${query.path.replace(HOLE, '[^/]+')}$`),
 }))
 

@@ -10,6 +10,7 @@ export { type PagingSubject, pagingLaws } from './laws.ts'
 export { type PagedListing, type PagedPage, textOf } from './paged.ts'
 export {
   checkService,
+  countedLaws,
   type ListingResult,
   NoListing,
   type ServiceOptions,

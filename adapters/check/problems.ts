@@ -1,5 +1,5 @@
 /** Laws of refusals: which requests are refused, and what the problem says. */
-import { params } from '../../src/index.ts'
+import type { params } from '../../src/index.ts'
 import type { Answer, Asking, Client } from './client.ts'
 import { type FormLaw, filledIn, NOWHERE, recordsAt, recordsOf, type Site, withParams } from './document.ts'
 import { tokenOf } from './hal.ts'
@@ -58,8 +58,8 @@ const strangers: Readonly<Record<keyof typeof params, readonly [unknown: string,
   offer: [LAST_ID, 'x'],
 }
 
-export const strangerTo = (hole: string | undefined): (typeof strangers)[keyof typeof params] | undefined =>
-  Object.hasOwn(params, hole ?? '') ? strangers[hole as keyof typeof params] : undefined
+export const strangerTo = (hole: keyof typeof strangers | undefined): (typeof strangers)[keyof typeof strangers] | undefined =>
+  hole && strangers[hole]
 
 type Param = readonly [name: string, value: string]
 const [BAD_ORDER, BAD_LIMIT, BAD_CURSOR]: Param[] = [

@@ -51,6 +51,12 @@ export interface ServiceReport {
   readonly unchecked: number
 }
 
+/** The laws that a report counts: those of the service, and of listings that hold records. */
+export const countedLaws = ({ laws, listings }: Pick<ServiceReport, 'laws' | 'listings'>): readonly LawResult[] => [
+  ...laws,
+  ...listings.flatMap(({ empty, laws }) => (empty ? [] : laws)),
+]
+
 /** There is nothing to check, or none was found within the bounds. */
 export class NoListing extends Error {
   constructor(url: string, why = 'neither a page, nor links to pages, nor the usual paths') {
@@ -208,11 +214,8 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   const listings = all.map(({ result }) => result)
   for (const one of listings) onListing?.(one)
   const { laws } = whole
-  const count = (outcome: LawResult['outcome']): number =>
-    [{ empty: false, laws }, ...listings].reduce(
-      (sum, { empty, laws }) => sum + (empty ? 0 : laws.filter((law) => law.outcome === outcome).length),
-      0,
-    )
+  const counted = countedLaws({ laws, listings })
+  const count = (wanted: LawResult['outcome']): number => counted.filter(({ outcome }) => outcome === wanted).length
   return {
     ...{ url, listings, laws, passedOver: passedOver(foreign, all), requests: client.requests, seconds: client.elapsed / 1000 },
     ...{ broken: count('broken'), unchecked: count('unchecked') },

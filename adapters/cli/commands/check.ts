@@ -1,7 +1,7 @@
 /** `folio check`: the laws of paging, and those of our document, tried on a service over HTTP. */
 import { unescape as decoded } from 'node:querystring'
 import type { Command } from 'commander'
-import { checkService, type LawResult, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
+import { checkService, countedLaws, type LawResult, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
 import { exitOf, exits } from '../exit.ts'
 import { aside, digits, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
@@ -62,7 +62,7 @@ async function checked(io: Io, given: string, { seconds, json = false, ...option
   await say(json ? JSON.stringify(report) : [...linesOfWhole(report), '', summaryOf(report)].join('\n'))
   if (report.broken > 0) return exits.broken
   // Whoever goes by the exit code would take a service of which nothing was seen for one that keeps the laws.
-  const nothing = report.unchecked > 0 && report.unchecked === toMake(report)
+  const nothing = report.unchecked > 0 && report.unchecked === countedLaws(report).length
   return nothing && !io.signal.aborted ? exits.refused : exitOf(io.signal)
 }
 
@@ -85,12 +85,12 @@ function asUser(given: string): { url: string; send: (url: string, init: Request
 /** A line for the listing; below it what is broken, and why anything was left out. */
 function linesOf({ url, kind, requests, empty, laws }: ListingResult, base: string): string[] {
   const name = kind.padEnd(34)
-  if (!empty) return linesAbout(name, laws, requests, [oneLine(url)], base)
+  if (!empty) return linesAbout(name, laws, requests, base, url)
   const others = laws.filter(({ outcome }) => outcome === 'holds').length
   return [`- ${name} holds no records to check with${others === 0 ? '' : `; ${others} other laws hold`}`]
 }
 
-function linesAbout(name: string, laws: readonly LawResult[], requests: number, where: readonly string[], base: string): string[] {
+function linesAbout(name: string, laws: readonly LawResult[], requests: number, base: string, url?: string): string[] {
   const of = (outcome: string) => laws.filter((law) => law.outcome === outcome)
   const bare = (text: string): string => withoutOrigin(text, base)
   const [broken, unchecked] = [of('broken'), of('unchecked')]
@@ -99,7 +99,7 @@ function linesAbout(name: string, laws: readonly LawResult[], requests: number, 
   const sign = broken.length > 0 ? '✗' : unchecked.length * 2 > laws.length ? '?' : '✓'
   return [
     `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
-    ...(broken.length > 0 ? where.map((line) => `    ${line}`) : []),
+    ...(broken.length > 0 && url !== undefined ? [`    ${oneLine(url)}`] : []),
     ...broken.flatMap(({ law, detail = '' }) => [`    broken: ${law}`, `        ${bare(detail)}`]),
     ...reasons.flatMap((why) =>
       leftOut(
@@ -125,19 +125,15 @@ const withoutOrigin = (text: string, url: string): string => oneLine(text.replac
 function linesOfWhole({ url, laws, requests, listings, passedOver }: ServiceReport): string[] {
   const own = requests - listings.reduce((sum, listing) => sum + listing.requests, 0)
   return [
-    ...(laws.length > 0 ? linesAbout('the service as a whole'.padEnd(34), laws, own, [], url) : []),
+    ...(laws.length > 0 ? linesAbout('the service as a whole'.padEnd(34), laws, own, url) : []),
     ...passedOver.map((line) => `not checked: ${withoutOrigin(line, url)}`),
   ]
 }
 
-/** How many checks there were to make, of listings that hold records and of the service as a whole. */
-const toMake = ({ listings, laws }: ServiceReport): number =>
-  listings.reduce((sum, { empty, laws }) => sum + (empty ? 0 : laws.length), laws.length)
-
 function summaryOf(report: ServiceReport): string {
   const { listings, laws, requests, seconds, broken, unchecked } = report
   const kinds = listings.filter(({ laws }) => laws.some(({ outcome }) => outcome === 'broken')).length
-  const tried = toMake(report)
+  const tried = countedLaws(report).length
   const unbroken = unchecked === 0 ? 'no law is broken' : `${tried - unchecked} of ${tried} checks made, and no law was seen broken`
   const isEmpty = listings.every(({ empty }) => empty)
   const seen = isEmpty
