@@ -1,4 +1,4 @@
 import { power } from './power.ts'
 import { holds } from './support.ts'
 
-holds(power, 10, ['writes are not synced', 'the disk says that it has synced, and has not'])
+holds(power, 30, ['writes are not synced', 'the disk says that it has synced, and has not'])

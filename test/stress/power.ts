@@ -78,7 +78,7 @@ function loosen(path: string, synced: number, loose: number, ways: ReturnType<ty
   closeSync(file)
 }
 
-const CUTS_A_STORE = 5
+const CUTS_A_STORE = 15
 
 /** A plant of the library, not of the store. LevelDB is tried with plants of its own. */
 const LIES = 'the disk says that it has synced, and has not'
@@ -95,7 +95,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     const folder = mkdtempSync(join(tmpdir(), 'folio-power-'))
     const data = join(folder, 'data')
     const journal = join(folder, 'journal')
-    const kind = plant !== LIES && counted.stores++ % 2 === 0 ? 'level' : 'lmdb'
+    const kind = counted.stores++ % 2 === 0 && plant !== LIES ? 'level' : 'lmdb'
     let held = history.first - 1
     for (let i = 0; i < CUTS_A_STORE && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
       // The first syncs are those of creating a store.
