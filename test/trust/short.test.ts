@@ -153,7 +153,12 @@ test('after a repair of any damage, answers are right, or errors, or lack no mor
       const writes = damaged(chance, entries, 2 + chance.below(3))
       for (const cut of [false, true]) {
         const copy = copyOf(entries, writes)
-        const report = await repairStore(memory(copy), { cut })
+        // A store of which nothing is as it was written looks like one of another release; any other is repaired.
+        const isUnknown = entries.every(([key]) => writes.some(([one]) => hex(one) === hex(key)))
+        const report = await repairStore(memory(copy), { cut }).catch((error) => {
+          if (!isUnknown || error.code !== 'STORE_FORMAT') throw error
+        })
+        if (!report) continue
         errors += await compare(copy, twin, report, closes).catch((error) => {
           throw new Error(
             `seed ${seed}, round ${round}, damage ${nth}, cut ${cut}: ${said(writes.map(([key]) => hex(key)))} ${said(report.lost)}: ${error.message}`,
