@@ -128,7 +128,8 @@ function inUtc(time: string, ledger: number, path: () => string): string {
   // Longer if the offset leads to a year that does not have four digits.
   if (iso.length !== '2019-06-01T12:00:00.000Z'.length || !new Date(`${day}T00:00:00Z`).toISOString().startsWith(day))
     throw invalidInput(ledger, path(), 'an ISO 8601 time such as "2019-06-01T12:00:00Z"')
-  if (time.endsWith('Z')) return time
+  // The hour 24 ends a day, but is none of a timestamp on the wire (RFC 3339): it is the next day's first.
+  if (time.endsWith('Z') && time.slice(11, 13) !== '24') return time
   const fraction = /\.\d+/.exec(time)?.[0] ?? ''
   return `${iso.slice(0, 19)}${fraction}Z`
 }
