@@ -106,6 +106,7 @@ const time = 'an ISO 8601 time such as "2019-06-01T12:00:00Z"'
 const sequence = 'a ledger sequence from 1 to 2147483647'
 const ratio = 'a ratio of whole numbers { n, d }'
 const reserved = 'nothing: this member is reserved, leave it out'
+const native = 'nothing: a native asset has neither code nor issuer'
 const derived = (value: string): string => `${value}, as derived from the place of the record, or nothing`
 
 /** Members of the wrong kind: where, what must be there, and values that are not that. */
@@ -156,6 +157,8 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${trade}.base_asset_type`, 'native, credit_alphanum4 or credit_alphanum12', MISSING_MEMBER, 'gold'],
   [`${trade}.counter_asset_code`, 'a code of 1 to 4 letters or digits', MISSING_MEMBER, 'TOOLONG', 'A-B'],
   [`${trade}.counter_asset_issuer`, 'the account id of the issuer', MISSING_MEMBER],
+  [`${trade}.base_asset_code`, native, 'XLM'],
+  [`${trade}.base_asset_issuer`, native, 'GISSUER'],
   [`${trade}.base_is_seller`, 'true or false', MISSING_MEMBER, 1],
   [`${trade}.price`, ratio, MISSING_MEMBER, 2.5],
   [`${trade}.price.d`, ratio, MISSING_MEMBER, 1.5, -1, '2'],
@@ -176,6 +179,8 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${offer}.id`, int64, MISSING_MEMBER, -1],
   [`${offer}.id`, int64Short, '9223372036854775808', 2n ** 63n],
   [`${offer}.buying.asset_issuer`, text, MISSING_MEMBER],
+  [`${offer}.selling.asset_code`, native, 'XLM'],
+  [`${offer}.selling.asset_issuer`, native, 'GISSUER'],
   [`${offer}.price_r`, ratio, MISSING_MEMBER, 1],
   [`${offer}.last_modified`, time, 'now', '2019-02-30T12:00:00Z'],
   ['offers.removed[0]', int64, MISSING_MEMBER, 'x', -1, null],

@@ -108,6 +108,18 @@ export function checkOwn(input: OpenRecord, place: Place): void {
 const notOwn = (name: string, own: string | number, place: Place): FolioError =>
   invalidInput(place.ledger, place.path(name), `${own}, as derived from the place of the record, or nothing`)
 
+/**
+ * A native asset is its type alone, so a code or an issuer beside it makes it unclear which asset is meant.
+ * @param prefix what the names of its members begin with
+ * @param path what their paths begin with, from the record
+ */
+export function checkNative(asset: OpenRecord, prefix: string, place: Place, path = prefix): void {
+  if (asset[`${prefix}asset_type`] !== 'native') return
+  for (const part of ['asset_code', 'asset_issuer'])
+    if (asset[prefix + part] !== undefined)
+      throw invalidInput(place.ledger, place.path(path + part), 'nothing: a native asset has neither code nor issuer')
+}
+
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {
   // The offers of a ledger mostly changed when it closed.

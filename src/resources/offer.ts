@@ -4,7 +4,7 @@ import { invalidInput } from '../errors.ts'
 import { type KeyIndex, type OpenRecord, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
+import { checkNative, compose, Encoded, type Place, priceOf, utc } from './encode.ts'
 import {
   amount,
   array,
@@ -105,6 +105,7 @@ export const changesBySeller: KeyIndex<Offer, 'account'> = {
 }
 
 const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
+  checkNative(given, '', place, `${name}.`)
   if (given['asset_type'] === 'native') return
   for (const member of ['asset_code', 'asset_issuer'])
     if (given[member] === undefined) throw invalidInput(place.ledger, place.path(`${name}.${member}`), 'a non-empty string; it is missing')

@@ -7,7 +7,7 @@ import { type Filters, type Index, type KeyIndex, type OpenRecord, resource } fr
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { checkNative, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -146,6 +146,7 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   for (const side of ['base', 'counter'] as const) {
     const problem = assetProblem(input[`${side}_asset_type`], input[`${side}_asset_code`], input[`${side}_asset_issuer`])
     if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
+    checkNative(input, `${side}_`, place)
   }
   for (const name of offerIds) {
     const given = input[name]
