@@ -79,7 +79,13 @@ const trade = fc
 const balance = fc.constantFrom<unknown>(0, 10.5, new Digits('1.50'), new Digits('0.0000001'), 2n ** 53n + 1n)
 const assetCode = fc.constantFrom({ code: 'USD' }, { code: 'XLM', issuer: 'x' })
 const operationKind = fc.oneof(
-  members({ type: fc.constant('create_account'), account: accountId, funder: accountId, starting_balance: balance }),
+  members({
+    type: fc.constant('create_account'),
+    account: accountId,
+    funder: accountId,
+    starting_balance: balance,
+    amount: sometimes(odd),
+  }),
   members({ type: fc.constant('payment'), sender: accountId, receiver: accountId, asset: assetCode, amount: int64, amount_f: balance }),
   members({ type: fc.constant('path_payment'), from: sometimes(accountId), to: accountId, amount: sometimes(int64) }),
   members({ type: fc.constant('account_merge'), type_i: fc.constant(8), account: accountId, into: accountId }),

@@ -170,7 +170,7 @@ function ledgerEntry({ ledger, transactions = [] }: LedgerClose, closed: string,
 function operationEntry(operation: AnyMembers, id: bigint, common: Common): ModelEntry {
   const derived: AnyMembers = { id, paging_token: String(id), type_i: operation['type_i'] ?? operationTypes[operation['type']] }
   if (paymentTypes.includes(operation['type'])) {
-    if (operation['amount'] !== undefined) derived['amount'] = BigInt(operation['amount'])
+    if (operation['amount'] !== undefined && operation['type'] !== 'create_account') derived['amount'] = BigInt(operation['amount'])
     for (const name of ['amount_f', 'starting_balance'])
       if (typeof plain(operation[name]) === 'bigint') derived[name] = Number(operation[name])
   }

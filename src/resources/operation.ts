@@ -72,6 +72,9 @@ export const operationTypes: Readonly<Record<string, number>> = {
 /** The types that payment listings show. */
 export const paymentTypes: ReadonlySet<string> = new Set(['create_account', 'payment', 'path_payment', 'account_merge'])
 
+/** Those of them whose `amount` is an integer. A create_account has none of its own: there it is a member like any other, kept as it is. */
+const amountTypes: ReadonlySet<string> = new Set(['payment', 'path_payment', 'account_merge'])
+
 /** Members of payments that are numbers even if that rounds them: the text written has their digits. */
 const numbers = ['amount_f', 'starting_balance'] as const
 
@@ -118,7 +121,7 @@ export const operations = resource({
     // The parsed number may be rounded.
     if (typeof members.id !== 'bigint') members.id = source.id
     if (!paymentTypes.has(members.type)) return members
-    if (members.amount !== undefined) members.amount = exactInteger(members.amount, source, 'amount')
+    if (members.amount !== undefined && amountTypes.has(members.type)) members.amount = exactInteger(members.amount, source, 'amount')
     for (const name of numbers) if (typeof members[name] === 'bigint') members[name] = Number(members[name])
     return members
   },
@@ -188,15 +191,15 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
 
   const source = input.source_account ?? owner.account
   const named = distinct([source, ...accountsNamed(input)])
-  const isPayment = paymentTypes.has(input.type)
+  const hasAmount = amountTypes.has(input.type)
   const given = input['amount']
-  const amount = isPayment && given !== undefined ? int64Text(given as Int64Input, place.ledger, () => place.path('amount')) : undefined
+  const amount = hasAmount && given !== undefined ? int64Text(given as Int64Input, place.ledger, () => place.path('amount')) : undefined
   const sides = [owner.hash, place.closedAt, source, extraText(distinct(input.participants ?? []), named), String(code)]
   const out = write().number('id', token).string('paging_token', token)
   // Written before any open member, so that decoding finds its digits.
   if (amount !== undefined) out.number('amount', amount)
   out.number('type_i', String(code))
-  return compose(out, isPayment ? paymentForm : form, input, { id: token, paging_token: token }, place, sides)
+  return compose(out, hasAmount ? paymentForm : form, input, { id: token, paging_token: token }, place, sides)
 }
 
 /** The accounts that an input operation affects, for the transaction that holds it. */

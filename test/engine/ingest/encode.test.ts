@@ -8,7 +8,14 @@ import { effects, effectsByAccount, encodeEffect } from '../../../src/resources/
 import { compose, distinct, type Encoded, exactInteger, extraText, Place, priceOf, readExtra, utc } from '../../../src/resources/encode.ts'
 import { encodeLedger } from '../../../src/resources/ledger.ts'
 import { changesByOffer, changesBySeller, encodeOffer, encodeRemoval } from '../../../src/resources/offer.ts'
-import { encodeOperation, operationAffects, operationsByAccount, payments, paymentsByAccount } from '../../../src/resources/operation.ts'
+import {
+  encodeOperation,
+  operationAffects,
+  operations,
+  operationsByAccount,
+  payments,
+  paymentsByAccount,
+} from '../../../src/resources/operation.ts'
 import { array, base64, integer, object, validator } from '../../../src/resources/schema.ts'
 import { encodeTrade, tradeFilters, tradesByAccount, tradesByOffer, tradesByPair } from '../../../src/resources/trade.ts'
 import { encodeTransaction, failedByAccount, transactionsByAccount } from '../../../src/resources/transaction.ts'
@@ -194,6 +201,20 @@ describe('an operation', () => {
     expect(encodeOperation({ type: 'path_payment', from: 'F' } as any, owner, place).texts[0]!.text).toBe(
       `"id":${ID},"paging_token":"${ID}","type_i":2,"type":"path_payment","from":"F"`,
     )
+  })
+  test.each([
+    ['"10.5"', '10.5'],
+    ['"x"', 'x'],
+    ['{"n":1}', { n: 1 }],
+    ['7', 7],
+    ['null', null],
+  ])('of type create_account keeps an amount of %s as it is', (text, amount) => {
+    const create = { type: 'create_account', account: 'A', funder: 'F', starting_balance: 1, amount } as any
+    const written = encodeOperation(create, owner, place).texts[0]!.text
+    expect(written).toBe(
+      `"id":${ID},"paging_token":"${ID}","type_i":0,"type":"create_account","account":"A","funder":"F","starting_balance":1,"amount":${text}`,
+    )
+    expect(operations.decode(JSON.parse(`{${written}}`), { id: BigInt(ID), text: written })).toMatchObject({ amount })
   })
   test('of an unknown type must state its code, and one of a known type no other code', () => {
     expect(encodeOperation({ type: 'toString', type_i: 77 } as any, owner, place).sides[4]).toBe('77')
