@@ -20,7 +20,8 @@ function whereInLine(text: string, error: unknown): { column?: number; reason: s
   if (error instanceof RangeError) return { reason: 'it is nested too deeply' }
   let { message } = error as Error
   try {
-    parse(text)
+    // A name that occurs twice is no fault: the last one counts.
+    parse(text, null, { onDuplicateKey: ({ newValue }) => newValue })
   } catch (second) {
     ;({ message } = second as Error)
   }

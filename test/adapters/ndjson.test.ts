@@ -170,6 +170,7 @@ test('a malformed line is named with its line and column, and what is before it 
   expect(error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: '-', line: 3, column: 8 } })
   expect(await fieldsOf(bytes('{"a":9007199254740993,"b":tru}'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 27 })
   expect(await fieldsOf(bytes('{"a":"b'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 8 })
+  expect(await fieldsOf(bytes('{"a":1,"a":2,"b":tru}'))).toMatchObject({ code: 'MALFORMED_JSON', line: 1, column: 18 })
 })
 
 test('a line that is JSON but not an object is rejected', async () => {
