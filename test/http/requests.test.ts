@@ -221,6 +221,11 @@ describe('the Accept header', () => {
     }
   })
 
+  it('does not decide whether what has one form is answered', async () => {
+    for (const target of ['/problems/not_found', '/openapi.json', '/health', '/metrics'])
+      expect((await ask(target, { accept: 'text/event-stream' })).status).toBe(200)
+  })
+
   it('asking for a stream in descending order is rejected', async () => {
     const { status, body } = await ask('/ledgers?order=desc', { accept: 'text/event-stream' })
     expect([status, body.extras.invalid_field]).toEqual([400, 'order'])
