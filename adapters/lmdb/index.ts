@@ -10,6 +10,7 @@ import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { Calls, noteIn, pathOf } from '../directory/index.ts'
+import { transact } from './exit.ts'
 import { DATA } from './files.ts'
 import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf } from './open.ts'
 
@@ -74,7 +75,7 @@ class LmdbStore implements Store {
   write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
     return this.calls.run(async () => {
       for (const [key] of batch) if (key.length === 0 || key.length > MAX_KEY_BYTES) throw misfit(key)
-      const isApplied = await this.db.childTransaction(() => {
+      const isApplied = await transact(this.db, () => {
         if (expect && !same(this.lookUp(expect.key), expect.value)) return false
         for (const [key, value] of batch) {
           if (value) this.db.put(key, value)

@@ -1,0 +1,88 @@
+/** A process that ends in the middle of a write to LMDB: it does not hang, whatever ended it is told, and the store is whole. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'tsup'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { lmdb } from '../../adapters/lmdb/index.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const cache = join(root, 'node_modules/.cache')
+const places = mkdtempSync(join(tmpdir(), 'folio-lmdb-exit-'))
+let out: string
+
+beforeAll(async () => {
+  mkdirSync(cache, { recursive: true })
+  out = mkdtempSync(join(cache, 'folio-lmdb-'))
+  const entry = { lmdb: join(root, 'adapters/lmdb/index.ts') }
+  await build({ entry, outDir: out, config: false, format: 'esm', target: 'node20', silent: true })
+})
+
+afterAll(() => {
+  rmSync(out, { recursive: true, force: true })
+  rmSync(places, { recursive: true, force: true })
+})
+
+const [key, one, two] = [Uint8Array.of(9), Uint8Array.of(1), Uint8Array.of(2)] as const
+
+/** A process that writes, and writes again, and meanwhile runs `end`. */
+function ending(place: string, end: string) {
+  const script = `
+    const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
+    const store = await lmdb(${JSON.stringify(place)})
+    const write = (value) => store.write([[Uint8Array.of(9), Uint8Array.of(value)]], { durable: true })
+    await write(1)
+    process.on('exit', (code) => console.log('exit with', code))
+    const second = write(2)
+    // In the turn in which LMDB's thread has been asked to write, and before it is answered.
+    const midway = (act) => setImmediate(act)
+    ${end}`
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    killSignal: 'SIGTERM',
+  })
+  return { status, signal, stdout, stderr }
+}
+
+async function held(place: string): Promise<Uint8Array | undefined> {
+  const store = await lmdb(place)
+  const value = await store.get(key)
+  await store.write([[key, two]], { durable: true })
+  await store.close()
+  return value
+}
+
+const told =
+  'ledger-folio: the process is killed, since it ended in the middle of a write to LMDB and would hang. Close the ledger first.\n'
+
+test('process.exit in the middle of a write: the process is killed, after all who listen, and others may write', async () => {
+  const place = join(places, 'exit')
+  expect(ending(place, 'midway(() => process.exit(5))')).toEqual({ status: null, signal: 'SIGKILL', stdout: 'exit with 5\n', stderr: told })
+  expect(await held(place)).toEqual(one)
+})
+
+test('an exception that nobody catches is printed first', async () => {
+  const place = join(places, 'thrown')
+  const { signal, stderr } = ending(place, `midway(() => { throw new Error('of the program') })`)
+  expect(signal).toBe('SIGKILL')
+  expect(stderr).toMatch(/^Error: of the program\n {4}at .*\n/)
+  expect(stderr.endsWith(told)).toBe(true)
+  expect(await held(place)).toEqual(one)
+})
+
+test('one that is caught, and an end before or after the write, are nothing special', async () => {
+  const place = join(places, 'others')
+  expect(ending(place, 'process.exit(5)')).toEqual({ status: 5, signal: null, stdout: 'exit with 5\n', stderr: '' })
+  expect(await held(place)).toEqual(one)
+  const caught = `process.on('uncaughtException', () => second.then(() => process.exit(6)))`
+  expect(ending(place, `${caught}; midway(() => { throw new Error() })`)).toEqual({
+    status: 6,
+    signal: null,
+    stdout: 'exit with 6\n',
+    stderr: '',
+  })
+  expect(await held(place)).toEqual(two)
+})
