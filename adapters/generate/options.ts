@@ -62,8 +62,9 @@ const anyOffer = {
 const whole = (least: number, most: number) => ({ least, most, whole: true })
 
 /** The last ledgers and closes that fit depend on how many ledgers there are. */
-const rulesFor = ({ ledgers, firstOffer }: GenerateOptions) =>
-  new OptionRules<GenerateOptions>('generate', {
+function rulesFor({ ledgers: given, firstOffer }: GenerateOptions): OptionRules<GenerateOptions> {
+  const ledgers = typeof given === 'number' ? given : 0
+  return new OptionRules<GenerateOptions>('generate', {
     ledgers: { needed: whole(0, LAST_LEDGER - 1) },
     seed: { needed: { expected: 'a number or a text', fits: (value) => ['number', 'string'].includes(typeof value) } },
     firstLedger: whole(1, LAST_LEDGER - ledgers),
@@ -78,6 +79,7 @@ const rulesFor = ({ ledgers, firstOffer }: GenerateOptions) =>
     failedShare: { least: 0, most: 1 },
     tradeShare: { least: 0, most: 1 },
   })
+}
 
 /** The options with their defaults. @throws BAD_REQUEST naming one that is unknown, missing or out of range */
 export function settle(options: GenerateOptions): Settings {

@@ -54,10 +54,13 @@ function tradeEffect(account: string, other: string, offer: Integer, bought: Ass
   })
 }
 
-/** The taker consumed a part of an offer. `resting` is the taker's own offer, if one resulted; otherwise its id is 2^62 + operation, or missing. */
+/** The id of an offer that is in no book: that of the operation with bit 62 set, which in ids from ledger 2^30 on it is already. */
+const unlisted = (net: Network): bigint => (1n << 62n) | net.operation
+
+/** The taker consumed a part of an offer. `resting` is the taker's own offer, if one resulted; otherwise its id is made of the operation's, or missing. */
 export function consume(net: Network, { offer, sold, paid }: Fill, taker: number, resting?: Integer): Traded {
   const [seller, buyer] = [net.id(offer.seller), net.id(taker)]
-  const own = resting ?? (net.random.chance(0.9) ? (1n << 62n) + net.operation : undefined)
+  const own = resting ?? (net.random.chance(0.9) ? unlisted(net) : undefined)
   const theirs: Side = { account: seller, offer: offer.id, asset: offer.selling, amount: sold }
   const ours: Side = { account: buyer, asset: offer.buying, amount: paid, ...(own === undefined ? {} : { offer: own }) }
   return {
@@ -72,7 +75,7 @@ export function consume(net: Network, { offer, sold, paid }: Fill, taker: number
 /** The taker exchanged `sold` of one asset of a pool for `bought` of the other. */
 export function exchange(net: Network, pool: Pool, taker: number, selling: Asset, sold: number, buying: Asset, bought: number): Traded {
   const account = net.id(taker)
-  const ours: Side = { account, asset: selling, amount: sold, offer: (1n << 62n) + net.operation }
+  const ours: Side = { account, asset: selling, amount: sold, offer: unlisted(net) }
   const reserves = (asset: Asset, amount: number) => ({ asset: canonical(asset), amount: decimal(amount) })
   return {
     trade: record(net, { pool: pool.id, asset: buying, amount: bought }, ours, sold, bought, {

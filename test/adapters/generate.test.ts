@@ -311,6 +311,7 @@ describe('options', () => {
     [{ ledgers: 1.5 }, 'ledgers', whole(0, 2_147_483_646)],
     [{ ledgers: -1 }, 'ledgers', whole(0, 2_147_483_646)],
     [{ ledgers: '3' }, 'ledgers', whole(0, 2_147_483_646)],
+    [{ ledgers: 3n }, 'ledgers', whole(0, 2_147_483_646)],
     [{ firstLedger: 1.5 }, 'firstLedger', whole(1, 2_147_483_646)],
     [{ firstLedger: 2 ** 31 - 1 }, 'firstLedger', whole(1, 2_147_483_646)],
     [{ startTime: 1e12 }, 'startTime', whole(0, 253_402_300_794)],
@@ -347,6 +348,7 @@ describe('options', () => {
     const small = { ledgers: 4, seed: 1, accounts: 16, transactionsPerLedger: 2 }
     const ends: GenerateOptions[] = [
       { ...small, firstLedger: 2 ** 31 - 5, startTime: 253_402_300_799 - 20, firstOffer: 2n ** 62n },
+      { ledgers: 20, seed: 1, accounts: 100, firstLedger: 2 ** 31 - 21, tradeShare: 1 },
       { ...small, firstLedger: 1, startTime: 0, firstOffer: 1, assets: 1, tradeShare: 1 },
       { ...small, offers: 0, envelopeBytes: 0, failedShare: 0, tradeShare: 1, operationsPerTransaction: 1 },
       { ...small, transactionsPerLedger: 0.5, operationsPerTransaction: 50, failedShare: 1, tradeShare: 0 },
