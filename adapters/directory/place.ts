@@ -2,14 +2,15 @@
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 
-/** The path of a directory. @throws BAD_REQUEST if it is empty, or the URL is not that of a file */
+/** The path of a directory. @throws BAD_REQUEST if it is empty, or neither a path nor the URL of a file */
 export function pathOf(location: string | URL): string {
   if (location === '') throw badRequest('location', 'the path of a directory', 'an empty one')
   if (typeof location === 'string') return location
+  const { fileURLToPath } = process.getBuiltinModule('node:url')
   try {
-    return process.getBuiltinModule('node:url').fileURLToPath(location)
+    return fileURLToPath(location)
   } catch {
-    throw badRequest('location', 'the path of a directory, or its file: URL', location.href)
+    throw badRequest('location', 'the path of a directory, or its file: URL', location instanceof URL ? location.href : typeof location)
   }
 }
 

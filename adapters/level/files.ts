@@ -2,7 +2,7 @@
  * LevelDB's own files, checked without LevelDB: it silently drops what is damaged in a log, goes back in time if its MANIFEST was cut, and ends the
  * process if a table was. CURRENT and the MANIFEST say which files are in use; others do not matter.
  */
-import { type FileFault, type FilesOptions, type FilesReport, filesOptions } from '../directory/index.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
 import { batchOf, readLog } from './log.ts'
 import { type LiveTable, Version } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
@@ -14,10 +14,11 @@ const logName = (number: number): string => `${String(number).padStart(6, '0')}.
 
 /**
  * Checks the files of a LevelDB directory that nobody has open. Holds a megabyte in memory, and the list of tables.
- * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
+ * @param location its path, or `file:` URL
+ * @throws BAD_REQUEST if `location` or an option is wrong or unknown, what the file system says, and the reason of the signal
  */
-export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
-  return (await examine(directory, filesOptions.check(options))).report
+export async function checkFiles(location: string | URL, options: FilesOptions = {}): Promise<FilesReport> {
+  return (await examine(pathOf(location), filesOptions.check(options))).report
 }
 
 /** Checks the files. `inUse` names the tables and logs in use, if CURRENT and the MANIFEST can be read and all that they name is there. */

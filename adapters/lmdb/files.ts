@@ -11,7 +11,7 @@
  * ```
  */
 import { giveWay } from '../../src/turn.ts'
-import { type FileFault, type FilesOptions, type FilesReport, filesOptions } from '../directory/index.ts'
+import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
 
 /** The file that holds everything. */
 export const DATA = 'data.mdb'
@@ -33,12 +33,13 @@ const fs = () => process.getBuiltinModule('node:fs')
 /**
  * Checks the file of an LMDB directory: that every page a tree names is there, is the one that was named, belongs to one tree, and keeps its nodes
  * within itself. What the values hold is checked by who reads them.
+ * @param location the path of the directory, or its `file:` URL
  * @param options `tableBytes` has no meaning here
- * @throws BAD_REQUEST if an option is unknown or wrong, what the file system says, and the reason of the signal
+ * @throws BAD_REQUEST if `location` or an option is wrong or unknown, what the file system says, and the reason of the signal
  */
-export async function checkFiles(directory: string, options: FilesOptions = {}): Promise<FilesReport> {
+export async function checkFiles(location: string | URL, options: FilesOptions = {}): Promise<FilesReport> {
   const { onFile, signal } = filesOptions.check(options)
-  const { faults, bytes } = await settled(directory, signal)
+  const { faults, bytes } = await settled(pathOf(location), signal)
   onFile?.(DATA, bytes)
   return { ok: faults.length === 0, faults, files: bytes > 0 ? 1 : 0, bytes, torn: [] }
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { describe, expect, test } from 'vitest'
-import { checkFiles, level } from '../../adapters/level/index.ts'
+import { checkFiles, level, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { directory } from '../support/directory.ts'
 import { FailingLevel } from './failing-level.ts'
@@ -100,7 +100,10 @@ describe('opening', () => {
     await store.close()
     const refused = expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field: 'location' }) })
     for (const wrong of ['', new URL('https://ledger.example/store'), new URL('file:///a%2Fb')])
-      await expect(level(wrong)).rejects.toEqual(refused)
+      for (const call of [level, checkFiles, salvage]) await expect(call(wrong)).rejects.toEqual(refused)
+    for (const wrong of [undefined, null, 5])
+      for (const call of [checkFiles, salvage]) await expect(call(wrong as never)).rejects.toEqual(refused)
+    expect(await checkFiles(pathToFileURL(place))).toMatchObject({ ok: true, files: 3 })
   })
 
   test('a file in place of the directory, or of one above it, is STORE_MISSING and says so', async () => {

@@ -44,6 +44,9 @@ describe('opening', () => {
       await expect(lmdb(place, options as never)).rejects.toEqual(rejected('BAD_REQUEST', { field }))
     await expect(lmdb(place, { mustExist: true })).rejects.toEqual(rejected('STORE_MISSING', { location: place }))
     await expect(lmdb('')).rejects.toEqual(rejected('BAD_REQUEST', { field: 'location' }))
+    for (const location of [undefined, null, 5, Buffer.from('x')])
+      for (const call of [lmdb, checkFiles])
+        await expect(call(location as never)).rejects.toEqual(rejected('BAD_REQUEST', { field: 'location', found: typeof location }))
     expect(readdirSync(root)).not.toContain(`store ${places}`)
   })
 
@@ -186,6 +189,7 @@ describe('damage that would end the process, or keep it busy for ever,', () => {
     await expect(checkFiles(place, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
     await expect(checkFiles(place, { tablebytes: 5 } as object)).rejects.toEqual(rejected('BAD_REQUEST', { field: 'tablebytes' }))
     await expect(checkFiles(fresh())).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(await checkFiles(pathToFileURL(place))).toEqual(report)
   })
 
   test('does not count while another writes: it finds pages that are in use again', async () => {
