@@ -4,7 +4,7 @@ import type { Asked } from './page.ts'
 import { type Match, match } from './router.ts'
 import { decode, parseQuery, parseTarget, type QueryText } from './target.ts'
 
-/** @throws ProblemError, BAD_REQUEST */
+/** @throws BAD_REQUEST */
 export function pageOf(query: List, text: QueryText, lastEventId: string | undefined): Asked {
   const cursor = lastEventId || text('cursor')
   if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed)
@@ -12,13 +12,13 @@ export function pageOf(query: List, text: QueryText, lastEventId: string | undef
   return { cursor, limit, order: parseOrder(text('order')) }
 }
 
-/** The values of filters and path. @throws ProblemError, BAD_REQUEST */
+/** The values of filters and path. @throws BAD_REQUEST */
 export const listValues = (query: List, raw: Match['params'], text: QueryText): Record<string, unknown> => ({
   ...query.filters?.parse(text),
   ...pathValues(query, raw),
 })
 
-/** @throws ProblemError, BAD_REQUEST */
+/** @throws BAD_REQUEST */
 export function pathValues(query: One | List, raw: Match['params']): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const name of pathNames(query.path)) values[name] = parameters[name].parse(decode(raw[name]!, name), name)
@@ -30,7 +30,7 @@ export interface AskedList extends Asked {
   readonly values: Record<string, unknown>
 }
 
-/** The list that a path and query ask for; undefined if they ask for something else. @throws ProblemError, BAD_REQUEST */
+/** The list that a path and query ask for; undefined if they ask for something else. @throws BAD_REQUEST */
 export function listOf(target: string): AskedList | undefined {
   const { path, query: search } = parseTarget(target)
   const found = match(path)

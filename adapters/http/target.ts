@@ -2,7 +2,7 @@
  * The request target, read as it came: `new URL` would rewrite `//host`, `/../` and backslashes, and so change what was asked for.
  * Values are decoded one by one, on demand, so that an error names the parameter at fault.
  */
-import { badParameter, ProblemError } from './problem.ts'
+import { badRequest } from '../../src/index.ts'
 
 export interface Target {
   /** Scheme and host of an absolute target, as proxies and fetch handlers send it. */
@@ -16,13 +16,12 @@ export interface Target {
 const printable = /^[\x21-\x22\x24-\x7e]+$/
 const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
 
-/** @throws ProblemError if the target is not a path */
+/** @throws BAD_REQUEST if the target is not a path */
 export function parseTarget(target: string): Target {
-  if (!printable.test(target))
-    throw new ProblemError(badParameter('path', 'a request target of printable ASCII characters, the rest percent-encoded'))
+  if (!printable.test(target)) throw badRequest('path', 'a request target of printable ASCII characters, the rest percent-encoded')
   if (target[0] === '/') return local(undefined, undefined, target)
   const [, scheme, authority, rest] = absolute.exec(target) ?? []
-  if (rest === undefined) throw new ProblemError(badParameter('path', 'a request target that begins with a slash'))
+  if (rest === undefined) throw badRequest('path', 'a request target that begins with a slash')
   return local(scheme!.toLowerCase(), authority, rest[0] === '/' ? rest : `/${rest}`)
 }
 
@@ -33,20 +32,20 @@ function local(scheme: string | undefined, authority: string | undefined, target
     : { scheme, authority, path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
-/** @throws ProblemError naming `field` for a malformed percent escape, or one that is not UTF-8 */
+/** @throws BAD_REQUEST naming `field` for a malformed percent escape, or one that is not UTF-8 */
 export function decode(text: string, field: string): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new ProblemError(badParameter(field, 'percent escapes of UTF-8 text'))
+    throw badRequest(field, 'percent escapes of UTF-8 text')
   }
 }
 
 /** What a template such as `?cursor=1&order=asc{?limit}` expands to: a second question mark before a page parameter. */
 const secondMark = /\?(?=(?:cursor|limit|order)=)/g
 
-/** Reads the value of a query parameter: '' if absent, the first of several. @throws ProblemError for malformed percent escapes */
+/** Reads the value of a query parameter: '' if absent, the first of several. @throws BAD_REQUEST for malformed percent escapes */
 export type QueryText = (name: string) => string
 
 export function parseQuery(query: string): QueryText {

@@ -1,10 +1,10 @@
 /** What a request may say, and how it is rejected. */
 import { format } from 'node:util'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { createCore, type ProblemName, problemResponse, problems } from '../../adapters/http/index.ts'
+import { createCore, listOf, type ProblemName, problemResponse, problems } from '../../adapters/http/index.ts'
 import { negotiate } from '../../adapters/http/negotiate.ts'
 import { problemOf } from '../../adapters/http/problem.ts'
-import { type ErrorCode, errorTable, FolioError, type Ledger } from '../../src/index.ts'
+import { catalogue, type ErrorCode, errorTable, FolioError, type Ledger } from '../../src/index.ts'
 import { type Ask, answerOf, asker, badOption, hashOf, idOf, smallLedger, tokensOf } from './support.ts'
 
 let ledger: Ledger
@@ -89,6 +89,31 @@ describe('parameters', () => {
     expect(await refused('/ledgers?cursor=%')).toEqual([400, 'cursor'])
     expect(await refused('/trades?offer_id=%e0%a4')).toEqual([400, 'offer_id'])
     expect(await refused('/problems/%zz')).toEqual([400, 'name'])
+  })
+})
+
+describe('the list that a target asks for', () => {
+  it('comes with what a page of it is asked by', async () => {
+    const { query, values, ...page } = listOf('http://folio.test/ledgers/2/trades?offer_id=7&order=desc&limit=3&cursor=now')!
+    expect(query).toBe(catalogue.tradesOfLedger)
+    expect(values).toEqual({ ledger: 2, offer_id: 7n })
+    expect(page).toEqual({ cursor: 'now', order: 'desc', limit: 3 })
+    expect(listOf('/ledgers')).toEqual({ query: catalogue.ledgers, values: {}, cursor: '', order: 'asc', limit: 10 })
+    for (const other of ['/ledgers/2', '/', '/health', '/nothing']) expect(listOf(other)).toBeUndefined()
+  })
+
+  it('is BAD_REQUEST wherever a request for it is refused as malformed', () => {
+    const faults = {
+      '/accounts/%zz/trades': 'account',
+      '/ledgers?cursor=%': 'cursor',
+      '/ledgers?limit=0': 'limit',
+      ledgers: 'path',
+      '': 'path',
+    }
+    for (const [target, field] of Object.entries(faults)) {
+      expect(() => listOf(target)).toThrow(FolioError)
+      expect(() => listOf(target)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) }))
+    }
   })
 })
 
