@@ -43,6 +43,7 @@ export class Ledger {
   private readonly pollMs: number
   private unwatch: (() => void) | undefined
   private readonly reads: Reads
+  private readonly ending = new AbortController()
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
@@ -144,7 +145,7 @@ export class Ledger {
 
   /**
    * Appends ledgers as they come; while one batch is being written, the next is read, checked and encoded. If a ledger is refused, or the source
-   * fails, those before it stay, and its error is thrown.
+   * fails, those before it stay, and its error is thrown. Once the ledger is closed, no more are awaited from the source.
    * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
@@ -156,7 +157,7 @@ export class Ledger {
       }
       return this.appendAll(group, options, { ...behind, isWanted })
     }
-    const total = await inBatches(checkCloses(closes), append, options)
+    const total = await inBatches(checkCloses(closes), append, options, this.ending.signal)
     return { ...total, last: this.head?.last }
   }
 
@@ -371,13 +372,15 @@ export class Ledger {
   }
 
   /**
-   * Ends all streams, waits for work in progress, then closes the store. Later calls fail with CLOSED, but for this one, which gives the same promise.
+   * Ends all streams and ingests, these with CLOSED, waits for work in progress, then closes the store. Later calls fail with CLOSED, but for this one,
+   * which gives the same promise.
    * @throws what closing the store throws
    */
   close(): Promise<void> {
     this.closing ??= (async () => {
       this.unwatch?.()
       this.bell.silence()
+      this.ending.abort()
       await this.writer.rest()
       await this.reads.rest()
       await this.store.close()

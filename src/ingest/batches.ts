@@ -3,6 +3,7 @@
  * **Invariants:** batches are written one after another, each once the one before it is written and told; if one fails, nothing behind it is written.
  */
 import { OptionRules } from '../check.ts'
+import { FolioError } from '../errors.ts'
 import { giveWay } from '../turn.ts'
 import type { Appended } from './append.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
@@ -36,27 +37,31 @@ type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Append
 
 /**
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
+ * @param closed aborts when the ledger is closed
  * @returns how many ledgers were new, and how many were held already
+ * @throws CLOSED if the ledger is closed before the source has ended
  */
-export async function inBatches(closes: Closes, append: Append, options: IngestOptions): Promise<Total> {
+export async function inBatches(closes: Closes, append: Append, options: IngestOptions, closed: AbortSignal): Promise<Total> {
   const { batch: size = 1, onBatch, onRefused, signal } = options
   const source = new Source(closes)
   // Also if a batch fails: its error is thrown at once, though the source may have nothing to give for a long time.
   const stop = (): void => source.leave()
   const batches = new Batches(append, { onBatch, onRefused, signal }, stop)
-  signal?.addEventListener('abort', stop)
+  const ends = signal ? [signal, closed] : [closed]
+  for (const end of ends) end.addEventListener('abort', stop)
   try {
-    if (signal?.aborted) stop()
+    if (ends.some(({ aborted }) => aborted)) stop()
     for await (const close of source) {
       await giveWay()
       if (batches.add(close) >= size) await batches.flush()
     }
   } finally {
-    signal?.removeEventListener('abort', stop)
+    for (const end of ends) end.removeEventListener('abort', stop)
     // If the source breaks, the good ledgers read before must not be lost.
     if (!signal?.aborted) await batches.flush()
     await batches.written()
   }
+  if (closed.aborted && source.wasLeft && !signal?.aborted) throw new FolioError('CLOSED')
   return batches.total
 }
 
@@ -135,7 +140,8 @@ const END = { done: true, value: undefined } as const
 /** A source that can be left while it has nothing to give, such as a terminal. */
 class Source implements AsyncIterableIterator<LedgerClose> {
   private readonly inner: AsyncIterator<LedgerClose, unknown>
-  private isLeft = false
+  /** It was not read to its end. */
+  wasLeft = false
   /** Ends what waits for the next close. Made anew each time: a promise raced against many keeps what they resolved to. */
   private wake = (): void => {}
 
@@ -148,7 +154,7 @@ class Source implements AsyncIterableIterator<LedgerClose> {
   }
 
   next(): Promise<IteratorResult<LedgerClose, undefined>> {
-    if (this.isLeft) return Promise.resolve(END)
+    if (this.wasLeft) return Promise.resolve(END)
     return new Promise((resolve, reject) => {
       this.wake = () => resolve(END)
       Promise.resolve(this.inner.next())
@@ -157,15 +163,17 @@ class Source implements AsyncIterableIterator<LedgerClose> {
     })
   }
 
+  /** Tells the source, once. */
   async return(): Promise<typeof END> {
-    await this.inner.return?.()
+    if (!this.wasLeft) {
+      this.wasLeft = true
+      await this.inner.return?.()
+    }
     return END
   }
 
   /** The source is told, but not waited for: it may answer only once it has something to give. */
   leave(): void {
-    if (this.isLeft) return
-    this.isLeft = true
     this.wake()
     this.return().catch(() => {})
   }

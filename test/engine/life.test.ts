@@ -41,6 +41,7 @@ describe('a closed ledger', () => {
       () => ledger.readOne(catalogue.ledger, { ledger: 5 }),
       () => ledger.append(second),
       () => ledger.ingest([second]),
+      () => ledger.ingest([]),
       () => ledger.rollback(4),
       () => ledger.records(catalogue.ledgers, {}).next(),
     ]

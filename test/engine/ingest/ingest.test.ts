@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { memory } from '../../../adapters/memory/index.ts'
-import { type AppendResult, FolioError, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { type AppendResult, FolioError, type IngestOptions, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
 import { dump } from '../../support/dump.ts'
 import { codeOf, errorOf } from '../../support/errors.ts'
 import { collectGarbage } from '../../support/held.ts'
@@ -18,10 +18,11 @@ const never = new Promise<never>(() => {})
 
 /** Gives closes, and then nothing for ever; notes whether it was told to end. */
 function silentAfter(count: number) {
-  const it = { pulled: 0, returned: false, closes: undefined as unknown as AsyncIterable<LedgerClose> }
+  const it = { pulled: 0, returned: false, ends: 0, closes: undefined as unknown as AsyncIterable<LedgerClose> }
   const next = () => (it.pulled < count ? Promise.resolve({ done: false, value: closes[it.pulled++]! }) : never)
   const end = async () => {
     it.returned = true
+    it.ends++
     return { done: true as const, value: undefined }
   }
   it.closes = { [Symbol.asyncIterator]: () => ({ next, return: end }) as AsyncIterator<LedgerClose> }
@@ -73,6 +74,61 @@ describe('a signal', () => {
     expect((await ledger.ingest(source.closes, { signal: AbortSignal.abort() })).appended).toBe(0)
     expect([source.pulled, source.returned]).toEqual([0, true])
   })
+})
+
+describe('a ledger that is closed', () => {
+  test.each([
+    [1, 4, 4],
+    [3, 7, 6],
+  ])('ends an ingest in batches of %i whose source gave %i closes and then nothing, with CLOSED', async (batch, given, written) => {
+    const ledger = await openLedger(memory())
+    const source = silentAfter(given)
+    const ended = codeOf(() => ledger.ingest(source.closes, { batch }))
+    while (source.pulled < given || (ledger.head?.last ?? FIRST - 1) < FIRST + written - 1) await turns()
+    await ledger.close()
+    expect([await ended, ledger.head?.last, source.ends]).toEqual(['CLOSED', FIRST + written - 1, 1])
+  })
+
+  test('is no reason to fail for an ingest that was signalled to end, or whose source has ended', async () => {
+    const ledger = await openLedger(late(memory()))
+    const stop = new AbortController()
+    const signalled = ledger.ingest(silentAfter(0).closes, { signal: stop.signal })
+    const last = ledger.ingest(closes.slice(0, 1))
+    await turns()
+    stop.abort()
+    await ledger.close()
+    expect([(await signalled).appended, (await last).appended]).toEqual([0, 1])
+  })
+
+  test('takes nothing more from a source, and tells it so', async () => {
+    const ledger = await openLedger(memory())
+    await ledger.close()
+    const source = silentAfter(3)
+    expect(await codeOf(() => ledger.ingest(source.closes))).toBe('CLOSED')
+    expect([source.pulled, source.ends]).toEqual([0, 1])
+  })
+})
+
+test('a source is told once that no more is wanted, whatever the reason', async () => {
+  const full = new Error('no room for the acknowledgement')
+  const reasons: readonly IngestOptions[] = [
+    {
+      onBatch: async () => {
+        await turns()
+        throw full
+      },
+    },
+    { onBatch: () => Promise.reject(full) },
+    {},
+  ]
+  for (const options of reasons) {
+    const ledger = await openLedger(late(memory()))
+    const source = silentAfter(5)
+    // The last of these is refused.
+    if (!options.onBatch) await ledger.append(closes[20]!)
+    await expect(ledger.ingest(source.closes, options)).rejects.toThrow()
+    expect(source.ends).toBe(1)
+  }
 })
 
 describe('what is told of a batch', () => {
