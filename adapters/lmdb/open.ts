@@ -52,11 +52,17 @@ export async function openDirectory(location: string, { mustExist = false, check
   }
 }
 
-/** Loaded only when a directory is opened. */
+/** Loaded only when a directory is opened. That fails too where its binaries are not installed, which are optional to it. */
 const library = (location: string): Promise<typeof import('lmdb')> =>
   import('lmdb').catch((error) => {
-    throw new FolioError('STORE_FAILED', { location, reason: 'the package lmdb cannot be loaded: npm install lmdb' }, error)
+    const isThere = error.code !== 'ERR_MODULE_NOT_FOUND'
+    const reason = isThere
+      ? `the package lmdb cannot be loaded: ${firstLine(error)}`
+      : 'the package lmdb is not installed: npm install lmdb'
+    throw new FolioError('STORE_FAILED', { location, reason }, error)
   })
+
+const firstLine = ({ message }: Error): string => message.split('\n', 1)[0]!
 
 /** @throws CORRUPT if the file is damaged in a way that could end the process */
 async function refuseDamage(location: string): Promise<void> {

@@ -1,16 +1,19 @@
-/** A process that ends in the middle of a write to LMDB: it does not hang, whatever ended it is told, and the store is whole. */
+/**
+ * LMDB in processes of their own. One that ends in the middle of a write does not hang, what ended it is told, and the store is whole; one that cannot
+ * load the package is told why.
+ */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lmdb } from '../../adapters/lmdb/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache')
-const places = mkdtempSync(join(tmpdir(), 'folio-lmdb-exit-'))
+const places = mkdtempSync(join(tmpdir(), 'folio-lmdb-'))
 let out: string
 
 beforeAll(async () => {
@@ -85,4 +88,25 @@ test('one that is caught, and an end before or after the write, are nothing spec
     stderr: '',
   })
   expect(await held(place)).toEqual(two)
+})
+
+describe('the package lmdb, if it cannot be loaded,', () => {
+  function opened(program: string, place: string, ...flags: string[]): string {
+    const script = `
+      const { lmdb } = await import(${JSON.stringify(program)})
+      await lmdb(${JSON.stringify(place)}).catch(({ code, fields }) => console.log(code, fields.reason))`
+    return spawnSync(process.execPath, [...flags, '--input-type=module', '-e', script], { encoding: 'utf8' }).stdout
+  }
+
+  test('is not installed: the error says how, and no directory is made', () => {
+    const alone = join(places, 'alone.mjs')
+    copyFileSync(join(out, 'lmdb.js'), alone)
+    expect(opened(alone, join(places, 'none'))).toBe('STORE_FAILED the package lmdb is not installed: npm install lmdb\n')
+    expect(readdirSync(places)).not.toContain('none')
+  })
+
+  test('or is installed and fails: the error says why', () => {
+    const told = opened(join(out, 'lmdb.js'), join(places, 'none'), '--disallow-code-generation-from-strings')
+    expect(told).toBe('STORE_FAILED the package lmdb cannot be loaded: Code generation from strings disallowed for this context\n')
+  })
 })
