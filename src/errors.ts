@@ -194,6 +194,12 @@ export type ErrorCode = keyof typeof errorTable
  */
 export type ErrorFields = Readonly<Record<string, string | number | bigint | boolean | undefined>>
 
+/** How many frames a stack has at least, unless fewer than the usual ten are asked for: of a read, a dozen lie here before that of whoever asked. */
+const FRAMES = 25
+
+/** Where errors are frozen, a stack has as many frames as it has. */
+const keepFrames = (count: number): boolean => Reflect.set(Error, 'stackTraceLimit', count)
+
 /** The only error class of the library. Switch on `code`; `fields` says what is at fault and where, `message` also what to do. */
 export class FolioError extends Error {
   readonly code: ErrorCode
@@ -202,7 +208,12 @@ export class FolioError extends Error {
   constructor(code: ErrorCode, fields: ErrorFields = {}, cause?: unknown) {
     const said = Object.entries(fields).filter(([, value]) => value !== undefined)
     const detail = said.map(([name, value]) => `${name}: ${value}`).join(', ')
-    super(errorTable[code].sentence + (detail && ` (${detail})`), cause === undefined ? undefined : { cause })
+    const message = errorTable[code].sentence + (detail && ` (${detail})`)
+    const limit = Error.stackTraceLimit
+    const isRaised = limit >= 10 && limit < FRAMES
+    if (isRaised) keepFrames(FRAMES)
+    super(message, cause === undefined ? undefined : { cause })
+    if (isRaised) keepFrames(limit)
     this.name = 'FolioError'
     this.code = code
     this.fields = fields

@@ -292,3 +292,24 @@ test('a name with a lone surrogate, which as bytes would be another name, is not
   )
   await ledger.close()
 })
+
+test('the error of a read shows whose call it was, and leaves how many frames others keep as it was', async () => {
+  const given = Error.stackTraceLimit
+  const ledger = await openLedger(memory())
+  await ledger.append(richClose(7, ''))
+  async function whoeverAsked(): Promise<void> {
+    await ledger.page(catalogue.operationsOfAccount, { account: 'nobody' })
+  }
+  try {
+    for (const limit of [10, 200]) {
+      Error.stackTraceLimit = limit
+      const { stack } = await errorOf(whoeverAsked)
+      expect(stack).toContain('whoeverAsked')
+      expect(Error.stackTraceLimit).toBe(limit)
+    }
+    Error.stackTraceLimit = 3
+    expect((await errorOf(whoeverAsked)).stack!.match(/^ {4}at /gm)).toHaveLength(3)
+  } finally {
+    Error.stackTraceLimit = given
+  }
+})
