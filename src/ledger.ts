@@ -79,13 +79,16 @@ export class Ledger {
     if (this.store.capabilities.shared) this.unwatch = this.follow()
   }
 
-  /** Follows what other processes write: whenever the store signals it, and at every poll. Returns the function that stops it. */
+  /**
+   * Follows what other processes write: whenever the store signals it, and at every poll, which keeps this one alive only while streams wait. Returns the
+   * function that stops it.
+   */
   private follow(): () => void {
     // A look that fails is repeated by the next one; reads meanwhile fail by themselves, with an error that reaches a caller.
     const look = (): void => void this.writer.refresh().catch(() => {})
     const unwatch = this.store.watch?.(look)
     const timer = setInterval(look, this.pollMs)
-    if (typeof timer === 'object') timer.unref()
+    this.bell.keepBy(timer)
     return () => {
       clearInterval(timer)
       unwatch?.()

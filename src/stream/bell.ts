@@ -14,12 +14,27 @@ export interface Sleeper {
   wake(): void
 }
 
+/** What keeps the process alive, if it is told to. */
+interface Keeper {
+  ref(): unknown
+  unref(): unknown
+}
+
 export class Bell {
+  private keeper: Keeper | undefined
   private rings = 0
   private sleepers = new Set<Sleeper>()
   private silent = false
   /** Where history went back to, one number per rollback. */
   private readonly rollbacks: number[] = []
+
+  /** Has a timer keep the process alive while somebody sleeps, and only then: where another process may append what they wait for. */
+  keepBy(timer: Keeper | number): void {
+    // Elsewhere than in Node it is a number, and keeps nothing alive.
+    if (typeof timer === 'number') return
+    this.keeper = timer
+    if (this.sleepers.size === 0) timer.unref()
+  }
 
   /** A ticket for {@link after}: take it before reading. */
   ticket(): number {
@@ -31,6 +46,7 @@ export class Bell {
     const woken = this.sleepers
     if (woken.size === 0) return
     this.sleepers = new Set()
+    this.keeper?.unref()
     queueMicrotask(() => {
       for (const sleeper of woken) sleeper.wake()
     })
@@ -69,7 +85,11 @@ export class Bell {
 
   /** Wakes the sleeper at the first ring after the ticket was taken; soon, if that has already happened. */
   after(ticket: number, sleeper: Sleeper): void {
-    if (this.rings === ticket && !this.silent) return void this.sleepers.add(sleeper)
+    if (this.rings === ticket && !this.silent) {
+      this.sleepers.add(sleeper)
+      this.keeper?.ref()
+      return
+    }
     const wake = (): void => sleeper.wake()
     // Whoever catches up comes here page after page.
     if (isTurnLong()) soon(wake)
@@ -79,6 +99,7 @@ export class Bell {
   /** Removes a sleeper without waking it. */
   forget(sleeper: Sleeper): void {
     this.sleepers.delete(sleeper)
+    if (this.sleepers.size === 0) this.keeper?.unref()
   }
 
   /** How many tails are asleep. */

@@ -1,8 +1,9 @@
 /**
- * LMDB in processes of their own. One that ends in the middle of a write does not hang, what ended it is told, and the store is whole; one that cannot
+ * LMDB in processes of their own. One that follows what another writes stays alive for that; one that ends in the middle of a write does not hang, what ended it is told, and the store is whole; one that cannot
  * load the package is told why.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,8 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lmdb } from '../../adapters/lmdb/index.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { openLedger } from '../../src/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache')
@@ -19,8 +22,8 @@ let out: string
 beforeAll(async () => {
   mkdirSync(cache, { recursive: true })
   out = mkdtempSync(join(cache, 'folio-lmdb-'))
-  const entry = { lmdb: join(root, 'adapters/lmdb/index.ts') }
-  await build({ entry, outDir: out, config: false, format: 'esm', target: 'node20', silent: true })
+  const entry = { lmdb: join(root, 'adapters/lmdb/index.ts'), index: join(root, 'src/index.ts') }
+  await build({ entry, outDir: out, config: false, splitting: false, format: 'esm', target: 'node20', silent: true })
 })
 
 afterAll(() => {
@@ -88,6 +91,31 @@ test('one that is caught, and an end before or after the write, are nothing spec
     stderr: '',
   })
   expect(await held(place)).toEqual(two)
+})
+
+test('a process that waits for what another will append stays alive, as long as it waits', async () => {
+  const place = join(places, 'followed')
+  const ledger = await openLedger(lmdb(place))
+  const script = `
+    const { catalogue, openLedger } = await import(${JSON.stringify(join(out, 'index.js'))})
+    const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
+    const ledger = await openLedger(lmdb(${JSON.stringify(place)}), { pollMs: 20 })
+    const look = () => (ledger.waitingStreams === 1 ? console.log('waits') : setImmediate(look))
+    look()
+    for await (const { sequence } of ledger.stream(catalogue.ledgers, {})) {
+      console.log(sequence)
+      if (sequence === 8) break
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  let said = ''
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    said += text
+    const next = { 'waits\n': 7, 'waits\n7\n': 8 }[said]
+    if (next) await ledger.append(richClose(next, ledger.head?.hash ?? ''))
+  }
+  expect([said, await ended]).toEqual(['waits\n7\n8\n', [0, null]])
+  await ledger.close()
 })
 
 describe('the package lmdb, if it cannot be loaded,', () => {
