@@ -10,8 +10,8 @@ export class Turns {
   private last: Promise<unknown> = Promise.resolve()
   /** The write that was left behind last. */
   private writing: Promise<unknown> = Promise.resolve()
-  /** All {@link change}s. */
-  private changing: Promise<unknown> = Promise.resolve()
+  /** All {@link change}s. It resolves to nothing: a promise that kept what the one before resolved to would keep every change there ever was. */
+  private changing: Promise<void> = Promise.resolve()
   /** How many have begun. */
   private begun = 0
 
@@ -42,7 +42,7 @@ export class Turns {
 
   /** Marks work that may leave another history behind, whether it has its turn or waits for it: {@link steady} waits for that. */
   change<T>(work: Promise<T>): Promise<T> {
-    this.changing = Promise.allSettled([this.changing, work])
+    this.changing = Promise.allSettled([this.changing, work]).then(() => {})
     return work
   }
 

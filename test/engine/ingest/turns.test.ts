@@ -1,6 +1,7 @@
 /** The turns of a writer: what waits for what, whether it fails or not. */
 import { expect, test } from 'vitest'
 import { Turns } from '../../../src/ingest/turns.ts'
+import { collectGarbage } from '../../support/held.ts'
 
 /** Work that ends when it is told to, and notes when it begins and ends. */
 function workshop() {
@@ -81,4 +82,22 @@ test('history is steady once every change that was asked for is over; other work
   expect(await heard()).toEqual(['change ends', 'last begins'])
   last.end()
   expect([await waits, await heard()]).toEqual(['last', ['last ends', 'steady']])
+})
+
+test('nothing is kept of a change that is over', async () => {
+  const turns = new Turns()
+  const given: WeakRef<object>[] = []
+  for (let nth = 0; nth < 100; nth++)
+    await turns.change(
+      turns.alone(async () => {
+        const found = { nth }
+        given.push(new WeakRef(found))
+        return found
+      }),
+    )
+  await turns.steady()
+  await new Promise((resolve) => setTimeout(resolve))
+  collectGarbage()
+  // The last one may still be what the promise of the last turn resolved to.
+  expect(given.filter((one) => one.deref() !== undefined).length).toBeLessThan(2)
 })
