@@ -72,19 +72,18 @@ async function takeStep(history: History, cut: Cut, { writes, unfiled, ...step }
   const era = shared ? history.state.era + 1 : history.state.era
   const head = inEra(store, step.head, era)
   const adopt = (): void => history.moveTo(head, { unfiled: unfiled.whole })
-  history.removals++
-  if (head.filed <= before.filed) adopt()
-  try {
-    const begun: Write[] = shared ? [[ERA, nextEra(eras, 'rollback' in cut ? head.last : undefined)]] : []
-    await history.write([[INTENT, isLast ? undefined : encodeIntent(cut)], ...begun, ...writes], head, true, adopt, era)
-  } catch (error) {
-    // What was not removed is still history, even for a read that found nothing there meanwhile.
-    if (!(await mayHold(store, head))) {
-      history.moveTo(before, waited)
-      history.listener.committed()
+  await history.removing(async () => {
+    if (head.filed <= before.filed) adopt()
+    try {
+      const begun: Write[] = shared ? [[ERA, nextEra(eras, 'rollback' in cut ? head.last : undefined)]] : []
+      await history.write([[INTENT, isLast ? undefined : encodeIntent(cut)], ...begun, ...writes], head, true, adopt, era)
+    } catch (error) {
+      // What was not removed is still history, even for a read that found nothing there meanwhile.
+      if (!(await mayHold(store, head))) {
+        history.moveTo(before, waited)
+        history.listener.committed()
+      }
+      throw error
     }
-    throw error
-  } finally {
-    history.removals++
-  }
+  })
 }

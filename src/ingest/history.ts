@@ -39,6 +39,8 @@ export class History implements ReadableHistory {
   backlog: Backlog = { unfiled: new Unfiled() }
   /** What was written last may not be on stable storage yet. */
   unsynced = false
+  /** The last step that removes. */
+  private step: Promise<void> = Promise.resolve()
   /** Why nothing more is written, if that is so. */
   private failure: unknown
 
@@ -59,6 +61,18 @@ export class History implements ReadableHistory {
   /** True if history in the store is the one known here, and was not rolled back since that became known. */
   stands(): MaybePromise<boolean> {
     return after(stateOf(this.store), (state) => isSame(state, this.state))
+  }
+
+  /** Takes a step that removes. */
+  removing(work: () => Promise<void>): Promise<void> {
+    this.removals++
+    const done = work().finally(() => this.removals++)
+    this.step = done.catch(() => {})
+    return done
+  }
+
+  stepped(): Promise<void> {
+    return this.step
   }
 
   /** A read on which a write will be based. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */

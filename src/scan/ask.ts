@@ -13,6 +13,8 @@ export interface ReadableHistory {
   readonly head: Head
   /** Counts the beginning and the end of each step that removes. */
   readonly removals: number
+  /** Resolves when the step that is removing now is over: what takes many of them, such as a long prune, is not waited for. */
+  stepped(): Promise<void>
   /** A reader under the head as it is now. */
   reader(): Reader
   /** True if history in the store is the one known here. */
@@ -23,8 +25,6 @@ export interface ReadableHistory {
 export interface HistoryWriter {
   /** Adopts what another process has written. */
   refresh(): Promise<unknown>
-  /** Resolves when history is not being changed. */
-  steady(): Promise<void>
 }
 
 /** What a read needs to know about what it reads. */
@@ -39,7 +39,7 @@ export interface Ground {
 export function ask<T>(history: ReadableHistory, writer: HistoryWriter, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
   const { removals } = history
   const again = (): MaybePromise<T> => ask(history, writer, ground, read)
-  if (ground.book && isRemoving(removals)) return writer.steady().then(again)
+  if (ground.book && isRemoving(removals)) return history.stepped().then(again)
   const { shared } = ground
   const reader = history.reader()
   // What arrived with awaits in between may mix what was there before and what was appended in its place.
@@ -48,7 +48,7 @@ export function ask<T>(history: ReadableHistory, writer: HistoryWriter, ground: 
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
     // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
-    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return writer.steady().then(again)
+    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(again)
     if (!shared) throw error
     return confirmed(history, writer, reader, () => {
       if (history.removals === removals) throw error

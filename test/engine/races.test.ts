@@ -177,3 +177,34 @@ test('if reading lists fails during a filing, the ledger is rejected, and can be
     expect(records.map(({ paging_token }) => Number(BigInt(paging_token) >> 32n))).toEqual([10, 10, 10, 11, 11, 11])
   }
 })
+
+test('offers are answered between the steps of a prune, however many there are', async () => {
+  const closes = Array.from({ length: 8 }, (_, n) => richClose(n + 1, n === 0 ? '' : hashOf(n, 99)))
+  const store = memory()
+  /** Writes that have begun, and wait to be let through. */
+  const held: (() => void)[] = []
+  let holding = false
+  const ledger = await openLedger({
+    ...store,
+    async write(batch, options) {
+      if (holding) await new Promise<void>((resolve) => void held.push(resolve))
+      await store.write(batch, options)
+    },
+  })
+  await ledger.ingest(closes)
+  const { seller: account } = closes[0]!.offers!.changed![0]!
+  const before = await ledger.page(catalogue.offersOfAccount, { account })
+  holding = true
+  // Nothing is filed yet, so it takes two steps: what is to be pruned is filed first.
+  let isOver = false
+  const pruned = ledger.prune(6).finally(() => {
+    isOver = true
+  })
+  await turns(3)
+  const asked = ledger.page(catalogue.offersOfAccount, { account })
+  held.shift()!()
+  expect([(await asked).records, before.records.length > 0, isOver]).toEqual([before.records, true, false])
+  while (held.length === 0) await turns(1)
+  held.shift()!()
+  expect(await pruned).toBe(5)
+})

@@ -9,7 +9,7 @@ const shared: Ground = { shared: true, book: false }
 
 /** History and its writer in one, which answers as it is told to, and notes what it is asked. */
 function writer(
-  told: { removals?: number; stands?: readonly boolean[]; refreshed?: (it: any) => void; steady?: (it: any) => void; late?: boolean } = {},
+  told: { removals?: number; stands?: readonly boolean[]; refreshed?: (it: any) => void; stepped?: (it: any) => void; late?: boolean } = {},
 ) {
   const stands = [...(told.stands ?? [])]
   const it = {
@@ -26,9 +26,9 @@ function writer(
       it.notes.push('read')
       return reader
     },
-    async steady() {
-      it.notes.push('steady')
-      told.steady?.(it)
+    async stepped() {
+      it.notes.push('stepped')
+      told.stepped?.(it)
     },
     stands() {
       it.notes.push('stands?')
@@ -88,11 +88,11 @@ describe('over a store of its own', () => {
       own,
       attempts(moved, () => 8),
     )
-    expect([await answer, one.notes]).toEqual([8, ['read', 'steady', 'read']])
+    expect([await answer, one.notes]).toEqual([8, ['read', 'stepped', 'read']])
   })
 
   test('what looks like damage during a removal is read again after it', async () => {
-    const begun = writer({ removals: 1, steady: (it) => it.removals++ })
+    const begun = writer({ removals: 1, stepped: (it) => it.removals++ })
     expect(
       await ask(
         begun,
@@ -100,7 +100,7 @@ describe('over a store of its own', () => {
         attempts(corrupt, () => 7),
       ),
     ).toBe(7)
-    expect(begun.notes).toEqual(['read', 'steady', 'read'])
+    expect(begun.notes).toEqual(['read', 'stepped', 'read'])
     const during = writer()
     const moved = () => {
       during.removals += 2
@@ -113,7 +113,7 @@ describe('over a store of its own', () => {
         attempts(moved, () => 8),
       ),
     ).toBe(8)
-    expect(await codeOf(() => ask(writer({ removals: 1, steady: (it) => it.removals++ }), own, corrupt))).toBe('CORRUPT')
+    expect(await codeOf(() => ask(writer({ removals: 1, stepped: (it) => it.removals++ }), own, corrupt))).toBe('CORRUPT')
   })
 })
 
@@ -134,9 +134,9 @@ test('a read during which history was rolled back is run again', async () => {
 })
 
 test('the book is read only while no removal is in flight', async () => {
-  const one = writer({ removals: 1, steady: (it) => it.removals++ })
+  const one = writer({ removals: 1, stepped: (it) => it.removals++ })
   expect(await ask(one, { shared: false, book: true }, () => 3)).toBe(3)
-  expect(one.notes).toEqual(['steady', 'read'])
+  expect(one.notes).toEqual(['stepped', 'read'])
 })
 
 describe('over a shared store', () => {
