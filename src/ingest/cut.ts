@@ -71,7 +71,7 @@ async function takeStep(history: History, cut: Cut, { writes, unfiled, ...step }
   const eras = shared ? await store.get(ERA) : undefined
   const era = shared ? history.state.era + 1 : history.state.era
   const head = inEra(store, step.head, era)
-  const adopt = (): void => history.moveTo(head, { unfiled: unfiled.whole })
+  const adopt = (): void => history.moveTo(head, unfiled && { unfiled })
   await history.removing(async () => {
     if (head.filed <= before.filed) adopt()
     try {

@@ -105,9 +105,13 @@ export class History implements ReadableHistory {
     else this.listener.rolledBack(left)
   }
 
-  /** Moves to a head under which something else is filed, or less is held. */
-  moveTo(head: Head, backlog: Backlog): void {
+  /**
+   * Moves to a head under which less is held.
+   * @param backlog given if something else is filed under it, or if ledgers were taken back: then what is cached may be wrong
+   */
+  moveTo(head: Head, backlog?: Backlog): void {
     this.head = head
+    if (!backlog) return
     this.backlog = backlog
     this.cache.clear()
   }

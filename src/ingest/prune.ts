@@ -36,6 +36,7 @@ function fileUp(reader: Reader, filed: number): Step {
   return { writes: fileLists(reader, waiting), head, unfiled: fileAgain(reader, filedCounts, head.counts) }
 }
 
+/** Nothing that stays is changed by it: a filing in progress goes on, and what is cached of it is as good as before. */
 function giveUp(reader: Reader, target: number): Step {
   const before = reader.head
   let oldest = before.oldest + 1
@@ -52,7 +53,7 @@ function giveUp(reader: Reader, target: number): Step {
       writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
   keepBases(reader, head, writes)
   for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
-  return { writes, head, unfiled: reader.unfiled }
+  return { writes, head }
 }
 
 /** Gives up the pages of lists that no read under the new head can reach, and counts the lists that name pruned records. */

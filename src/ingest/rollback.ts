@@ -23,11 +23,11 @@ import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
 
-/** One batch of a change that takes several, without the head in which it ends; that head; and what is unfiled under it. */
+/** One batch of a change that takes several, without the head in which it ends; that head; and what is unfiled under it, if that changes. */
 export interface Step {
   readonly writes: readonly Write[]
   readonly head: Head
-  readonly unfiled: Unfiled
+  readonly unfiled?: Unfiled
 }
 
 /** The step that goes back towards ledger `target`. */

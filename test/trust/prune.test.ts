@@ -100,6 +100,25 @@ describe.each([50, 400, 1e6])('with lists filed every %i records', (fileEvery) =
   })
 })
 
+test('what is cached of the ledgers that stay is served as before', async () => {
+  const ledger = await openLedger(memory(), { fileEvery: 1 })
+  await ledger.ingest(closes)
+  const cost = async (): Promise<number> => {
+    const page = await ledger.explain(catalogue.operations, {}, { order: 'desc', limit: 100 })
+    const { account } = closes.at(-1)!.transactions![0]!
+    const list = await ledger.explain(catalogue.operationsOfAccount, { account }, { order: 'desc', limit: 5 })
+    return page.cost.gets + list.cost.gets
+  }
+  await cost()
+  for (const before of [3, 4, 11]) {
+    await ledger.prune(FIRST + before)
+    expect(await cost()).toBe(0)
+  }
+  // A rollback may leave anything else behind.
+  await ledger.rollback(FIRST + 38)
+  expect(await cost()).toBeGreaterThan(0)
+})
+
 test('space is freed', async () => {
   const store = memory()
   const ledger = await openLedger(store)

@@ -166,6 +166,29 @@ describe('a filing', () => {
     expect(await dump(memory(disk))).toEqual(whole)
   })
 
+  test('goes on while older ledgers are given up: it prepares no list anew, and what it leaves does not show when they were', async () => {
+    const window = 30
+    /** The lists looked up to be prepared. */
+    const lookedUp = async (prunes: boolean): Promise<[number, string[]]> => {
+      const inner = memory()
+      let lists = 0
+      const store: Store = Object.assign(Object.create(inner) as Store, {
+        getMany(keys: readonly Uint8Array[]) {
+          lists += keys.filter(([tag]) => tag === 0x20).length
+          return inner.getMany(keys)
+        },
+      })
+      const ledger = await openLedger(store, { fileEvery: EVERY, cacheBytes: 0 })
+      for (const close of closes) {
+        await ledger.append(close)
+        if (prunes && ledger.head!.last >= FIRST + window) await ledger.prune(ledger.head!.last - window)
+      }
+      await ledger.prune(LAST - window)
+      return [lists, await dump(inner)]
+    }
+    expect(await lookedUp(true)).toEqual(await lookedUp(false))
+  })
+
   test('with a list that cannot be read loses nothing prepared before, and goes on', async () => {
     const inner = memory()
     let broken = false
