@@ -107,7 +107,10 @@ export interface Store {
     /** @param options if `durable`, the note survives a loss of power once this resolves */
     write(bytes: Uint8Array, options?: { readonly durable?: boolean }): MaybePromise<void>
   }
-  /** Reclaims the space of what was deleted in a range; resolves when that is done. Stores without it do so by themselves. */
+  /**
+   * Reclaims the space of what was deleted in a range; resolves when that is done. Reads and writes go on meanwhile. Stores without it do so by
+   * themselves.
+   */
   compact?(range: KeyRange): MaybePromise<void>
   close(): MaybePromise<void>
 }

@@ -35,6 +35,8 @@ export class LedgerWriter {
   /** No earlier process, and no other one, has left anything unfinished. */
   private settled = false
   private refreshing: Promise<boolean> | undefined
+  /** The reclaiming of space that pruning left, one range after another. It never rejects: whoever pruned is told why it failed. */
+  private reclaiming: Promise<void> = Promise.resolve()
   /** The last look for what other processes have written failed. */
   lookFailed = false
 
@@ -59,7 +61,7 @@ export class LedgerWriter {
   private async settle(): Promise<void> {
     if (this.settled) return
     const left = await unfinished(this.history.store)
-    if (left) await this.cut(left)
+    if (left && (await this.cut(left)) > 0 && 'prune' in left) await this.reclaim()
     this.settled = true
   }
 
@@ -149,23 +151,30 @@ export class LedgerWriter {
   }
 
   /** Removes every ledger before `oldest`. @throws BAD_REQUEST if none would stay */
-  prune(oldest: number): Promise<number> {
-    return this.turns.alone(async () => {
+  async prune(oldest: number): Promise<number> {
+    const { removed, reclaimed } = await this.turns.alone(async () => {
       await this.settle()
       const { last } = this.history.head
       const held = last === 0 ? 'a ledger that is held: the store holds no ledgers' : `at most ${last}, the newest ledger, which stays`
       if (oldest > last) throw badRequest('before', held)
-      return this.cut({ prune: oldest })
+      const removed = await this.cut({ prune: oldest })
+      return { removed, reclaimed: removed > 0 ? this.reclaim() : undefined }
     })
+    await reclaimed
+    return removed
   }
 
   /** Returns how many ledgers were removed. */
-  private async cut(cut: Cut): Promise<number> {
+  private cut(cut: Cut): Promise<number> {
     const { history, turns } = this
-    if ('rollback' in cut) return turns.change(rollBackTo(history, cut.rollback))
-    const removed = await turns.change(pruneTo(history, cut.prune))
-    if (removed > 0) await reclaim(history)
-    return removed
+    return turns.change('rollback' in cut ? rollBackTo(history, cut.rollback) : pruneTo(history, cut.prune))
+  }
+
+  /** In no turn: it may take minutes, and changes nothing that is held. */
+  private reclaim(): Promise<void> {
+    const done = this.reclaiming.then(() => reclaim(this.history))
+    this.reclaiming = done.catch(() => {})
+    return done
   }
 
   /** Runs `work` in its turn, while nothing is written. */
@@ -181,6 +190,7 @@ export class LedgerWriter {
   /** Resolves when nothing is in progress and the note says how far history reached. */
   async rest(): Promise<void> {
     await this.turns.rest()
+    await this.reclaiming
     await this.history.highWater.flush()
   }
 }

@@ -265,6 +265,33 @@ describe('pruning', () => {
     expect([await codeOf(() => ledger.rollback(FIRST)), await ledger.rollback(FIRST + 4)]).toEqual(['GONE_BEFORE_HISTORY', 7])
     await ledger.close()
   })
+
+  test('frees space while ledgers are appended and rolled back, and a close waits for that', async () => {
+    const said: string[] = []
+    let free = (): void => {}
+    const compact = vi.fn(() => new Promise<void>((resolve) => (free = resolve)))
+    const ledger = await openLedger({ ...memory(), compact })
+    await ledger.ingest(closes.slice(0, -1))
+    const pruned = ledger.prune(FIRST + 4).then((count) => said.push(`${count} pruned`))
+    await ledger.append(closes.at(-1)!)
+    await ledger.rollback(ledger.head!.last - 1)
+    const closed = ledger.close().then(() => said.push('closed'))
+    expect([compact.mock.calls.length, ledger.head!.oldest, said]).toEqual([1, FIRST + 4, []])
+    compact.mockImplementation(async () => {})
+    free()
+    await Promise.all([pruned, closed])
+    expect(said).toEqual(['4 pruned', 'closed'])
+  })
+
+  test('whose space cannot be freed fails, though it is done', async () => {
+    const compact = vi.fn(() => Promise.reject(gone))
+    const ledger = await openLedger({ ...memory(), compact })
+    await ledger.ingest(closes)
+    await expect(ledger.prune(FIRST + 4)).rejects.toBe(gone)
+    compact.mockResolvedValue(undefined as never)
+    expect([ledger.head!.oldest, await ledger.prune(FIRST + 5), ledger.poisoned]).toEqual([FIRST + 4, 1, false])
+    await ledger.close()
+  })
 })
 
 describe('over a shared store', () => {
