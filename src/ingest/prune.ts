@@ -28,12 +28,12 @@ export function stepUp(reader: Reader, target: number): Step {
   return reader.head.filed < target - 1 ? fileUp(reader, target - 1) : giveUp(reader, target)
 }
 
-/** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. */
+/** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. What waits is at hand, and not read again. */
 function fileUp(reader: Reader, filed: number): Step {
   const filedCounts = countsAfter(reader, filed)
   const head: Head = { ...reader.head, filed, filedCounts }
-  const waiting = fileAgain(reader, reader.head.filedCounts, filedCounts)
-  return { writes: fileLists(reader, waiting), head, unfiled: fileAgain(reader, filedCounts, head.counts) }
+  const waiting = reader.unfiled.whole.split(filedCounts)
+  return { writes: fileLists(reader, waiting.older!), head, unfiled: waiting.newer }
 }
 
 /** Nothing that stays is changed by it: a filing in progress goes on, and what is cached of it is as good as before. */

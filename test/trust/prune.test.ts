@@ -4,7 +4,8 @@ import { generate } from '../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { queryNames, valuesWorthAsking } from '../../adapters/testing/arbitrary-requests.ts'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
-import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { KIND } from '../../src/layout/keys.ts'
 import { ledgerOf } from '../support/benches.ts'
 import { dump } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
@@ -117,6 +118,25 @@ test('what is cached of the ledgers that stay is served as before', async () => 
   // A rollback may leave anything else behind.
   await ledger.rollback(FIRST + 38)
   expect(await cost()).toBeGreaterThan(0)
+})
+
+test('what a prune files is at hand: it reads as much, however many records wait', async () => {
+  const blocksRead = async (ledgers: number): Promise<number> => {
+    const inner = memory()
+    let blocks = 0
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      get(key: Uint8Array) {
+        if (key[0] === KIND.block) blocks++
+        return inner.get(key)
+      },
+    })
+    const ledger = await openLedger(store, { fileEvery: 1e6, cacheBytes: 0 })
+    await ledger.ingest(closes.slice(0, ledgers))
+    blocks = 0
+    await ledger.prune(FIRST + 1)
+    return blocks
+  }
+  expect(await blocksRead(40)).toBe(await blocksRead(10))
 })
 
 test('space is freed', async () => {
