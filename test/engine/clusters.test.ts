@@ -195,15 +195,16 @@ describe('a cluster', () => {
 
   const SHOWN = { reverse: false, facing: undefined }
   const tokens = (slices: readonly Slice[]): string[] => placesIn(slices).map(({ block, at }) => block.token(at))
-  /** A reader of a store in which everything is filed, under its head or an older one with `count` effects. */
-  async function reading(count?: number): Promise<{ reader: Reader; list: Posting }> {
+  /** A reader of a store in which everything is filed, under its head or an older one with `count` effects, of which those before `from` are pruned. */
+  async function reading(count?: number, from = 0): Promise<{ reader: Reader; list: Posting }> {
     const store = memory()
     const ledger = await openLedger(store, { fileEvery: 1 })
     await ledger.ingest(closes)
     const account = await busiest(ledger)
     const head = decodeHead((await store.get(HEAD))!)
     const counts = head.counts.map((all, tag) => (tag === effects.tag ? (count ?? all) : all))
-    const reader = new Reader(store, new Cache(1e9), { ...head, counts }, new Unfiled())
+    const since = head.since.map((all, tag) => (tag === effects.tag ? from : all))
+    const reader = new Reader(store, new Cache(1e9), { ...head, counts, since }, new Unfiled())
     return { reader, list: new Posting(reader, new ListKey(effectsByAccount, [account])) }
   }
   const ALL = { from: 0, to: 1e9 }
@@ -234,6 +235,18 @@ describe('a cluster', () => {
     const held = list.home(last * CLUSTER)!.cluster(last, undefined)!
     expect([held.ordinals, held.block.count]).toEqual([ordinals.slice(last * CLUSTER), ordinals.length - last * CLUSTER])
     expect(list.between(0, 1000).length).toBeGreaterThan(ordinals.length)
+  })
+
+  test('is not gathered if some of its records were pruned, though they may still be cached', async () => {
+    const { ordinals: all } = (await reading()).list.take(ALL, 100, false)
+    const { reader, list } = await reading(undefined, all[10])
+    reader.slices(effects, all)
+    const { ordinals, ...run } = list.take({ from: all[10]!, to: 1e9 }, 80, false)
+    for (let time = 0; time < 2; time++) expect(tokens(listed(reader, effects, { ordinals, ...run }, SHOWN)).length).toBe(80)
+    expect([0, 1].map((number) => list.home(number * CLUSTER)!.cluster(number, undefined)?.ordinals)).toEqual([
+      undefined,
+      all.slice(CLUSTER, 2 * CLUSTER),
+    ])
   })
 
   test('hangs on the sealed page that has its entries, or else on the edge, filed or not', async () => {
