@@ -17,9 +17,12 @@ import type { Reader } from '../scan/reader.ts'
 import { Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
+import { giveWay } from '../turn.ts'
 
 /** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
 const PARTS = 8
+/** How many lists are prepared before others on the event loop may have their turn. */
+const LISTS_AT_ONCE = 256
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
@@ -84,7 +87,7 @@ export class Filing {
   }
 
   /**
-   * Prepares as many lists as should be ready after a ledger. If a read fails, nothing has changed.
+   * Prepares as many lists as should be ready after a ledger.
    * @param edgeOf the edge of a list, if it is cached
    * @returns whether all are prepared, so that the batch of this ledger has to write them
    */
@@ -92,7 +95,16 @@ export class Filing {
     const since = recordsBetween(this.bound.counts, counts)
     const isLast = since >= this.spread
     const parts = isLast ? PARTS : Math.floor((PARTS * since) / this.spread)
-    const part = this.lists.slice(this.prepared, Math.ceil((this.lists.length * parts) / PARTS))
+    const ready = Math.ceil((this.lists.length * parts) / PARTS)
+    while (this.prepared < ready) {
+      await this.prepare(this.lists.slice(this.prepared, Math.min(ready, this.prepared + LISTS_AT_ONCE)), store, edgeOf)
+      await giveWay()
+    }
+    return isLast
+  }
+
+  /** Prepares the lists that are next. If a read fails, nothing has changed. */
+  private async prepare(part: readonly Waiting[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<void> {
     const found = part.map(({ index, key }) => {
       const { id } = new ListKey(index, key)
       return { id, key: postingKey(index.tag, key), edge: edgeOf(id) }
@@ -109,7 +121,6 @@ export class Filing {
       this.edges.set(id, { edge: grown, write: edgeWrite(at, grown) })
     }
     this.prepared += part.length
-    return isLast
   }
 }
 

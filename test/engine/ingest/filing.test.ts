@@ -118,6 +118,37 @@ describe('a filing', () => {
     expect(await dump(inner)).toEqual(whole)
   })
 
+  test('gives way between some lists and the next, however many one ledger makes due', async () => {
+    const inner = memory()
+    let turn = 0
+    /** How many lists were read at once, and in which turn of the event loop. */
+    const reads: { lists: number; turn: number }[] = []
+    const store: Store = Object.assign(Object.create(inner) as Store, {
+      getMany(keys: readonly Uint8Array[]) {
+        const lists = keys.filter(([tag]) => tag === 0x20).length
+        if (lists > 0) reads.push({ lists, turn })
+        // As long as others may have to wait.
+        for (const began = performance.now(); lists > 0 && performance.now() - began < 11; );
+        return inner.getMany(keys)
+      },
+    })
+    const ledger = await openLedger(store, { fileEvery: 1000, cacheBytes: 0 })
+    let counting = true
+    const count = (): void => {
+      turn++
+      if (counting) setImmediate(count)
+    }
+    count()
+    for (const close of generate({ ledgers: 2, seed: 5, accounts: 800, transactionsPerLedger: 400, envelopeBytes: 30 }))
+      await ledger.append(close)
+    counting = false
+    expect(reads.length).toBeGreaterThan(3)
+    for (const [i, { lists, turn }] of reads.entries()) {
+      expect(lists).toBeLessThanOrEqual(256)
+      if (i > 1) expect(turn).toBeGreaterThan(reads[i - 2]!.turn)
+    }
+  })
+
   test('keeps what it files apart until that is written, and drops it then', async () => {
     const history = new History(memory(), new Cache(1e6), undefined, { committed() {}, rolledBack() {} })
     const writer = new LedgerWriter(history, EVERY)
