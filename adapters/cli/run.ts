@@ -68,7 +68,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     const isUnknown = name !== undefined && !/^-|^help$/.test(name) && !program.commands.some((command) => command.name() === name)
     if (argv[0] !== undefined && isEarly(program, argv[0])) program.error(`error: option '${nameOf(argv[0])}' comes after the command`)
     // Help of a command that does not exist would be that of all, without a word of why.
-    await program.parseAsync(isUnknown ? [name] : argv, { from: 'user' })
+    await program.parseAsync(isUnknown || name === 'help' ? [name] : argv, { from: 'user' })
     return exit
   } catch (thrown) {
     // Help that was asked for is an answer as any other: where it cannot be written, that is the error.

@@ -1,6 +1,6 @@
 /** The stores that the command line knows: adding one takes a row. */
 import { realpath } from 'node:fs/promises'
-import { dirname, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import type { Place } from '../compare/index.ts'
@@ -175,8 +175,12 @@ function named(where: StoreOptions): StoreOptions {
   return where
 }
 
-/** Where a path leads, which may not exist yet. */
-const placeOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
+/** Where a path leads, which may not exist yet, nor what it lies in. */
+const placeOf = (path: string): Promise<string> =>
+  realpath(path).catch(async () => {
+    const [whole, above] = [resolve(path), dirname(resolve(path))]
+    return above === whole ? whole : join(await placeOf(above), basename(whole))
+  })
 
 /** Whether two names lead to the same directory, which may not exist yet. */
 export async function isSamePlace(one: StoreOptions, other: StoreOptions): Promise<boolean> {
@@ -184,8 +188,8 @@ export async function isSamePlace(one: StoreOptions, other: StoreOptions): Promi
   return place === second
 }
 
-/** Whether a file, which may not exist yet, lies in the directory of a store. */
-export async function isInside(file: string, data = ''): Promise<boolean> {
-  const [directory, store] = await Promise.all([placeOf(dirname(file)), placeOf(data)])
+/** Whether a file or directory, which may not exist yet, lies in the directory of a store. */
+export async function isInside(path = '', data = ''): Promise<boolean> {
+  const [directory, store] = await Promise.all([placeOf(dirname(path)), placeOf(data)])
   return `${directory}${sep}`.startsWith(`${store}${sep}`)
 }

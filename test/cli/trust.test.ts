@@ -276,7 +276,7 @@ test('a copy holds what the original holds, continues where it stopped, and is r
   expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
 })
 
-test('a copy needs a directory other than its source, however it is spelled', async () => {
+test('a copy needs a directory other than that of its source, and not in it, however it is spelled', async () => {
   const [data, link] = [await stored(), join(directory(), 'link')]
   symlinkSync(data, link)
   for (const to of [data, `level:${data}/../data`, link])
@@ -285,6 +285,15 @@ test('a copy needs a directory other than its source, however it is spelled', as
       out: '',
       err: `folio: --from and --to are the same directory, ${data}: a copy needs one of its own\n`,
     })
+  for (const to of [join(data, 'backup'), `lmdb:${join(link, 'a', 'b')}`])
+    expect(await folio(['copy', '--from', data, '--to', to])).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(
+        /^folio: --to .* lies in .*, the directory of the source, and would be lost with it: copy to a place outside\n$/,
+      ),
+    })
+  expect(await folio(['copy', '--from', data, '--to', `${data}-backup`])).toMatchObject({ code: 0 })
 })
 
 test('a copy into a store that does not meet the source says which, and what to do; one that is ahead is only compared', async () => {

@@ -16,6 +16,7 @@ test.for(['', 'ingest', 'serve', 'get', 'verify', 'repair', 'export', 'copy', 'r
 test.for([
   ['-h', '--help'],
   ['help', '--help'],
+  ['help help', '--help'],
   ['serve -h', 'serve --help'],
   ['help serve', 'serve --help'],
 ] as const)('folio %s is folio %s', async ([one, other]) => {

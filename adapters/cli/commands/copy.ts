@@ -8,7 +8,7 @@ import { countOf, type Io, note } from '../io.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { isSamePlace, openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
+import { isInside, isSamePlace, openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
 
 interface Options {
   readonly from: StoreOptions
@@ -37,6 +37,10 @@ export const copy = (program: Command, run: Run): Command =>
 
 async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
   if (await isSamePlace(from, to)) throw new UsageError(`--from and --to are the same directory, ${from.data}: a copy needs one of its own`)
+  if (await isInside(to.data, from.data))
+    throw new UsageError(
+      `--to ${to.data} lies in ${from.data}, the directory of the source, and would be lost with it: copy to a place outside`,
+    )
   const store = await openStore(from, { mustExist: true })
   await using source = await openLedger(store)
   const network = await networkOf(store)
