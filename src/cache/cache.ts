@@ -6,7 +6,8 @@
  * texts finished for whoever sends them. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
  * attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
  * Of the objects, those that are asked for stay (`clock-cache.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
- * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows: a commit puts the newer value.
+ * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows, when a commit puts the newer value, nor
+ * when its oldest ledgers are given up, since what is read lies above those.
  */
 import type { Region } from '../bytes.ts'
 import { Block } from '../layout/block.ts'

@@ -53,23 +53,24 @@ async function whatFollows(
 ): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
+  const lowest = grown && state.era === era ? Number.POSITIVE_INFINITY : await lastLeft(store, head, era)
   // What was rolled back and appended again may be other records under the same hashes, counted from another first ledger, and filed differently.
-  const unbroken = grown && state.era === era
-  // A cached list is recognised as old by a newer ledger that filed it; pruning files without one.
-  const kept = unbroken && head.oldest === before.oldest
+  const unbroken = grown && lowest === Number.POSITIVE_INFINITY
+  // A cached list is recognised as old by a newer ledger that filed it; pruning may file without one.
+  const kept = unbroken && (head.oldest === before.oldest || (before.last > 0 && head.filed === before.filed))
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   // What already waited is not computed again, apart from what has been filed since.
   const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
   const added = await reader.run((read) => fileAgain(read, goesOn ? before.counts : head.filedCounts, head.counts))
   const unfiled = still.with(added)
-  const left = grown ? before.last : await lastLeft(store, head, era)
+  const left = grown ? before.last : lowest
   return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
 }
 
 /**
- * The newest ledger that every rollback since an era has left, or will have left once it is done: whoever is told of it goes on from there, and would
- * miss what replaces ledgers that are removed after that.
+ * The newest ledger that every rollback since an era has left, or will have left once it is done; infinitely new if there was none. Whoever is told of
+ * it goes on from there, and would miss what replaces ledgers that are removed after that.
  */
 async function lastLeft(store: Store, head: Head, since: Era): Promise<number | undefined> {
   const [eras, intent] = await store.getMany([ERA, INTENT])

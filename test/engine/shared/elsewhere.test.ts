@@ -115,8 +115,20 @@ describe('a look', () => {
   test.each([
     ['the first ledgers', 0, (writer: Ledger) => writer.ingest(closes.slice(0, 5)), true, false],
     ['more ledgers', 5, (writer: Ledger) => writer.ingest(closes.slice(5, 7)), true, true],
-    ['older ledgers pruned', 9, (writer: Ledger) => writer.prune(FIRST + 5), true, false],
-    ['all ledgers but the newest pruned', 9, (writer: Ledger) => writer.prune(FIRST + 8), true, false],
+    // Only what pruning had to file makes lists other than they were.
+    ['older ledgers pruned', 9, (writer: Ledger) => writer.prune(FIRST + 5), true, 'unless filed'],
+    ['all ledgers but the newest pruned', 9, (writer: Ledger) => writer.prune(FIRST + 8), true, 'unless filed'],
+    [
+      'ledgers pruned and others rolled back',
+      9,
+      async (writer: Ledger) => {
+        await writer.prune(FIRST + 3)
+        await writer.rollback(FIRST + 7)
+        await writer.ingest(closes.slice(8, 9))
+      },
+      true,
+      false,
+    ],
     ['ledgers rolled back', 9, (writer: Ledger) => writer.rollback(FIRST + 5), false, false],
     ['everything rolled back', 9, (writer: Ledger) => writer.rollback(FIRST - 1), false, false],
     [
@@ -160,19 +172,23 @@ describe('a look', () => {
       false,
     ],
   ] as const)('finds %s', async (_, count, change, grown, kept) => {
+    const keptAfter: boolean[] = []
     for (const fileEvery of [32_768, 60, 1]) {
       const { writer, look, store, state, known: before } = await known(count, { fileEvery })
       const waited = shown(before.unfiled)
       await change(writer)
       const found = (await look())!
       const now = await stateOf(store)
-      expect([found.grown, found.kept, found.state]).toEqual([grown, kept, now])
+      const isKept = kept === 'unless filed' ? found.head.filed === before.head.filed : kept
+      expect([found.grown, found.kept, found.state]).toEqual([grown, isKept, now])
+      keptAfter.push(isKept)
       expect([found.head.last, found.head.hash]).toEqual([writer.head?.last ?? 0, writer.head?.hash ?? ''])
       expect(now).not.toEqual(state)
       expect(spelled(found.tails)).toEqual(spelled(await tailsOf(store, found.head)))
       expect(shown(found.unfiled)).toEqual(shown(await waitingUnder(store, found.head)))
       expect(shown(before.unfiled)).toEqual(waited)
     }
+    if (kept === 'unless filed') expect(new Set(keptAfter)).toEqual(new Set([false, true]))
   })
 
   test('reads the records that have come, not all those that wait to be filed', async () => {
