@@ -8,6 +8,7 @@ import { ERA, HEAD, INTENT } from '../layout/keys.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Write } from '../store.ts'
 import { giveWay } from '../turn.ts'
+import { recordsBetween, total } from './filing.ts'
 import type { History } from './history.ts'
 import { prunedRanges, stepUp } from './prune.ts'
 import { type Step, stepBack } from './rollback.ts'
@@ -39,6 +40,17 @@ export async function pruneTo(history: History, oldest: number): Promise<number>
   const isDone = (head: Head): boolean => head.oldest >= oldest
   await takeSteps(history, { prune: oldest }, (read) => stepUp(read, oldest), isDone)
   return history.head.oldest - before
+}
+
+/**
+ * Whether the store should reclaim the space of what was pruned: that costs about as much for one ledger as for thousands, so it is due with every
+ * portion of records, a sixteenth to a thirty-second of those that are held. Nothing is kept of it, so that it does not matter how many processes
+ * prune one after another.
+ * @param since how many records of each log were pruned before
+ */
+export function isReclaimDue(since: readonly number[], head: Head): boolean {
+  const portion = 2 ** Math.floor(Math.log2(Math.max(1, recordsBetween(head.since, head.counts) / 16)))
+  return Math.floor(total(since) / portion) < Math.floor(total(head.since) / portion)
 }
 
 /** Has the store reclaim the space of what was pruned. */

@@ -24,7 +24,8 @@ const PARTS = 8
 /** How many lists are prepared before others on the event loop may have their turn. */
 const LISTS_AT_ONCE = 256
 
-const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
+/** Records of all logs, of which each has a count. */
+export const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
 
 /** Records of all logs between two counts of each. */
 export const recordsBetween = (from: readonly number[], to: readonly number[]): number => total(to) - total(from)

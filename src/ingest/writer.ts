@@ -8,7 +8,7 @@ import { badRequest } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import type { Cut } from '../layout/head.ts'
 import { type Appended, Appender, type Drafted } from './append.ts'
-import { pruneTo, reclaim, rollBackTo } from './cut.ts'
+import { isReclaimDue, pruneTo, reclaim, rollBackTo } from './cut.ts'
 import type { Prepared } from './encode.ts'
 import { lookFor } from './follow.ts'
 import type { History } from './history.ts'
@@ -61,7 +61,8 @@ export class LedgerWriter {
   private async settle(): Promise<void> {
     if (this.settled) return
     const left = await unfinished(this.history.store)
-    if (left && (await this.cut(left)) > 0 && 'prune' in left) await this.reclaim()
+    // Whoever left it was cut off before it came to that.
+    if (left && (await this.cut(left)) > 0 && 'prune' in left) void this.reclaim()
     this.settled = true
   }
 
@@ -150,15 +151,15 @@ export class LedgerWriter {
     })
   }
 
-  /** Removes every ledger before `oldest`. @throws BAD_REQUEST if none would stay */
+  /** Removes every ledger before `oldest`, and has the space reclaimed if that is due. @throws BAD_REQUEST if none would stay */
   async prune(oldest: number): Promise<number> {
     const { removed, reclaimed } = await this.turns.alone(async () => {
       await this.settle()
-      const { last } = this.history.head
+      const { last, since } = this.history.head
       const held = last === 0 ? 'a ledger that is held: the store holds no ledgers' : `at most ${last}, the newest ledger, which stays`
       if (oldest > last) throw badRequest('before', held)
       const removed = await this.cut({ prune: oldest })
-      return { removed, reclaimed: removed > 0 ? this.reclaim() : undefined }
+      return { removed, reclaimed: isReclaimDue(since, this.history.head) ? this.reclaim() : undefined }
     })
     await reclaimed
     return removed
