@@ -59,8 +59,8 @@ export class Cache implements Finishing {
   hits = 0
   misses = 0
   /**
-   * Counts commits, and times that everything was forgotten. What was read in an earlier generation may be older than what the store holds now, and
-   * must not be put into the cache any more.
+   * Counts commits, prunes, and times that everything was forgotten. What was read in an earlier generation may be older than what the store holds now,
+   * and must not be put into the cache any more.
    */
   generation = 0
   /** Where transactions lie by hash, as far as blocks have shown. */

@@ -111,7 +111,8 @@ export class History implements ReadableHistory {
    */
   moveTo(head: Head, backlog?: Backlog): void {
     this.head = head
-    if (!backlog) return
+    // Who reads under the head before may come across what was pruned: none of that is to be cached.
+    if (!backlog) return void this.cache.generation++
     this.backlog = backlog
     this.cache.clear()
   }
