@@ -13,6 +13,15 @@ export function noteIn(directory: string, writer = 'new'): NonNullable<Store['no
   const path = `${directory}/HIGH-WATER`
   const next = `${path}.${writer}`
   const opened = process.getBuiltinModule('node:fs').statSync(directory)
+  /** The write in progress, and those behind it: at once, each would move away the file that another is about to move. */
+  let last: Promise<void> = Promise.resolve()
+  const write = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
+    const { dev, ino } = await fs().stat(directory)
+    if (dev !== opened.dev || ino !== opened.ino) throw new Error('another directory has taken the place of the one that was opened')
+    await fs().writeFile(next, bytes, { flush: durable })
+    await fs().rename(next, path)
+    if (durable) await syncNames(directory)
+  }
   return {
     read: () =>
       fs()
@@ -21,12 +30,10 @@ export function noteIn(directory: string, writer = 'new'): NonNullable<Store['no
           if (error.code !== 'ENOENT') throw error
           return undefined
         }),
-    async write(bytes, { durable = false } = {}) {
-      const { dev, ino } = await fs().stat(directory)
-      if (dev !== opened.dev || ino !== opened.ino) throw new Error('another directory has taken the place of the one that was opened')
-      await fs().writeFile(next, bytes, { flush: durable })
-      await fs().rename(next, path)
-      if (durable) await syncNames(directory)
+    write(bytes, { durable = false } = {}) {
+      const done = last.then(() => write(bytes, durable))
+      last = done.catch(() => {})
+      return done
     },
   }
 }
