@@ -92,6 +92,11 @@ describe('opening', () => {
     expect(() => memory({ cacheBytes: 5 } as never)).toThrow(code('STORE_MISUSE'))
   })
 
+  test('a database that keeps text alone is refused, since it could not give back every byte', async () => {
+    await expect(level(new MemoryLevel({ storeEncoding: 'utf8' }))).rejects.toEqual(code('STORE_MISUSE'))
+    await (await level(new MemoryLevel({ storeEncoding: 'view', valueEncoding: 'json' }))).close()
+  })
+
   test('a directory is also named by its file: URL, and no other URL or empty path is taken for one', async () => {
     const place = join(directory(), 'a store')
     const store = await level(pathToFileURL(place))
