@@ -75,17 +75,17 @@ export interface Capabilities {
  * **Write.** A batch applies whole or not at all, even across a crash; the last write of a key in a batch wins; batches apply in call order.
  *   A write that has resolved is visible to every read that starts after it, and with `durable` it survives loss of power as far as the store
  *   promises. With `expect`, the batch applies only if the key holds those bytes (`undefined`: holds nothing); else `CONFLICT`, nothing applied.
- * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver, who may overwrite
- *   one without changing another, even if both answer the same key. Bytes passed in, of keys, values, bounds, expectations and notes, may be
- *   views into larger memory, and `Buffer`s: `bytes.buffer` holds more than them. To copy, use `new Uint8Array(bytes)`, since the `slice` of a
- *   `Buffer` shares its memory. A store leaves what it is given as it is.
- * **Amounts.** There is no bound on the writes of a batch or the keys of a `getMany`: they grow with the ledgers that are written at once, to tens
- *   of thousands.
+ * **Buffers.** The caller may reuse keys and values passed in once the call has resolved; those handed out belong to the receiver: they stay as they
+ *   are, whatever is called later, and the receiver may overwrite one without changing another, even if both answer the same key. Bytes passed in,
+ *   of keys, values, bounds, expectations and notes, may be views into larger memory, and `Buffer`s: `bytes.buffer` holds more than them. To copy,
+ *   use `new Uint8Array(bytes)`, since the `slice` of a `Buffer` shares its memory. A store leaves what it is given as it is.
+ * **Amounts.** There is no bound on the writes of a batch, the keys of a `getMany`, or the bytes of these and of a scan: they grow with the ledgers
+ *   that are written at once, to tens of thousands.
  * **Errors** are `FolioError`s: `STORE_MISUSE`, `CONFLICT` and `CLOSED` where they are named here; any failure below the store is `STORE_FAILED`
  *   with its cause, or a code that says more (`STORE_DENIED`, `CORRUPT`, `POISONED`). Nothing wraps what a store throws: an error of another class
- *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress, those of the note too; after it every
- *   call gives `CLOSED`, even a `getMany` of no keys, a write of nothing, or a scan of an empty range: who asks for nothing learns that the store is
- *   closed, too.
+ *   comes out of a page or an append as it is, and is a 500 over HTTP. **Close** waits for calls in progress, those of the note and of `compact`
+ *   too; another close waits as well, and other calls that come meanwhile are answered or give `CLOSED`. After it every call gives `CLOSED`, even a
+ *   `getMany` of no keys, a write of nothing, or a scan of an empty range: who asks for nothing learns that the store is closed, too.
  *
  * A store that can answer at once returns the value itself instead of a promise, so that such a read costs no thread hop.
  */
@@ -97,14 +97,17 @@ export interface Store {
   scan(range: KeyRange, options: ScanOptions): MaybePromise<Chunk>
   write(batch: readonly Write[], options: WriteOptions): MaybePromise<void>
   /**
-   * Calls `ring` after another process may have written; returns the function that stops it. Only used on stores that are `shared`, which are polled
-   * as well.
+   * Calls `ring` after another process may have written, once that can be read; returns the function that stops it. Only used on stores that are
+   * `shared`, which are polled as well.
    */
   watch?(ring: () => void): () => void
   /** A few bytes beside the data that do not go back when the data does: how far history reached is noted there. */
   readonly note?: {
     read(): MaybePromise<Uint8Array | undefined>
-    /** @param options if `durable`, the note survives a loss of power once this resolves */
+    /**
+     * Of several that do not wait for each other, the last is what stays.
+     * @param options if `durable`, the note survives a loss of power once this resolves
+     */
     write(bytes: Uint8Array, options?: { readonly durable?: boolean }): MaybePromise<void>
   }
   /**

@@ -4,7 +4,7 @@ import type { Law } from '../check/index.ts'
 import { plainly } from './store-answers.ts'
 import { fill, holds, type MakeLaw, modelOf, refused, same, show, wipe, within } from './store-checks.ts'
 import { type Form, forms } from './store-forms.ts'
-import { bytes, everything, following, materialFor, numbered } from './store-model.ts'
+import { bytes, everything, following, type Model, materialFor, numbered } from './store-model.ts'
 
 const durable = false
 
@@ -120,6 +120,28 @@ export const formsLaw = (law: MakeLaw): Law =>
     }
   })
 
+type Answers = readonly (Uint8Array | undefined)[]
+
+/** Every way to read what is held, and what it must give. */
+function readsOf(
+  store: Store,
+  model: Model,
+  keys: readonly Uint8Array[],
+): readonly (readonly [call: string, read: () => Promise<Answers>, wanted: Answers])[] {
+  const scan = (reverse: boolean) =>
+    [
+      reverse ? 'a scan in reverse' : 'a scan',
+      async () => (await store.scan(everything, { limit: 100, reverse })).entries.flat(),
+      model.range(everything, reverse).flat(),
+    ] as const
+  return [
+    scan(false),
+    scan(true),
+    [`getMany of ${show(keys)}`, async () => store.getMany(keys), keys.map((key) => model.get(key))],
+    ...keys.map((key) => [`get of ${show(key)}`, async () => [await store.get(key)], [model.get(key)]] as const),
+  ]
+}
+
 export const bufferLaws = (law: MakeLaw): Law[] => [
   law('keys and values handed in may be overwritten once the write resolved', async (_, own) => {
     const store = plainly(own)
@@ -145,30 +167,53 @@ export const bufferLaws = (law: MakeLaw): Law[] => [
     const { filled } = materialFor(store.capabilities)
     for (const [name, form] of forms) {
       await wipe(store)
-      const entries = [bytes(1, 2, 3), filled(10), filled(5000), filled(100_000)].map((value, n) => [bytes(n), value] as const)
+      // The last ones are equal to others, and to their own key.
+      const values = [bytes(1, 2, 3), filled(10), filled(5000), filled(100_000), filled(5000), bytes(5)]
+      const entries = values.map((value, n) => [bytes(n), value] as const)
       const model = modelOf(entries.map(([key, value]) => [key, value]))
       await store.write(
         entries.map(([key, value]): Write => [form(key), form(value)]),
         { durable },
       )
       const keys = entries.map(([key]) => key)
-      const reads: readonly (readonly [string, () => Promise<readonly (Uint8Array | undefined)[]>])[] = [
-        ['a scan', async () => (await store.scan(everything, { limit: 10 })).entries.flat()],
-        ['a scan in reverse', async () => (await store.scan(everything, { limit: 10, reverse: true })).entries.flat()],
-        [`getMany of ${show(keys)}`, async () => store.getMany(keys)],
-        ...keys.map((key) => [`get of ${show(key)}`, async () => [await store.get(key)]] as const),
-      ]
-      for (const [call, read] of reads) {
-        for (const out of await read()) out?.fill(0xee)
+      const twice = [...keys.slice(0, 4), ...keys.slice(0, 4)]
+      for (const [call, read, wanted] of [...readsOf(store, model, keys), ...readsOf(store, model, twice)]) {
+        const answers = await read()
+        for (const [n, out] of answers.entries()) {
+          same(out, wanted[n], `${call}: answer ${n}, once those before it were overwritten`)
+          out?.fill(0xee)
+        }
         await within(`after what ${call} gave was overwritten, of values written as ${name}`, () => holds(store, model))
       }
-      const twice = [...keys, ...keys]
-      const answers = await store.getMany(twice)
-      for (const [n, key] of twice.entries()) {
-        same(answers[n], model.get(key), `getMany of ${show(twice)}: answer ${n}, once those before it were overwritten`)
-        answers[n]?.fill(0xee)
-      }
-      await within(`after all of that was overwritten, of values written as ${name}`, () => holds(store, model))
     }
+  }),
+  law('what was handed out stays as it was, whatever is called afterwards', async (_, own) => {
+    const store = plainly(own)
+    const { filled } = materialFor(store.capabilities)
+    const entriesOf = (round: number): Entry[] =>
+      [3, 10, 5000, 100_000].map((length, n): Entry => [bytes(n + 1), filled(length, n + 50 * round)])
+    const keys = entriesOf(0).map(([key]) => key)
+    const held: (readonly [call: string, out: Uint8Array | undefined, wanted: Uint8Array | undefined])[] = []
+    const read = async (model: Model): Promise<void> => {
+      for (const [call, ask, wanted] of readsOf(store, model, keys))
+        for (const [n, out] of (await ask()).entries()) held.push([`answer ${n} of ${call}`, out, wanted[n]])
+    }
+    const look = (since: string): void => {
+      for (const [what, out, wanted] of held) same(out, wanted, `${what}, ${since}`)
+    }
+    let model = await fill(store, entriesOf(0))
+    // Often enough to come round to the first of a few buffers that are used in turns.
+    for (let n = 0; n < 20; n++) await read(model)
+    look('after more reads')
+    model = await fill(store, entriesOf(1))
+    look('after its key was written again')
+    await read(model)
+    await wipe(store)
+    look('after its key was deleted')
+    for (let round = 2; round < 12; round++) await fill(store, entriesOf(round))
+    await store.compact?.(everything)
+    look('after its key was deleted and written again, ten times')
+    await store.close()
+    look('after the close')
   }),
 ]

@@ -1,9 +1,9 @@
 /** The law of amounts: batches and requests as large as the engine makes them, which reach what a store or a protocol below it may be limited to. */
-import type { Entry, Store, Write } from '../../src/store.ts'
+import { type Entry, isPromise, type Store, type Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { plainly } from './store-answers.ts'
-import { alike, inChunks, type MakeLaw, refused, show } from './store-checks.ts'
-import { bytes, everything, numbered } from './store-model.ts'
+import { alike, inChunks, type MakeLaw, refused, show, turn } from './store-checks.ts'
+import { bytes, everything, filled, numbered } from './store-model.ts'
 
 /** Above 65,535, the most that 16 bits count; the engine was measured to make larger ones. */
 const WRITES = 70_000
@@ -13,7 +13,34 @@ const ASKED = 35_000
 /** Shares no factor with the numbers above, so that steps of it come by all of them, in no order. */
 const STEP = 7919
 
-export const bulkLaw = (law: MakeLaw): Law[] => [
+/** Above 16 MiB, which is the most that several protocols and databases take at once; others take 1, 4 or 10. */
+const MANY_BYTES = 17 << 20
+/** What a large value has; a store of small ones is tried with as many of them as a batch of that many bytes has. */
+const LARGE = 65_536
+
+export const bulkLaws = (law: MakeLaw): Law[] => [
+  law('a batch of 17 MiB applies whole, and one getMany and one scan return as much', async (_, own) => {
+    const store = plainly(own)
+    const length = Math.min(LARGE, store.capabilities.maxValueBytes ?? LARGE)
+    const size = MANY_BYTES / LARGE
+    const keys = Array.from({ length: size }, (_, n) => numbered(n))
+    // Twice, so that what is overwritten and deleted is as large.
+    for (const round of [1, 2]) {
+      const batch = keys.map((key, n): Write => [key, round === 2 && n % 3 === 0 ? undefined : filled(length, n * round)])
+      const total = `${size} writes of ${length} bytes, ${round === 1 ? 'into an empty store' : 'over as many'}`
+      await store.write(batch, { durable: round === 1 })
+      first(
+        await store.getMany(keys),
+        batch.map(([, value]) => value),
+        `getMany of ${size} keys after ${total}`,
+      )
+      const held = batch.filter(([, value]) => value) as Entry[]
+      for (const reverse of [false, true]) {
+        const { entries, more } = await store.scan(everything, { limit: size + 1, reverse })
+        first([...entries, more], [...(reverse ? [...held].reverse() : held), false], `a scan, reverse: ${reverse}, after ${total}`)
+      }
+    }
+  }),
   law(
     `a batch of ${WRITES.toLocaleString('en')} writes applies whole, and one getMany and one scan return as many values`,
     async (store, own) => {
@@ -27,10 +54,11 @@ export const bulkLaw = (law: MakeLaw): Law[] => [
       // Every key is written, and some of those that were there are deleted.
       const held = keys.map((_, n) => (n % 20 === 10 ? undefined : value(n, 2)))
       const numbers = keys.map((_, n) => (n * STEP) % WRITES)
-      await store.write(
+      const writing = store.write(
         numbers.map((n) => [keys[n]!, held[n]] as const),
         { durable },
       )
+      if (isPromise(writing)) await seenWhole(store, keys, writing)
       // The last ones, which are lost if a batch is cut.
       const asked = numbers.slice(-ASKED)
       const answers = await store.getMany(asked.map((n) => keys[n]!))
@@ -45,6 +73,29 @@ export const bulkLaw = (law: MakeLaw): Law[] => [
     },
   ),
 ]
+
+/** While the second round is being written, a scan of keys that lie apart in its batch shows either round. */
+async function seenWhole(store: Store, keys: readonly Uint8Array[], writing: Promise<void>): Promise<void> {
+  let isOver = false
+  const over = writing.finally(() => {
+    isOver = true
+  })
+  // Until it is awaited, its failure must not count as unhandled.
+  over.catch(() => {})
+  while (!isOver) {
+    const { entries } = await store.scan({ gte: keys[0]!, lt: keys[100]! }, { limit: 100 })
+    const rounds = entries.map(([, value]) => value[3])
+    const isWhole = rounds.every((round) => round === 1)
+      ? rounds.length === 2
+      : rounds.every((round) => round === 2) && rounds.length === 95
+    if (!isWhole)
+      throw new Error(
+        `a scan from ${show(keys[0])} to ${show(keys[100])} during a batch of ${WRITES} writes: expected what was held before or after, got ${rounds.filter((round) => round === 1).length} entries from before and ${rounds.filter((round) => round === 2).length} of the batch`,
+      )
+    await turn()
+  }
+  await over
+}
 
 /** As the engine writes: durable, and only if what is held is what was read before. */
 async function expecting(

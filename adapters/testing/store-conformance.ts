@@ -13,18 +13,20 @@
  * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
  */
 import { OptionRules } from '../../src/check.ts'
-import type { Capabilities, MaybePromise, Store } from '../../src/store.ts'
+import type { Capabilities, Entry, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
 import { type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
 import { checked, closing, given, unfailing } from './store-answers.ts'
+import { besideLaws } from './store-beside.ts'
 import { bufferLaws, formsLaw } from './store-buffers.ts'
-import { bulkLaw } from './store-bulk.ts'
+import { bulkLaws } from './store-bulk.ts'
 import type { MakeLaw } from './store-checks.ts'
-import { same } from './store-checks.ts'
+import { same, show } from './store-checks.ts'
 import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
-import { besideLaws, closeLaws, leakLaw, reopenLaw } from './store-life.ts'
-import { bytes } from './store-model.ts'
+import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
+import { bytes, materialFor } from './store-model.ts'
+import { overlapLaws } from './store-overlap.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
 import { batchLaws } from './store-writing.ts'
 
@@ -80,12 +82,23 @@ export function storeConformance(subject: StoreSubject): Law[] {
     law('capabilities are what the store does: a synchronous one answers without a promise', async (store) => {
       for (const [name, value] of Object.entries(subject.capabilities ?? {}))
         same(store.capabilities[name as keyof Capabilities], value, `capability ${name}`)
-      const answers = [store.get(bytes(1)), store.getMany([bytes(1)])]
-      await Promise.all(answers)
-      if (store.capabilities.sync) same(answers.map(isPromise), [false, false], 'answers are promises')
+      const { filled } = materialFor(store.capabilities)
+      const entries = [0, 10, 5000, 100_000].map((length, n): Entry => [bytes(2, n), filled(length)])
+      const answered = async (keys: readonly Uint8Array[], when: string): Promise<void> => {
+        const calls: readonly (readonly [string, MaybePromise<unknown>])[] = [
+          ...keys.map((key) => [`get of ${show(key)}`, store.get(key)] as const),
+          [`getMany of ${show(keys)}`, store.getMany(keys)],
+        ]
+        await Promise.all(calls.map(([, answer]) => answer))
+        if (store.capabilities.sync)
+          for (const [call, answer] of calls) same(isPromise(answer), false, `${call}, ${when}: whether the answer is a promise`)
+      }
+      await answered([bytes(1)], 'which is not held')
+      await store.write(entries, { durable: false })
+      await answered([bytes(1), ...entries.map(([key]) => key)], 'all but the first held')
     }),
     formsLaw(law),
-    ...[orderLaws, scanLaws, valueLaws, batchLaws, bulkLaw, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
+    ...[orderLaws, scanLaws, valueLaws, batchLaws, overlapLaws, bulkLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
     ...besideLaws(law, subject),
     compactLaw(law),

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, wipe } from './store-checks.ts'
-import { bytes, filled, type Material, numbered } from './store-model.ts'
+import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn, wipe } from './store-checks.ts'
+import { bytes, filled, following, type Material, numbered } from './store-model.ts'
 
 /** The same bytes except one. */
 const beside = (value: Uint8Array, at: number): Uint8Array => value.map((byte, n) => (n === at ? byte ^ 1 : byte))
@@ -17,6 +17,22 @@ const almost = {
 
 /** The longest value to expect: with a byte more, it is still within the limit of the store. */
 const mostExpected = ({ capabilities: { maxValueBytes = Number.POSITIVE_INFINITY } }: Store): number => maxValueBytes - 1
+
+/** What reads of a key give while calls are in flight. */
+async function watched(store: Store, key: Uint8Array, calls: readonly Promise<unknown>[]): Promise<(Uint8Array | undefined)[]> {
+  let isOver = false
+  const over = Promise.allSettled(calls).then(() => {
+    isOver = true
+  })
+  const seen: (Uint8Array | undefined)[] = []
+  for (let n = 0; !isOver && n < 200; n++) {
+    seen.push(n % 2 === 0 ? await store.get(key) : (await store.scan({ gte: key, lt: following(key) }, { limit: 2 })).entries[0]?.[1])
+    // Now and then a whole turn, or reads that are answered at once would let nothing else happen.
+    if (n % 8 === 7) await turn()
+  }
+  await over
+  return seen
+}
 
 /** Numbers of writes, and lengths of what is expected. */
 const SIZES = [
@@ -111,10 +127,14 @@ export const expectLaws = (law: MakeLaw): Law[] => [
           { durable: round % 3 === 2, expect: { key: bytes(1), value } },
         ),
       )
+      const shown = watched(store, bytes(1), tries)
       const outcomes = await Promise.allSettled(tries)
       same(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'writers that won')
       const winner = (await store.get(bytes(1)))![1]!
       same(outcomes[winner]!.status, 'fulfilled', 'the writer whose value is held')
+      for (const seen of await shown)
+        if (seen?.[0] === round && seen[1] !== winner)
+          throw new Error(`${show(seen)} was read, which is of a batch that was refused with CONFLICT`)
       for (let n = 0; n < 8; n++) same((await store.get(bytes(2, n)))?.[0] === round, n === winner, `what writer ${n} left`)
     }
   }),

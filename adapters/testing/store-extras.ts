@@ -1,7 +1,7 @@
 /** Laws of what a store may have besides: a note, compaction, limits, and something below it that can fail. */
 import fc from 'fast-check'
 import { FolioError } from '../../src/errors.ts'
-import type { MaybePromise, Write } from '../../src/store.ts'
+import type { KeyRange, MaybePromise, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { checked, closing, given as fromSubject, newestCall } from './store-answers.ts'
 import { agrees, count, fill, holds, inChunks, type MakeLaw, modelOf, property, refused, same, show, wipe } from './store-checks.ts'
@@ -10,6 +10,30 @@ import { forms } from './store-forms.ts'
 import { bytes, everything, filled, LEAST, materialFor, numbered, order } from './store-model.ts'
 
 const NO_NOTE = 'the store has no `note`'
+
+/** What lies at the bounds of a compact, and right outside them, where most of what lay between is deleted. */
+async function inLargeHoles(store: Store, compact: (range: KeyRange) => Promise<unknown>): Promise<void> {
+  const all = count(1500)
+  await wipe(store)
+  await fill(store, all)
+  const left = all.filter((_, n) => n < 100 || n >= 1400 || n % 50 === 0)
+  const kept = new Set(left)
+  await store.write(
+    all.filter((entry) => !kept.has(entry)).map(([key]): Write => [key, undefined]),
+    { durable: false },
+  )
+  const model = modelOf(left)
+  const keyAt = (n: number): Uint8Array => all[n]![0]
+  // The bounds are held; deleted; beyond all.
+  for (const [gte, lt] of [
+    [keyAt(100), keyAt(1400)],
+    [keyAt(101), keyAt(1399)],
+    [bytes(), everything.lt],
+  ] as const) {
+    await compact({ gte, lt })
+    await holds(store, model)
+  }
+}
 
 export const compactLaw = (law: MakeLaw): Law =>
   law('a compact of any range changes no answer, even of reads and writes in flight', async (store) => {
@@ -31,6 +55,7 @@ export const compactLaw = (law: MakeLaw): Law =>
         await holds(store, model)
       },
     )
+    await inLargeHoles(store, compact)
     await wipe(store)
     const model = await fill(store, count(300))
     const [{ entries }, chunks, , values] = await Promise.all([
@@ -58,7 +83,7 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
     const model = await fill(store, count(20))
     for (const [seed, length] of [90, 1, 200, 64, 300].entries()) {
       const given = forms[seed % forms.length]![1](filled(length, seed))
-      await note.write(given)
+      await note.write(given, ...(seed % 2 === 0 ? [] : [{ durable: seed % 4 === 1 }]))
       given.fill(0xee)
       for (const out of [await note.read(), await note.read()]) {
         same(out, filled(length, seed), `a note of ${length} bytes`)
@@ -68,6 +93,12 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
     }
     await wipe(store)
     same(await note.read(), filled(300, 4), 'the note, once all entries are deleted')
+    // The last one is what stays, even if it did not wait for those before it.
+    for (let round = 0; round < 5; round++) {
+      const notes = [60, 90, 30].map((length, n) => filled(length, 10 * round + n))
+      await Promise.all(notes.map(async (each, n) => note.write(each, { durable: n === 1 })))
+      same(await note.read(), notes[2], 'the note, of three that were written without waiting for each other')
+    }
   }),
   law(
     'a reopen finds the note that was last written, even if no data were written since',
@@ -75,7 +106,7 @@ export const noteLaws = (law: MakeLaw, { reopen }: StoreSubject): Law[] => [
       if (!store.note) return NO_NOTE
       await store.write([[bytes(1), bytes(1)]], { durable: true })
       await store.note.write(filled(90))
-      await store.note.write(filled(60, 7))
+      await store.note.write(filled(60, 7), { durable: true })
       await store.close()
       const again = checked(await fromSubject('reopen', () => reopen!(own)))
       await closing(again, async () => {
@@ -122,9 +153,17 @@ export const limitLaw = (law: MakeLaw): Law =>
       const above: Write[] = []
       if (maxKeyBytes !== undefined) above.push([new Uint8Array(maxKeyBytes + 1).fill(0x61), bytes(1)])
       if (maxValueBytes !== undefined) above.push([bytes(2), filled(maxValueBytes + 1)])
-      for (const write of above) {
-        await refused('STORE_MISUSE', () => store.write([[bytes(1), bytes(1)], write, [bytes(3), bytes(3)]], { durable: false }))
-        await holds(store, model)
+      for (const write of above)
+        for (const durable of [false, true]) {
+          await refused('STORE_MISUSE', () => store.write([[bytes(1), bytes(1)], write, [bytes(3), bytes(3)]], { durable }))
+          await holds(store, model)
+        }
+      // To expect is to look up.
+      for (const [key, value] of above) {
+        const expect = { key, value: value && model.get(key) === undefined ? undefined : value }
+        const call = () => store.write([[bytes(3), bytes(3)]], { durable: true, expect })
+        if (expect.value) await refused('CONFLICT', call)
+        else await call()
       }
       await store.write([[bytes(3), bytes(3)]], { durable: false })
       same(await store.get(bytes(3)), bytes(3), 'what was written afterwards')

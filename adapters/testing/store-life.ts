@@ -1,6 +1,7 @@
-/** Laws of a store's life: closing, reopening, being opened twice, and what remains of it. */
+/** Laws of a store's life: closing, reopening, and what remains of it. */
 import fc from 'fast-check'
-import type { Store, Write } from '../../src/store.ts'
+import { FolioError } from '../../src/errors.ts'
+import type { MaybePromise, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { seed } from './property.ts'
 import { checked, closing, given, unfailing } from './store-answers.ts'
@@ -8,23 +9,76 @@ import { count, fill, holds, type MakeLaw, refused, same, turn, within } from '.
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
 
+/** Calls that come too late to be waited for: they are answered as ever, or told that the store is closed. */
+function whileItCloses(store: Store, model: Model): Promise<void>[] {
+  const [key, value] = model.entries[9]!
+  const late = async <T>(call: () => MaybePromise<T>, look: (answer: T) => void): Promise<void> => {
+    let answer: T
+    try {
+      answer = await call()
+    } catch (error) {
+      if (error instanceof FolioError && error.code === 'CLOSED') return
+      throw error
+    }
+    look(answer)
+  }
+  return [
+    late(
+      () => store.get(key),
+      (answer) => same(answer, value, 'a get that began while the store closed'),
+    ),
+    late(
+      () => store.getMany([key]),
+      (answer) => same(answer, [value], 'a getMany that began while the store closed'),
+    ),
+    late(
+      () => store.scan(everything, { limit: 1 }),
+      ({ entries }) => same(entries, model.entries.slice(0, 1), 'a scan that began while the store closed'),
+    ),
+    late(
+      () => store.write([[bytes(0xff, 9), bytes(9)]], { durable: false }),
+      () => {},
+    ),
+  ]
+}
+
 export const closeLaws = (law: MakeLaw): Law[] => [
   law('a close waits for the reads and writes in flight, and a second close changes nothing', async (store) => {
     const { filled } = materialFor(store.capabilities)
     const model = await fill(store, count(500))
+    const underWay = new Set<string>()
+    const begin = async <T>(call: string, make: () => MaybePromise<T>): Promise<T> => {
+      underWay.add(call)
+      const answer = await make()
+      underWay.delete(call)
+      return answer
+    }
     // One that fails while another is awaited must not count as an unhandled rejection.
-    const reads = Promise.all([(async () => store.scan(everything, { limit: 400 }))(), (async () => store.get(model.entries[7]![0]))()])
-    const writes = [1, 2, 3].map(async (n) => store.write([[numbered(n), filled(5000, n)]], { durable: n === 2 }))
-    let noting = store.note !== undefined
-    const noted = (async () => store.note?.write(bytes(1)))().then(() => {
-      noting = false
+    const reads = Promise.all([
+      begin('a scan', () => store.scan(everything, { limit: 400 })),
+      begin('a get', () => store.get(model.entries[7]![0])),
+      begin('a getMany', () => store.getMany(model.entries.map(([key]) => key))),
+    ])
+    // Behind all that is read: a read under way may show them, or not.
+    const writes = [1, 2, 3].map((n) => begin('a write', () => store.write([[bytes(0xff, n), filled(5000, n)]], { durable: n === 2 })))
+    const others = [
+      begin('a write of the note', () => store.note?.write(bytes(1))),
+      begin('a compact', () => store.compact?.({ gte: bytes(), lt: bytes(0xff) })),
+    ]
+    // Twice at once, as by an owner and by a handler of signals.
+    const closes = ['a close', 'another close'].map(async (name) => {
+      await store.close()
+      await turn()
+      same([...underWay], [], `calls under way when ${name} had resolved`)
     })
-    const closed = (async () => store.close())()
-      .then(turn)
-      .then(() => same(noting, false, 'whether a note is still being written'))
-    const [[chunk, value]] = await Promise.all([reads, ...writes, noted, closed])
+    const [[chunk, value, values]] = await Promise.all([reads, ...writes, ...others, ...closes, ...whileItCloses(store, model)])
     same(chunk.entries, model.entries.slice(0, 400), 'the scan under way')
     same(value, model.entries[7]![1], 'the get under way')
+    same(
+      values,
+      model.entries.map(([, each]) => each),
+      'the getMany under way',
+    )
     await store.close()
   }),
   law('after the close, every call fails with CLOSED', async (store) => {
@@ -34,7 +88,8 @@ export const closeLaws = (law: MakeLaw): Law[] => [
     await refused('CLOSED', () => store.getMany([bytes(1)]))
     await refused('CLOSED', () => store.scan(everything, { limit: 1 }))
     await refused('CLOSED', () => store.write([[bytes(1), bytes(2)]], { durable: false }))
-    const { note } = store
+    const { note, compact } = store
+    if (compact) await refused('CLOSED', () => compact(everything))
     if (note) {
       await refused('CLOSED', () => note.read())
       await refused('CLOSED', () => note.write(bytes(2)))
@@ -71,9 +126,40 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
           await to.write(batch, { durable: n % 5 === 0 })
           model.write(batch)
         }
-        const last: Write[] = [[bytes(0xff, 0xff), filled(100_000 + round, round)]]
-        await Promise.all([to.write(last, { durable: true }), to.close()])
+        await more(to, round)
+        const last: Write[] = [[bytes(0xff, 0xff), filled(300_000 + round, round)]]
+        const late: Write[] = [[bytes(0xff, 0xfe), bytes(round)]]
+        // Whoever writes while it closes is told CLOSED, or finds it written.
+        const closing = Promise.all([to.write(last, { durable: true }), to.close()])
+        const written = (async () => to.write(late, { durable: true }))().then(
+          () => true,
+          (error) => {
+            if (error instanceof FolioError && error.code === 'CLOSED') return false
+            throw error
+          },
+        )
+        const [isWritten] = await Promise.all([written, closing])
         model.write(last)
+        if (isWritten) model.write(late)
+      }
+      /** What a log may keep, or lose, in a way of its own: expectations met and not met, calls that do not wait, many writes, deletes alone. */
+      const more = async (to: Store, round: number): Promise<void> => {
+        const head = numbered(90)
+        const value = model.get(head)
+        await refused('CONFLICT', () =>
+          to.write([[numbered(91), bytes(round)]], { durable: true, expect: { key: head, value: bytes(7, 7) } }),
+        )
+        const batches: Write[][] = [
+          [[head, bytes(round, 0)]],
+          [[head, bytes(round, 1)]],
+          [[head, bytes(round, 2)]],
+          Array.from({ length: 1200 }, (_, n): Write => [numbered(1000 + n), (n + round) % 3 === 0 ? undefined : bytes(n & 255, round)]),
+          [1, 2, 4].map((n): Write => [numbered(1000 + 3 * n + round), undefined]),
+        ]
+        await Promise.all(
+          batches.map(async (batch, n) => to.write(batch, { durable: n % 2 === 1, ...(n === 0 && { expect: { key: head, value } }) })),
+        )
+        for (const batch of batches) model.write(batch)
       }
       await write(store, 0)
       let before = own
@@ -90,51 +176,6 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
     },
     subject.reopen ? undefined : 'the subject cannot reopen its store',
   )
-
-export function besideLaws(law: MakeLaw, { beside }: StoreSubject): Law[] {
-  const alone = beside ? undefined : 'the subject cannot open its store twice'
-  const second = (name: string, check: (here: Store, there: Store) => Promise<void>): Law =>
-    law(
-      name,
-      async (here, own) => {
-        const there = checked(await given('beside', () => beside!(own)))
-        await closing(there, () => check(here, there))
-      },
-      alone,
-    )
-  return [
-    second('what another process wrote is read here, and fences writes that did not expect it', async (here, there) => {
-      const [key, durable] = [numbered(1), true]
-      await here.write([[key, bytes(1)]], { durable })
-      same(await here.get(key), bytes(1), 'what was written here')
-      for (let n = 2; n < 8; n++) {
-        const [writer, reader] = n % 2 ? [here, there] : [there, here]
-        await writer.write([[key, bytes(n)]], { durable, expect: { key, value: bytes(n - 1) } })
-        await refused('CONFLICT', () => reader.write([[key, bytes(0)]], { durable, expect: { key, value: bytes(n - 1) } }))
-        same(await reader.get(key), bytes(n), 'what the other wrote, by get')
-        same(await reader.getMany([key]), [bytes(n)], 'what the other wrote, by getMany')
-        same((await reader.scan(everything, { limit: 9 })).entries, [[key, bytes(n)]], 'what the other wrote, by scan')
-      }
-    }),
-    second('a watch rings after another process wrote, until it is stopped', async (here, there) => {
-      if (!here.watch) throw new TypeError('the store offers no watch: decline this law, and say so')
-      let rings = 0
-      const stop = here.watch(() => rings++)
-      const rung = async (): Promise<boolean> => {
-        for (let waited = 0; waited < 500 && rings === 0; waited++) await turn()
-        return rings > 0
-      }
-      await there.write([[bytes(1), bytes(1)]], { durable: true })
-      same(await rung(), true, 'rang after a write')
-      stop()
-      for (let n = 0; n < 20; n++) await turn()
-      rings = 0
-      await there.write([[bytes(1), bytes(2)]], { durable: true })
-      for (let n = 0; n < 20; n++) await turn()
-      same(rings, 0, 'rings after it was stopped')
-    }),
-  ]
-}
 
 /** Resources that Node's process holds: what keeps its event loop busy and, if they can be counted, open files. */
 function heldByProcess(): number | undefined {
@@ -155,6 +196,10 @@ export function leakLaw({ open, held = heldByProcess as () => number }: StoreSub
     await store.get(numbered(256))
     await store.getMany([numbered(256), bytes(9)])
     for (const reverse of [false, true]) await store.scan(everything, { limit: 3, reverse })
+    await store.note?.write(bytes(1), { durable: true })
+    await store.note?.read()
+    await store.compact?.(everything)
+    store.watch?.(() => {})()
     await refused('STORE_MISUSE', () => store.scan(everything, { limit: 0 }))
     await refused('CONFLICT', () => store.write([], { durable: false, expect: { key: bytes(9), value: bytes(9) } }))
     await store.close()

@@ -44,6 +44,12 @@ export const orderLaws = (law: MakeLaw): Law[] => [
   }),
 ]
 
+/** Entries, lengths of values, and batches: the second is more than a store reads or writes in one go, if it has to do either in parts. */
+const VIEWED = [
+  [300, 50, 60],
+  [2500, 60, 6],
+] as const
+
 /** Ranges of none to nine entries whose bounds, and the keys right outside them, are held, with limits below, at and above what they hold. */
 async function atHeldBounds(store: Store): Promise<void> {
   await wipe(store)
@@ -150,30 +156,38 @@ export const scanLaws = (law: MakeLaw): Law[] => [
     })
   }),
   law('a scan sees all of a batch or none of it', async (store) => {
-    const generation = (n: number): Write[] =>
-      Array.from({ length: 300 }, (_, i) => [numbered(i), bytes(n >> 8, n, ...filled(50))] as const)
-    await store.write(generation(0), { durable: false })
-    let writing = true
-    const writer = (async () => {
-      for (let n = 1; n <= 60; n++) await store.write(generation(n), { durable: false })
-      writing = false
-    })()
-    const readers = [false, true].map(async (reverse) => {
-      while (writing) {
-        const { entries } = await store.scan(everything, { limit: 300, reverse })
-        const seen = new Set(entries.map(([, value]) => value[0]! * 256 + value[1]!))
-        same([entries.length, seen.size], [300, 1], 'entries, and batches they are of')
-        await turn()
-      }
-    })
-    await Promise.all([writer, ...readers])
+    for (const [count, length, batches] of VIEWED) {
+      const value = filled(Math.min(length, store.capabilities.maxValueBytes ?? length))
+      const batch = (n: number): Write[] => Array.from({ length: count }, (_, i) => [numbered(i), bytes(n, ...value.subarray(1))] as const)
+      await wipe(store)
+      await store.write(batch(0), { durable: false })
+      let writing = true
+      const writer = (async () => {
+        for (let n = 1; n <= batches; n++) await store.write(batch(n), { durable: false })
+      })().finally(() => {
+        writing = false
+      })
+      const readers = [false, true].map(async (reverse) => {
+        while (writing) {
+          const { entries } = await store.scan(everything, { limit: count, reverse })
+          const seen = new Set(entries.map(([, [first]]) => first))
+          same(
+            [entries.length, seen.size],
+            [count, 1],
+            `a scan, limit: ${count}, reverse: ${reverse}, during writes: entries, and batches they are of`,
+          )
+          await turn()
+        }
+      })
+      await Promise.all([writer, ...readers])
+    }
   }),
 ]
 
 export const valueLaws = (law: MakeLaw): Law[] => [
   law('values of any size come back whole, from get, getMany and scan', async (store) => {
     const most = store.capabilities.maxValueBytes ?? Number.POSITIVE_INFINITY
-    const sizes = [0, 1, 255, 256, 4095, 4096, 65_535, 65_536, 65_537, 1 << 20].filter((size) => size <= most)
+    const sizes = [0, 1, 255, 256, 4095, 4096, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1].filter((size) => size <= most)
     const sized = sizes.map((size): Entry => [numbered(size), filled(size, size % 251)])
     const uniform = [0x00, 0x80, 0xff].flatMap((byte): Entry[] => [1, 2, 3].map((n) => [bytes(byte, n), new Uint8Array(n).fill(byte)]))
     const model = await fill(store, [...sized, ...uniform])

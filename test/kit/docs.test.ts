@@ -14,6 +14,7 @@ import { storesOfOneDisk } from './faulty-disks.ts'
 import { faultyEvents } from './faulty-events.ts'
 import { storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
+import { storesThatOverlap } from './faulty-overlaps.ts'
 import { faultyPages } from './faulty-pages.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { faultyServices } from './faulty-services.ts'
@@ -72,6 +73,7 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
   const stores = [
     ...storesThatMisread,
     ...storesThatMiswrite,
+    ...storesThatOverlap,
     ...storesWithMore,
     ...storesOfOtherForms,
     ...storesWithCorners,

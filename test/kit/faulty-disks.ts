@@ -1,9 +1,9 @@
 /** Stores that break a law only when they are opened again, or twice. */
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import type { StoreSubject } from '../../adapters/testing/index.ts'
-import { FolioError, type Store, type Write } from '../../src/index.ts'
+import { FolioError, type Store, same, type Write } from '../../src/index.ts'
 import { closing, noteInMemory } from './faulty-extras.ts'
-import { dump } from './faulty-store.ts'
+import { dump, later } from './faulty-store.ts'
 
 interface Held {
   readonly store: Store
@@ -19,6 +19,11 @@ interface Change {
   reopen?: (held: Held) => Store | Partial<Store>
   beside?: (held: Held, there: Store) => Partial<Store>
   stop?: boolean
+  stopAll?: boolean
+  /** How a bell is rung. */
+  rings?: (ring: () => void) => void
+  /** Rings before it writes. */
+  early?: boolean
   broken?: Held['broken']
   /** What is left of a batch that the failed disk rejects; reads go on. */
   torn?: (batch: readonly Write[], store: Store) => readonly Write[]
@@ -46,7 +51,6 @@ function over(change: Change = {}): StoreSubject {
     const store: Store = {
       ...inner,
       ...closing(inner, note),
-      compact: () => {},
       get(key) {
         fails()
         return inner.get(key)
@@ -54,13 +58,25 @@ function over(change: Change = {}): StoreSubject {
       async write(batch, options) {
         fails(batch)
         const copy = batch.map(([key, value]): Write => [new Uint8Array(key), value && new Uint8Array(value)])
+        const rings = change.rings ?? ((ring) => ring())
+        if (change.early) {
+          for (const ring of bells) ring()
+          await later()
+          await inner.write(batch, options)
+          return
+        }
         await inner.write(batch, options)
         batches.push({ batch: copy, durable: options.durable })
-        for (const ring of bells) setTimeout(ring, 0)
+        for (const ring of bells) setTimeout(() => rings(ring), 0)
       },
-      watch(ring) {
+      watch(given) {
+        // One bell each, even if the same function is given twice.
+        const ring = () => given()
         bells.add(ring)
-        return () => void (change.stop !== false && bells.delete(ring))
+        return () => {
+          if (change.stopAll) bells.clear()
+          if (change.stop !== false) bells.delete(ring)
+        }
       },
     }
     all.set(store, { store, disk, batches, bells, note })
@@ -109,6 +125,51 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'a reopen finds everything',
+    'loses batches of more than 1,000 writes',
+    () => over({ reopen: ({ batches }) => replayed(batches.filter(({ batch }) => batch.length <= 1000).map(({ batch }) => batch)) }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses batches that only delete',
+    () =>
+      over({
+        reopen: ({ batches }) => replayed(batches.filter(({ batch }) => batch.some(([, value]) => value)).map(({ batch }) => batch)),
+      }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses values of more than 128 KiB',
+    () =>
+      over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => (value?.length ?? 0) <= 2 ** 17))) }),
+  ],
+  [
+    'a reopen finds everything',
+    'ignores what writes expect once it was opened again',
+    () => over({ reopen: ({ disk }) => ({ write: (batch) => disk.write(batch) }) }),
+    /^after the first reopen: write of .*, if <6b0000005a> holds <0707>: expected CONFLICT, got the answer undefined$/,
+  ],
+  [
+    'a reopen finds everything',
+    'refuses what writes expect of what it held before it was opened again',
+    () => {
+      const written = new Set<string>()
+      return over({
+        reopen: ({ disk }) => {
+          written.clear()
+          return {
+            write: (batch, { expect }) => {
+              if (expect && expect.value !== undefined && !written.has(expect.key.join())) throw new FolioError('CONFLICT')
+              for (const [key] of batch) written.add(key.join())
+              disk.write(batch)
+            },
+          }
+        },
+      })
+    },
+    /^after the first reopen: write of .*: expected an answer; got CONFLICT/,
+  ],
+  [
+    'a reopen finds everything',
     'brings back what was deleted before',
     () => over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => value))) }),
   ],
@@ -121,7 +182,15 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   [
     'a reopen finds everything',
     'brings back after a second reopen what was deleted after the first',
-    () => over({ reopen: ({ disk }) => ({ write: (batch) => disk.write(batch.filter(([, value]) => value)) }) }),
+    () =>
+      over({
+        reopen: ({ disk }) => ({
+          write: (batch, { expect }) => {
+            if (expect && !same(disk.get(expect.key), expect.value)) throw new FolioError('CONFLICT')
+            disk.write(batch.filter(([, value]) => value))
+          },
+        }),
+      }),
     /^after the second reopen: scan from <> to <f+>/,
   ],
   [
@@ -155,6 +224,65 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     'what another process wrote',
     'compares what it expects only with what it wrote itself',
     () => over({ beside: (_, there) => ({ write: (batch, { durable }) => there.write(batch, { durable }) }) }),
+  ],
+  [
+    'of writers in two processes',
+    'checks what a batch expects, and then lets the other process write',
+    () =>
+      over({
+        beside: ({ disk }) => ({
+          write: async (batch, { expect }) => {
+            if (expect && !same(disk.get(expect.key), expect.value)) throw new FolioError('CONFLICT')
+            await later()
+            disk.write(batch)
+          },
+        }),
+      }),
+    /^(?:writers that won, of two in each process: expected 1, got [23]|what is held after two processes wrote: expected .*)$/,
+  ],
+  [
+    'what another process wrote',
+    'still gives what another process deleted',
+    () =>
+      over({
+        beside: (_, there) => {
+          const known = new Map<string, Uint8Array>()
+          return {
+            get(key) {
+              const value = there.get(key) as Uint8Array | undefined
+              if (value) known.set(key.join(), value)
+              return value ?? known.get(key.join())
+            },
+          }
+        },
+      }),
+    /^what the other deleted, by get and getMany: expected \[undefined undefined\], got \[<07> undefined\]$/,
+  ],
+  [
+    'a watch rings',
+    'rings for the first write alone',
+    () => {
+      const rung = new Set<() => void>()
+      return over({
+        rings: (ring) => {
+          if (!rung.has(ring)) ring()
+          rung.add(ring)
+        },
+      })
+    },
+    /^whether it rang after a write of \[\[<01> <02>\]\], durable: false: expected true, got false$/,
+  ],
+  [
+    'a watch rings',
+    'rings before the write can be read',
+    () => over({ early: true }),
+    /^get of <01>, when it rang after a write of \[\[<01> <01>\]\], durable: true: expected <01>, got undefined$/,
+  ],
+  [
+    'a watch rings',
+    'stops all watches with the first',
+    () => over({ stopAll: true }),
+    /^whether it rang after a write of \[\[<01> <03>\]\], durable: true: expected true, got false$/,
   ],
   ['a reopen finds the note', 'loses its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
   ['a reopen finds the note', 'no longer has a `note`', () => over({ reopen: () => ({ note: undefined as never }) })],

@@ -16,8 +16,8 @@ export const noteInMemory = (): Note => {
   }
 }
 
-/** The note of a store, until that is closed. */
-export const closing = (store: Store, note: Note): Required<Pick<Store, 'note' | 'close'>> => {
+/** The note of a store, and a compaction of nothing, until that is closed. */
+export const closing = (store: Store, note: Note): Required<Pick<Store, 'note' | 'close' | 'compact'>> => {
   let closed = false
   const open = <T>(call: () => T): T => {
     if (closed) throw new FolioError('CLOSED')
@@ -25,6 +25,7 @@ export const closing = (store: Store, note: Note): Required<Pick<Store, 'note' |
   }
   return {
     note: { read: () => open(() => note.read()), write: (bytes, options) => open(() => note.write(bytes, options)) },
+    compact: () => open(() => {}),
     close: () => {
       closed = true
       return store.close()
@@ -133,6 +134,55 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
+    'a compact of any range',
+    'deletes the entry at the upper bound of a large range',
+    (store) => ({
+      compact: ({ gte, lt }) => {
+        const inside = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
+        if (inside.length > 10) void store.write([[lt, undefined]], { durable: false })
+      },
+    }),
+  ],
+  [
+    'after the close',
+    'still compacts after the close',
+    (store) => ({ compact: () => {}, close: () => store.close() }),
+    /^compact from .*: expected CLOSED, /,
+  ],
+  [
+    'a note gives back',
+    'drops a note that is to be durable',
+    withNote((note) => ({ write: (bytes, how) => (how?.durable ? undefined : note.write(bytes)) })),
+  ],
+  [
+    'a note gives back',
+    'keeps the first of several notes that are written at once',
+    withNote((note) => {
+      let writing: Promise<void> | undefined
+      return {
+        write(bytes) {
+          const copy = new Uint8Array(bytes)
+          writing ??= later().then(() => {
+            writing = undefined
+            return note.write(copy)
+          })
+          return writing
+        },
+      }
+    }),
+    /^the note, of three that were written without waiting for each other: expected </,
+  ],
+  [
+    'stores that are opened',
+    'leaves a timer behind for each note',
+    withNote((note) => ({
+      write(bytes) {
+        setTimeout(() => {}, 2 ** 30)
+        return note.write(bytes)
+      },
+    })),
+  ],
+  [
     'a note gives back',
     'throws when its note is read',
     withNote(() => ({
@@ -205,7 +255,7 @@ export const storesWithMore: readonly FaultyStore[] = [
         await note.write(bytes)
       },
     })),
-    /^whether a note is still being written: expected false, got true$/,
+    /^calls under way when a close had resolved: expected \[\], got \[a write of the note\]$/,
   ],
   [
     'a close waits',
@@ -245,6 +295,25 @@ export const storesWithMore: readonly FaultyStore[] = [
     /^getMany of \[<(?:61){20}> <(?:61){21}> <(?:61){80}> <09>\], two of them longer than any key: expected /,
   ],
   ['a key or value larger', 'accepts more than it says', limited((batch) => batch)],
+  [
+    'a key or value larger',
+    'accepts more than it says in durable batches',
+    (store) => ({
+      ...rightlyLimited(store),
+      write: (batch, options) => store.write(options.durable || batch.every(fits) ? batch : misuse(), options),
+    }),
+    /^write of .*, durable: true: expected STORE_MISUSE, got the answer undefined$/,
+  ],
+  [
+    'a key or value larger',
+    'refuses to expect nothing of a key that it would not write',
+    (store) => ({
+      ...rightlyLimited(store),
+      write: (batch, options) =>
+        store.write(batch.every(fits) && fits([options.expect?.key ?? Uint8Array.of(1), undefined]) ? batch : misuse(), options),
+    }),
+    /^write of .*, if <(?:61){21}> holds undefined: expected an answer; got STORE_MISUSE/,
+  ],
   [
     'a key or value larger',
     'cuts values that are too large',

@@ -156,7 +156,7 @@ export const storesOfOtherForms: readonly FaultyStore[] = [
     'keys and values handed out',
     'hands out the very values that it keeps if they are large',
     keptBy(whole, (value) => (value.length > 70_000 ? value : whole(value))),
-    /^after what getMany of .* gave was overwritten, .*: getMany of \[<00> <01> <02> <03>\]: expected /,
+    /^after what getMany of .* gave was overwritten, .*: getMany of \[<00> <01> <02> <03> <04> <05>\]: expected /,
   ],
   [
     'a batch of 70,000',

@@ -3,16 +3,24 @@ import { describe, expect, test } from 'vitest'
 import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { type StoreSubject, slowStore, storeConformance } from '../../adapters/testing/index.ts'
-import { FolioError, type Store } from '../../src/index.ts'
+import { FolioError, type MaybePromise, type Store } from '../../src/index.ts'
 import { storesWithCorners } from './faulty-corners.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { closing, noteInMemory, rightlyLimited, storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
+import { storesThatOverlap } from './faulty-overlaps.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 import { named, rejects } from './rejects.ts'
 
-const stores = [...storesThatMisread, ...storesThatMiswrite, ...storesWithMore, ...storesOfOtherForms, ...storesWithCorners]
+const stores = [
+  ...storesThatMisread,
+  ...storesThatMiswrite,
+  ...storesThatOverlap,
+  ...storesWithMore,
+  ...storesOfOtherForms,
+  ...storesWithCorners,
+]
 
 test.for(stores)('"%s…" rejects a store that %s', async ([start, , mutant, said]) => {
   const open = (): Store => {
@@ -84,10 +92,39 @@ describe('stores over a disk', () => {
   })
 })
 
+describe('a store that begins to read only a while after it was asked, when what was written later may be there too', () => {
+  const open = (): Store => {
+    const store = memory()
+    const asked: Promise<unknown>[] = []
+    let closing: Promise<void> | undefined
+    const call = async <T>(work: () => MaybePromise<T>, turns = 0): Promise<T> => {
+      if (closing) throw new FolioError('CLOSED')
+      const done = (async () => {
+        for (let n = 0; n < turns; n++) await new Promise((resolve) => setImmediate(resolve))
+        return work()
+      })()
+      asked.push(done.catch(() => {}))
+      return done
+    }
+    return {
+      capabilities: { ...store.capabilities, sync: false },
+      get: (key) => call(() => store.get(key), 2),
+      getMany: (keys) => call(() => store.getMany(keys), 2),
+      scan: (range, options) => call(() => store.scan(range, options), 2),
+      write: (batch, options) => call(() => store.write(batch, options)),
+      close: () => {
+        closing ??= Promise.all(asked).then(() => store.close())
+        return closing
+      },
+    }
+  }
+  for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
+})
+
 describe('a store that takes keys of 20 bytes and values of 300', () => {
   const open = (): Store => {
     const store = memory()
-    return { ...store, ...rightlyLimited(store), ...closing(store, noteInMemory()), compact: () => {} }
+    return { ...store, ...rightlyLimited(store), ...closing(store, noteInMemory()) }
   }
   for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
 
@@ -189,6 +226,7 @@ describe('a declined law', () => {
       ['a scan stops', 'this store counts no bytes'],
       ['a reopen fin', 'the subject cannot reopen its store'],
       ['what another', 'the subject cannot open its store twice'],
+      ['of writers i', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],
       ['a reopen fin', 'the subject cannot reopen its store'],
       ['a failure be', 'the subject cannot make its store fail'],
