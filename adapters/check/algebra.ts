@@ -3,6 +3,7 @@
  * Cases are not drawn but enumerated, the smallest first, and all of them if they are few: so the first that fails is the one to look at.
  */
 import type { Order } from '../../src/index.ts'
+import { atLargestLimit, atOnce, leadsBackToNothing, newestEitherWay, newestPage, outside } from './edges.ts'
 import { cursorsBetween, isBefore, type PagedListing, type PagedPage, textOf } from './paged.ts'
 import { agrees, ask, asked, Fault, maxLimit, oldest, other, same, type Window, walk, windows } from './window.ts'
 
@@ -102,6 +103,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
         if (records.length < Math.min(most, start.records.length))
           throw new Fault(`the walk by pages of ${limit} ends after ${records.length} records`)
       }
+      if (!start.ended || start.records.length >= maxLimit(listing)) await atLargestLimit(listing)
       return undefined
     },
   },
@@ -118,6 +120,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
       const at = records.findIndex((record) => listing.token(record) === listing.token(known[0]))
       const down = at < 0 ? records : records.slice(at)
       same(listing, held.first ? down : down.slice(0, known.length), known, 'the walk desc')
+      await newestEitherWay(listing, newest)
       return undefined
     },
   },
@@ -126,6 +129,10 @@ export const pagingAlgebra: readonly PagingLaw[] = [
     async check(listing, options) {
       const cases = await casesOf(listing, options)
       for (const one of cases) await pageAfter(one)
+      await atOnce(
+        listing,
+        spread(cases, 20).map((one) => () => pageAfter(one)),
+      )
       return cases.length === 0 ? EMPTY : undefined
     },
   },
@@ -134,6 +141,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
     async check(listing, options) {
       const cases = await casesOf(listing, { ...options, cases: Math.ceil(options.cases / 3) })
       for (const one of cases) await leadsBack(one)
+      await leadsBackToNothing(listing)
       return cases.length === 0 ? EMPTY : undefined
     },
   },
@@ -141,7 +149,8 @@ export const pagingAlgebra: readonly PagingLaw[] = [
     name: 'a cursor between two records resumes at the next one',
     async check(listing, options) {
       const limit = Math.min(3, maxLimit(listing))
-      const gaps = (await windows(listing, options.window)).flatMap((window) =>
+      const held = await windows(listing, options.window)
+      const gaps = held.flatMap((window) =>
         window.tokens.slice(1).flatMap((after, n) => {
           const before = window.tokens[n]!
           const cursors = listing.between?.(before, after) ?? cursorsBetween(before, after)
@@ -149,6 +158,7 @@ export const pagingAlgebra: readonly PagingLaw[] = [
         }),
       )
       for (const { window, cursor, at, order } of spread(gaps, options.cases)) await agrees(window, cursor, at, order, limit)
+      if (gaps.length > 0) await outside(held[0]!)
       return gaps.length === 0 ? 'no cursor is known to lie between two of its records' : undefined
     },
   },
@@ -218,8 +228,10 @@ export async function remember(listing: PagedListing<any>, options: Bounded): Pr
     const page = await pageAfter(one)
     if (one.order === 'desc' || page.records.length === one.limit) held.push([one, page])
   }
+  const newest = await newestPage(listing)
   const linksOf = ({ next, prev }: PagedPage): string => textOf([next, prev])
   return async () => {
+    await newest()
     for (const [{ window, at, order, limit }, page] of held) {
       const again = await ask(listing, window.tokens[at]!, order, limit)
       const where = `${asked(listing, window.tokens[at]!, order, limit)}, asked again`

@@ -91,5 +91,13 @@ export function cursorsBetween(before: string, after: string): string[] {
   return [`${a[0]}-${from + 1n}`, ...(to > 0n ? [`${b[0]}-${to - 1n}`] : []), ...inside(a[0]!, b[0]!).map((id) => `${id}-0`)]
 }
 
+/** Cursors right before and right after a numeric token, if there are any. */
+export function cursorsBeside(token: string): { readonly before?: string; readonly after?: string } {
+  const [id, index] = numbersOf(token) ?? []
+  if (id === undefined) return {}
+  if (index === undefined) return { after: `${id + 1n}`, ...(id > 0n && { before: `${id - 1n}` }) }
+  return { after: `${id}-${index + 1n}`, ...(index > 0n ? { before: `${id}-${index - 1n}` } : id > 0n && { before: `${id - 1n}-0` }) }
+}
+
 const inside = (from: bigint, to: bigint): bigint[] =>
   [...new Set([from + 1n, (from + to) / 2n, to - 1n])].filter((n) => n > from && n < to)

@@ -36,6 +36,27 @@ const ahead = (change: (rows: Row[], cursor: string, order: Order, limit: number
     }
   }
 
+/** More rows than a page of the largest limit, and as many again behind the window that is looked at. */
+export class Many extends Pages {
+  override rows: Row[] = Array.from({ length: 250 }, (_, n) => ({ token: `${1000 + 7 * n}-0`, text: `record ${n}` }))
+
+  override listed(order: Order): Row[] {
+    return order === 'asc' ? this.rows : [...this.rows].reverse()
+  }
+}
+
+/** Remembers some pages for good. */
+const keeping = (when: (page: PagedPage<Row>, cursor: string, order: Order, limit: number) => boolean): (new () => Pages) =>
+  class extends Pages {
+    private readonly kept = new Map<string, PagedPage<Row>>()
+    override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+      const name = [cursor, order, limit].join()
+      const page = this.kept.get(name) ?? super.page(cursor, order, limit)
+      if (when(page, cursor, order, limit)) this.kept.set(name, page)
+      return page
+    }
+  }
+
 const isRow = (pages: Pages, cursor: string): boolean => cursor === '' || pages.rows.some(({ token }) => token === cursor)
 const idOf = (token: string): string => token.split('-')[0]!
 
@@ -268,6 +289,53 @@ export const faultyPages: readonly Fault[] = [
     },
     true,
   ],
+  [
+    LIMITS,
+    'skips a record behind a page of the largest limit',
+    class extends Many {
+      override links(records: readonly Row[], cursor: string, order: Order): { next: string; prev: string } {
+        const links = super.links(records, cursor, order)
+        return records.length === 200 ? { ...links, next: this.ahead(links.next, order, 1)[0]?.token ?? links.next } : links
+      }
+    },
+  ],
+  [
+    BACK,
+    'leads back from its first page to that page',
+    linked(({ prev }, records, cursor, order) => ({ prev: cursor === '' && order === 'asc' ? (records.at(-1)?.token ?? prev) : prev })),
+  ],
+  [
+    BETWEEN,
+    'gives nothing at a cursor before the first record',
+    ahead((rows, cursor, order, _limit, pages) =>
+      order === 'asc' && cursor !== '' && byNumbers(cursor, pages.rows[0]!.token) < 0 ? [] : rows,
+    ),
+  ],
+  [
+    BETWEEN,
+    'gives nothing, descending, at a cursor behind the last record',
+    ahead((rows, cursor, order, _limit, pages) =>
+      order === 'desc' && cursor !== '' && byNumbers(cursor, pages.rows.at(-1)!.token) > 0 ? [] : rows,
+    ),
+  ],
+  [
+    STAYS,
+    'leads from its last page to wherever the end will be',
+    class extends Pages {
+      override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+        if (cursor === '9999999999999999999-0' && order === 'asc') return { records: [], next: cursor, prev: cursor }
+        const page = super.page(cursor, order, limit)
+        const isLast = order === 'asc' && page.records.length > 0 && page.records.length < limit
+        return isLast ? { ...page, next: '9999999999999999999-0' } : page
+      }
+    },
+  ],
+  [
+    STAYS,
+    'gives pages that are not full from a cache',
+    keeping(({ records }, _cursor, order, limit) => order === 'asc' && records.length < limit),
+  ],
+  [STAYS, 'gives the newest page, descending, from a cache', keeping((_page, cursor, order) => order === 'desc' && cursor === '')],
   [
     STAYS,
     'counts its cursors from the newest record',

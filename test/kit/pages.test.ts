@@ -1,7 +1,8 @@
 /** The laws of paging: a correct API passes and faulty ones are rejected, also over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { checkService, type PagedListing, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
-import { faultyPages } from './faulty-pages.ts'
+import type { Order } from '../../src/index.ts'
+import { faultyPages, Many } from './faulty-pages.ts'
 import { halService } from './hal-service.ts'
 import { Pages } from './pages.ts'
 import { rejects } from './rejects.ts'
@@ -12,6 +13,33 @@ describe('a paged API over an array', () => {
 
 test.for(faultyPages)('"%s…" rejects an API that %s', async ([start, , Listing]) => {
   await rejects(pagingLaws({ open: () => new Listing() }), start)
+})
+
+test('an API that gives a record too few if the limit is the largest is rejected, unless it says so', async () => {
+  class Short extends Many {
+    override page(cursor: string, order: Order, limit: number) {
+      return super.page(cursor, order, Math.min(limit, 199))
+    }
+  }
+  await rejects(
+    pagingLaws({ open: () => new Short() }),
+    'any limit splits',
+    /^page\(.*, 200\): 199 records, although the next page has 10 more$/,
+  )
+  for (const law of pagingLaws({ open: () => Object.assign(new Short(), { maxLimit: 199 }), cases: 50 })) await law.run()
+})
+
+test('an API that mixes up pages that are requested at once is rejected', async () => {
+  class Mixed extends Pages {
+    private asked: Parameters<Pages['page']> = ['', 'asc', 1]
+    // @ts-expect-error: any listing may answer late.
+    override async page(...asked: Parameters<Pages['page']>) {
+      this.asked = asked
+      await Promise.resolve()
+      return super.page(...this.asked)
+    }
+  }
+  await rejects(pagingLaws({ open: () => new Mixed() as never }), 'every token resumes', /^page\(.*\): /)
 })
 
 test.each<[page: unknown, said: string]>([
