@@ -24,6 +24,7 @@ function feed(step: () => Promise<void>): StreamSource<number> {
         wake()
       }
       signal.addEventListener('abort', stop)
+      if (signal.aborted) stop() // it will not say so again
       const pull = (async function* (next: number) {
         while (!stopped && !closed) {
           const page = numbers.slice(next, next + 200)

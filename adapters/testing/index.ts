@@ -38,4 +38,4 @@ export type { AnyMembers, Kind, ModelEntry, OfferChange } from './naive-records.
 export { slowStore } from './slow-store.ts'
 export { type StoreSubject, storeConformance } from './store-conformance.ts'
 export { type StreamSubject, streamLaws } from './stream-conformance.ts'
-export type { StreamSource } from './stream-play.ts'
+export type { StreamSource } from './stream-seat.ts'

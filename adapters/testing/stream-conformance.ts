@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { type MaybePromise, OptionRules } from '../../src/index.ts'
 import { COUNT, type Declined, decline, type Law } from '../check/index.ts'
 import { forAll } from './property.ts'
-import { type Plan, play, type Reader, type StreamSource } from './stream-play.ts'
+import { type Plan, play } from './stream-play.ts'
+import type { Reader, StreamSource } from './stream-seat.ts'
 
 export interface StreamSubject<R> {
   /**
@@ -76,7 +77,7 @@ const laws: readonly { name: string; plans: fc.Arbitrary<Plan>; needs?: 'now' | 
   },
   {
     name: 'a stream that is aborted or returned ends, even while it waits, and the others go on',
-    plans: plan(reader({ from: anywhere, stop: fc.constantFrom('never', 'abort', 'return') }), { most: 4 }),
+    plans: plan(reader({ from: anywhere, stop: fc.constantFrom('never', 'abort', 'return', 'before') }), { most: 4 }),
   },
   {
     name: 'closing ends every stream, even those that wait',

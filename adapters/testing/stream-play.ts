@@ -4,38 +4,7 @@
  */
 import type fc from 'fast-check'
 import type { MaybePromise } from '../../src/index.ts'
-import { textOf } from '../check/index.ts'
-
-/** Records that can be listed, added to, and streamed. */
-export interface StreamSource<R> {
-  /** All existing records, oldest first, not read from a stream. */
-  records(): MaybePromise<readonly R[]>
-  /** Adds this many newer records at once. */
-  append(count: number): MaybePromise<unknown>
-  /** Records after the cursor as they are and as they arrive, without end; the empty cursor stands for the beginning. */
-  stream(cursor: string, signal: AbortSignal): AsyncIterator<R>
-  /** The cursor that continues after a record. */
-  token(record: R): string
-  /** The cursor that stands for the newest record at the time of the call, if there is such a cursor. */
-  readonly now?: string
-  /** Ends every stream. */
-  close?(): MaybePromise<unknown>
-}
-
-export interface Reader {
-  /** The beginning, now, or after the n-th existing record. */
-  readonly from: 'start' | 'now' | number
-  /** The step of the writer with which it begins: before that step is taken, or while it is in progress. */
-  readonly when: number
-  readonly eager: boolean
-  /** Scheduled steps between two pulls. */
-  readonly pause: number
-  /** How many pulls are made before the first is answered. */
-  readonly ahead: number
-  readonly stop: 'never' | 'abort' | 'return'
-  /** Scheduled steps until it stops. */
-  readonly stopAfter: number
-}
+import { faultOf, type Reader, Seat, type StreamSource } from './stream-seat.ts'
 
 export interface Plan {
   /** How many records exist at the start. */
@@ -56,57 +25,6 @@ export interface Stage<R> {
 /** How many turns with nothing to release make a standstill. */
 const IDLE = 6
 const turn = (): Promise<void> => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(() => resolve()))
-
-class Seat<R> {
-  readonly seen: R[] = []
-  readonly name: string
-  readonly reader: Reader
-  /** Where its first record may lie in the list of all records. */
-  readonly begins: readonly [least: number, most: number]
-  end: 'reading' | 'ended' | Error = 'reading'
-  stopped = false
-  readonly stop: () => void
-
-  constructor(
-    source: StreamSource<R>,
-    reader: Reader,
-    at: number,
-    known: readonly R[],
-    coming: number,
-    step: (label: string) => Promise<void>,
-  ) {
-    const { from, pause, ahead } = reader
-    const start = typeof from === 'number' && known.length > 0 ? (from % known.length) + 1 : from === 'now' ? known.length : 0
-    const cursor = from === 'now' ? source.now! : start === 0 ? '' : source.token(known[start - 1]!)
-    this.reader = reader
-    this.name = `reader ${at} from ${from === 'now' ? 'now' : cursor || 'the start'}`
-    // While an append is in progress, now may be before or after it.
-    this.begins = [start, from === 'now' ? start + coming : start]
-    const controller = new AbortController()
-    const stream = source.stream(cursor, controller.signal)
-    this.stop = () => {
-      this.stopped = true
-      if (reader.stop === 'abort') controller.abort()
-      else void stream.return?.()
-    }
-    const read = async (): Promise<void> => {
-      for (;;) {
-        for (let n = 0; n < pause; n++) await step('pause')
-        const answers = await Promise.all(Array.from({ length: ahead }, () => stream.next()))
-        for (const answer of answers) if (!answer.done) this.seen.push(answer.value)
-        if (answers.some(({ done }) => done)) return
-      }
-    }
-    read().then(
-      () => {
-        this.end = 'ended'
-      },
-      (error: Error) => {
-        this.end = this.stopped ? 'ended' : error
-      },
-    )
-  }
-}
 
 /** Plays a plan. Returns what is wrong. */
 export async function play<R>(s: fc.Scheduler, plan: Plan, { open, patience }: Stage<R>): Promise<string[]> {
@@ -147,6 +65,13 @@ class Steps {
       } else await turn()
     }
   }
+}
+
+const notEnded: Readonly<Record<Reader['stop'], string>> = {
+  never: 'returning',
+  abort: 'stopping by abort',
+  return: 'stopping by return',
+  before: 'a signal that had aborted before it began',
 }
 
 /** The writer and the readers of a plan, at work on one source. */
@@ -196,7 +121,7 @@ class Scene<R> {
       if (reader.from === 'now' && source.now === undefined) continue
       const one = new Seat(source, reader, n, known, coming, (label) => steps.take(label))
       this.seats.push(one)
-      if (reader.stop !== 'never') void this.stopLater(one)
+      if (!one.stopped && reader.stop !== 'never') void this.stopLater(one)
     }
   }
 
@@ -219,11 +144,22 @@ class Scene<R> {
     for (const one of this.seats) {
       if (one.end instanceof Error) faults.push(`${one.name}: it failed with ${one.end}`)
       else if (one.end === 'ended' && !one.stopped) faults.push(`${one.name}: it ended by itself`)
-      if (one.end === 'reading' && one.stopped) faults.push(`${one.name}: stopping by ${one.reader.stop} did not end it`)
+      if (one.end === 'reading' && one.stopped) faults.push(`${one.name}: ${notEnded[one.reader.stop]} did not end it`)
       const wrong = faultOf(one, this.known, this.source)
       if (wrong !== undefined) faults.push(`${one.name}: ${wrong}`)
     }
     return faults
+  }
+
+  /** A reader that begins once all is closed; to be refused is an end, too. */
+  private lateReader(): Pick<Seat<R>, 'end'> | undefined {
+    const { source, steps, known } = this
+    const reader: Reader = { ...{ from: 'start', when: 0, eager: false, pause: 0, ahead: 1 }, stop: 'never', stopAfter: 0 }
+    try {
+      return new Seat(source, reader, this.seats.length, known, 0, (label) => steps.take(label))
+    } catch {
+      return undefined
+    }
   }
 
   /** Ends every stream, by closing the source or one by one. Returns those that go on. */
@@ -235,23 +171,21 @@ class Scene<R> {
     if (!close) for (const one of reading()) one.stop()
     await steps.settle(() => reading().length === 0)
     const faults = reading().map(({ name }) => `${name}: ${close ? 'closing' : 'returning'} did not end it`)
+    const late = close ? this.lateReader() : undefined
+    for (const one of seats) one.pullAgain()
+    await steps.settle(
+      () => late?.end !== 'reading' && seats.every(({ returned, afterwards }) => ![returned, afterwards].includes('pending')),
+    )
+    if (late?.end === 'reading') faults.push('a stream that began after the close did not end')
+    for (const { name, returned, afterwards } of seats) {
+      if (returned === 'pending') faults.push(`${name}: its return() was never answered`)
+      if (returned instanceof Error) faults.push(`${name}: its return() failed with ${returned}`)
+      if (afterwards === 'pending') faults.push(`${name}: a pull after its end was never answered`)
+      if (afterwards === 'a record') faults.push(`${name}: a pull after its end gave a record`)
+    }
     await closing
     steps.scheduled = false
     if (!close) await source.close?.()
     return faults
   }
-}
-
-/** What is wrong with what a reader saw, given all records that exist by now. */
-function faultOf<R>({ seen, begins: [least, most], stopped }: Seat<R>, all: readonly R[], source: StreamSource<R>): string | undefined {
-  const wrong = (begin: number): string | undefined => {
-    const at = seen.findIndex((record, n) => textOf(record) !== textOf(all[begin + n]))
-    const tell = (record: R | undefined): string => (record === undefined ? 'nothing' : source.token(record))
-    if (at >= 0) return `record ${at} that it saw is ${tell(seen[at])}, where ${tell(all[begin + at])} follows`
-    // Pulls that were made at once are seen together.
-    if (!stopped && seen.length < all.length - begin) return `it waits, and never saw ${tell(all[begin + seen.length])}`
-    return undefined
-  }
-  for (let begin = least; begin <= most; begin++) if (wrong(begin) === undefined) return undefined
-  return wrong(least)
 }

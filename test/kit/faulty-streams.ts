@@ -279,6 +279,62 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     STOP,
+    'does not notice a signal that had aborted before it began',
+    class extends Feed {
+      override stoppable(signal: AbortSignal, begin: (stopped: AbortSignal) => Items): Iterator {
+        const late = new AbortController()
+        signal.addEventListener('abort', () => late.abort())
+        return super.stoppable(late.signal, begin)
+      }
+    },
+  ],
+  [
+    STOP,
+    'never answers its return',
+    class extends Feed {
+      override stream(cursor: string, signal: AbortSignal): Iterator {
+        const items = super.stream(cursor, signal)
+        return {
+          next: () => items.next(),
+          return: () => {
+            void items.return!()
+            return new Promise(() => {})
+          },
+        }
+      }
+    },
+  ],
+  [
+    STOP,
+    'waits if it is pulled after its end',
+    class extends Feed {
+      override stream(cursor: string, signal: AbortSignal): Iterator {
+        const items = super.stream(cursor, signal)
+        let isOver = false
+        return {
+          next: async () => {
+            if (isOver) return new Promise(() => {})
+            const item = await items.next()
+            isOver = item.done === true
+            return item
+          },
+          return: () => items.return!(),
+        }
+      }
+    },
+  ],
+  [
+    CLOSE,
+    'waits if it begins after the close',
+    class extends Feed {
+      override stream(cursor: string, signal: AbortSignal): Iterator {
+        if (!this.closed) return super.stream(cursor, signal)
+        return { next: () => new Promise(() => {}), return: async () => ({ done: true, value: undefined }) }
+      }
+    },
+  ],
+  [
+    STOP,
     'is not returned until the next record comes',
     class extends Feed {
       override stoppable(signal: AbortSignal, begin: (stopped: AbortSignal) => Items): Iterator {

@@ -90,6 +90,8 @@ export class Feed implements StreamSource<Item> {
   ): AsyncIterator<Item, void, undefined> {
     const stop = new AbortController()
     signal.addEventListener('abort', () => stop.abort(), { once: true })
+    // It may have aborted before, and then it says so no more.
+    if (signal.aborted) stop.abort()
     const items = begin(stop.signal)
     return {
       next: () => items.next(),
