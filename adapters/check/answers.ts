@@ -103,6 +103,9 @@ async function checkTag({ client, url }: Listed): Promise<void> {
     const { status, headers, text } = await client.get(asked, { headers: { 'if-none-match': value } })
     if (status === wanted) {
       if (status === 304 && text !== '') throw new Fault(`${said}: a body came with the status 304`)
+      // Without it, a cache does not know which of what it keeps was meant.
+      if (status === 304 && headers.get('etag') !== tag)
+        throw new Fault(`${said}: etag is ${JSON.stringify(headers.get('etag'))} of the answer 304, not ${tag}`)
     } else if (status !== 200 || headers.get('etag') === tag) throw new Fault(`${said}: expected ${wanted}, answered ${status}`)
   }
   await given(tag, 304)
@@ -145,6 +148,10 @@ export const formLaws: readonly FormLaw[] = [
         const answer = await client.get(asked, { headers: { accept } })
         if (answer.status !== 200 || !typeOf(answer).startsWith(type))
           throw new Fault(`${said(accept)}: expected ${type}, answered ${answer.status} ${typeOf(answer)}`)
+        // Without it, a cache would give this form to whoever wants another.
+        const vary = answer.headers.get('vary')
+        if (!/(?:^|,)\s*(?:accept|\*)\s*(?:,|$)/i.test(vary ?? ''))
+          throw new Fault(`${said(accept)}: vary is ${JSON.stringify(vary)}, which does not name accept`)
         return answer
       }
       await gives('application/json;q=0.5, application/hal+json', 'application/hal+json')

@@ -139,6 +139,7 @@ export const faultyAnswers: readonly FormFault[] = [
     'says of everything that it is known, if anything is',
     answered(({ headers }, asked) => (asked.headers.has('if-none-match') ? new Response(null, { status: 304, headers }) : undefined)),
   ],
+  [KEPT, 'gives no tag with the answer that it is known', headed((headers, { status }) => status === 304 && headers.delete('etag'))],
   [HEAD, 'does not know HEAD', refusing(405, 'method_not_allowed', ({ method }) => method === 'HEAD')],
   [HEAD, 'sends HEAD the body too', asking(({ method }) => (method === 'HEAD' ? { method: 'GET' } : undefined))],
   [HEAD, 'gives HEAD no tag', headed((headers, _, { method }) => method === 'HEAD' && headers.delete('etag'))],
@@ -147,6 +148,7 @@ export const faultyAnswers: readonly FormFault[] = [
     'sends HAL to who wants plain JSON',
     headed((headers, response) => isHal(response) && headers.set('content-type', 'application/hal+json; charset=utf-8')),
   ],
+  [ACCEPT, 'does not say that its forms vary with Accept', headed((headers) => headers.delete('vary'))],
   [ACCEPT, 'sends HAL to who wants HTML', asking(({ headers }) => (headers.get('accept') === 'text/html' ? { headers: {} } : undefined))],
   [
     ACCEPT,
