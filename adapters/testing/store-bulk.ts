@@ -1,5 +1,5 @@
 /** The law of amounts: batches and requests as large as the engine makes them, which reach what a store or a protocol below it may be limited to. */
-import { type Entry, isPromise, type Store, type Write } from '../../src/store.ts'
+import { type Entry, isPromise, type KeyRange, type MaybePromise, type Store, type Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { plainly } from './store-answers.ts'
 import { alike, inChunks, type MakeLaw, refused, show, turn } from './store-checks.ts'
@@ -28,7 +28,15 @@ export const bulkLaws = (law: MakeLaw): Law[] => [
     for (const round of [1, 2]) {
       const batch = keys.map((key, n): Write => [key, round === 2 && n % 3 === 0 ? undefined : filled(length, n * round)])
       const total = `${size} writes of ${length} bytes, ${round === 1 ? 'into an empty store' : 'over as many'}`
-      await store.write(batch, { durable: round === 1 })
+      // Two neighbours are its first and its last write: a scan shows either both as they were, or both as they will be.
+      const [one, two] = [batch[1]!, batch[2]!]
+      const rest = batch.filter((write) => write !== one && write !== two)
+      const writing = store.write([one, ...rest, two], { durable: round === 1 })
+      await during(writing, store, { gte: one[0], lt: keys[3]! }, (entries, call) => {
+        const isNew = [one, two].map(([key, value]) => entries.some((entry) => alike(entry, [key, value])))
+        if (isNew[0] !== isNew[1])
+          throw new Error(`${call}: expected what was held before or after, got the new value of ${show(isNew[0] ? one[0] : two[0])} alone`)
+      })
       first(
         await store.getMany(keys),
         batch.map(([, value]) => value),
@@ -58,7 +66,7 @@ export const bulkLaws = (law: MakeLaw): Law[] => [
         numbers.map((n) => [keys[n]!, held[n]] as const),
         { durable },
       )
-      if (isPromise(writing)) await seenWhole(store, keys, writing)
+      await during(writing, store, { gte: keys[0]!, lt: keys[100]! }, roundsApart)
       // The last ones, which are lost if a batch is cut.
       const asked = numbers.slice(-ASKED)
       const answers = await store.getMany(asked.map((n) => keys[n]!))
@@ -74,8 +82,14 @@ export const bulkLaws = (law: MakeLaw): Law[] => [
   ),
 ]
 
-/** While the second round is being written, a scan of keys that lie apart in its batch shows either round. */
-async function seenWhole(store: Store, keys: readonly Uint8Array[], writing: Promise<void>): Promise<void> {
+/** Scans a range over and over while a batch is being written, and has each answer looked at. */
+async function during(
+  writing: MaybePromise<void>,
+  store: Store,
+  range: KeyRange,
+  look: (entries: readonly Entry[], call: string) => void,
+): Promise<void> {
+  if (!isPromise(writing)) return
   let isOver = false
   const over = writing.finally(() => {
     isOver = true
@@ -83,18 +97,19 @@ async function seenWhole(store: Store, keys: readonly Uint8Array[], writing: Pro
   // Until it is awaited, its failure must not count as unhandled.
   over.catch(() => {})
   while (!isOver) {
-    const { entries } = await store.scan({ gte: keys[0]!, lt: keys[100]! }, { limit: 100 })
-    const rounds = entries.map(([, value]) => value[3])
-    const isWhole = rounds.every((round) => round === 1)
-      ? rounds.length === 2
-      : rounds.every((round) => round === 2) && rounds.length === 95
-    if (!isWhole)
-      throw new Error(
-        `a scan from ${show(keys[0])} to ${show(keys[100])} during a batch of ${WRITES} writes: expected what was held before or after, got ${rounds.filter((round) => round === 1).length} entries from before and ${rounds.filter((round) => round === 2).length} of the batch`,
-      )
+    const { entries } = await store.scan(range, { limit: 100 })
+    look(entries, `a scan from ${show(range.gte)} to ${show(range.lt)} while a batch is being written`)
     await turn()
   }
   await over
+}
+
+/** Keys that lie apart in the batch of the second round: all of it, or what was there before. */
+function roundsApart(entries: readonly Entry[], call: string): void {
+  const rounds = entries.map(([, value]) => value[3])
+  const [before, written] = [1, 2].map((round) => rounds.filter((one) => one === round).length)
+  if (rounds.length !== (before === 0 ? 95 : 2) || (before !== 0 && written !== 0))
+    throw new Error(`${call}: expected what was held before or after, got ${before} entries from before and ${written} of the batch`)
 }
 
 /** As the engine writes: durable, and only if what is held is what was read before. */
