@@ -8,7 +8,7 @@ import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
 import { FolioError } from './errors.ts'
 import type { Appended } from './ingest/append.ts'
-import { type IngestOptions, inBatches, ingestOptions } from './ingest/batches.ts'
+import { type IngestOptions, Ingests, inBatches, ingestOptions } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { History } from './ingest/history.ts'
@@ -43,7 +43,7 @@ export class Ledger {
   private readonly pollMs: number
   private unwatch: (() => void) | undefined
   private readonly reads: Reads
-  private readonly ending = new AbortController()
+  private readonly ingests = new Ingests()
   private closing: Promise<void> | undefined
 
   /** Use {@link openLedger}. */
@@ -160,7 +160,7 @@ export class Ledger {
       }
       return this.appendAll(group, options, { ...behind, isWanted })
     }
-    const total = await inBatches(checkCloses(closes), append, options, this.ending.signal)
+    const total = await inBatches(checkCloses(closes), append, options, this.ingests)
     return { ...total, last: this.head?.last }
   }
 
@@ -384,7 +384,7 @@ export class Ledger {
     this.closing ??= (async () => {
       this.unwatch?.()
       this.bell.silence()
-      this.ending.abort()
+      this.ingests.end()
       await this.writer.rest()
       await this.reads.rest()
       await this.store.close()

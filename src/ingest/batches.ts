@@ -35,33 +35,53 @@ export const ingestOptions = new OptionRules<IngestOptions>('ingest', {
 type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
 type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Appended>
 
+/** The ingests in progress, which end with the ledger. Not a signal: platforms warn of a leak if one has many listeners. */
+export class Ingests {
+  areOver = false
+  private readonly stops = new Set<() => void>()
+
+  begin(stop: () => void): void {
+    this.stops.add(stop)
+  }
+
+  ended(stop: () => void): void {
+    this.stops.delete(stop)
+  }
+
+  end(): void {
+    this.areOver = true
+    for (const stop of this.stops) stop()
+  }
+}
+
 /**
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
- * @param closed aborts when the ledger is closed
+ * @param ingests those of the ledger, of which this becomes one
  * @returns how many ledgers were new, and how many were held already
  * @throws CLOSED if the ledger is closed before the source has ended
  */
-export async function inBatches(closes: Closes, append: Append, options: IngestOptions, closed: AbortSignal): Promise<Total> {
+export async function inBatches(closes: Closes, append: Append, options: IngestOptions, ingests: Ingests): Promise<Total> {
   const { batch: size = 1, onBatch, onRefused, signal } = options
   const source = new Source(closes)
   // Also if a batch fails: its error is thrown at once, though the source may have nothing to give for a long time.
   const stop = (): void => source.leave()
   const batches = new Batches(append, { onBatch, onRefused, signal }, stop)
-  const ends = signal ? [signal, closed] : [closed]
-  for (const end of ends) end.addEventListener('abort', stop)
+  signal?.addEventListener('abort', stop)
+  ingests.begin(stop)
   try {
-    if (ends.some(({ aborted }) => aborted)) stop()
+    if (signal?.aborted || ingests.areOver) stop()
     for await (const close of source) {
       await giveWay()
       if (batches.add(close) >= size) await batches.flush()
     }
   } finally {
-    for (const end of ends) end.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', stop)
+    ingests.ended(stop)
     // If the source breaks, the good ledgers read before must not be lost.
     if (!signal?.aborted) await batches.flush()
     await batches.written()
   }
-  if (closed.aborted && source.wasLeft && !signal?.aborted) throw new FolioError('CLOSED')
+  if (ingests.areOver && source.wasLeft && !signal?.aborted) throw new FolioError('CLOSED')
   return batches.total
 }
 

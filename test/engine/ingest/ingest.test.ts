@@ -100,6 +100,20 @@ describe('a ledger that is closed', () => {
     expect([(await signalled).appended, (await last).appended]).toEqual([0, 1])
   })
 
+  test('ends as many ingests as there are, and none of them is taken for a leak', async () => {
+    const warned: Error[] = []
+    const listen = (warning: Error): unknown => warned.push(warning)
+    process.on('warning', listen)
+    const ledger = await openLedger(memory())
+    const ended = Array.from({ length: 30 }, () => codeOf(() => ledger.ingest(silentAfter(0).closes)))
+    await turns()
+    await ledger.close()
+    expect(await Promise.all(ended)).toEqual(Array(30).fill('CLOSED'))
+    await turns()
+    process.off('warning', listen)
+    expect(warned).toEqual([])
+  })
+
   test('takes nothing more from a source, and tells it so', async () => {
     const ledger = await openLedger(memory())
     await ledger.close()
