@@ -127,12 +127,12 @@ export const expectLaws = (law: MakeLaw): Law[] => [
           { durable: round % 3 === 2, expect: { key: bytes(1), value } },
         ),
       )
-      const shown = watched(store, bytes(1), tries)
+      const shown = await watched(store, bytes(1), tries)
       const outcomes = await Promise.allSettled(tries)
       same(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, 'writers that won')
       const winner = (await store.get(bytes(1)))![1]!
       same(outcomes[winner]!.status, 'fulfilled', 'the writer whose value is held')
-      for (const seen of await shown)
+      for (const seen of shown)
         if (seen?.[0] === round && seen[1] !== winner)
           throw new Error(`${show(seen)} was read, which is of a batch that was refused with CONFLICT`)
       for (let n = 0; n < 8; n++) same((await store.get(bytes(2, n)))?.[0] === round, n === winner, `what writer ${n} left`)
