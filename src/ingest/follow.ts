@@ -57,7 +57,7 @@ async function whatFollows(
   // What was rolled back and appended again may be other records under the same hashes, counted from another first ledger, and filed differently.
   const unbroken = grown && lowest === Number.POSITIVE_INFINITY
   // A cached list is recognised as old by a newer ledger that filed it; pruning may file without one.
-  const kept = unbroken && (head.oldest === before.oldest || (before.last > 0 && head.filed === before.filed))
+  const kept = unbroken && (state.era === era ? head.oldest === before.oldest : head.filed === before.filed)
   const reader = new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
   // What already waited is not computed again, apart from what has been filed since.
   const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { hex } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/cache/cache.ts'
-import { catalogue, type Ledger, openLedger, type Store } from '../../../src/index.ts'
+import { catalogue, FolioError, type Ledger, openLedger, type Store, type Write, type WriteOptions } from '../../../src/index.ts'
 import type { Tails } from '../../../src/ingest/draft.ts'
 import { fileAgain } from '../../../src/ingest/filing.ts'
 import { lookFor } from '../../../src/ingest/follow.ts'
@@ -16,7 +16,7 @@ import { Reader } from '../../../src/scan/reader.ts'
 import { Unfiled } from '../../../src/scan/unfiled.ts'
 import { smallCloses } from '../../support/closes.ts'
 import { dump, shared } from '../../support/dump.ts'
-import { errorOf } from '../../support/errors.ts'
+import { codeOf, errorOf } from '../../support/errors.ts'
 
 const FIRST = 40
 const [closes, others] = [smallCloses(FIRST, 18, 4), smallCloses(FIRST, 18, 5)]
@@ -189,6 +189,22 @@ describe('a look', () => {
       expect(shown(before.unfiled)).toEqual(waited)
     }
     if (kept === 'unless filed') expect(new Set(keptAfter)).toEqual(new Set([false, true]))
+  })
+
+  test('finds that a prune has filed lists, though it has removed nothing yet', async () => {
+    const { disk, look, known: before } = await known(9)
+    const inner = shared(memory(disk))
+    let writes = 0
+    const other: Store = Object.assign(Object.create(inner) as Store, {
+      async write(batch: readonly Write[], options: WriteOptions) {
+        if (++writes > 1) throw new FolioError('STORE_FAILED', { reason: 'no answer' })
+        await inner.write(batch, options)
+      },
+    })
+    expect(await codeOf(async () => (await openLedger(other)).prune(FIRST + 5))).toBe('STORE_FAILED')
+    const found = (await look())!
+    expect([found.head.oldest, before.head.filed, found.head.filed]).toEqual([FIRST, 0, FIRST + 4])
+    expect([found.grown, found.kept]).toEqual([true, false])
   })
 
   test('reads the records that have come, not all those that wait to be filed', async () => {
