@@ -5,7 +5,6 @@
 
 import { encodeDigest } from '../layout/digest.ts'
 import { digestKey } from '../layout/keys.ts'
-import { cachedEdge, toHeld } from '../scan/reader.ts'
 import type { Write } from '../store.ts'
 import { type AppendResult, follows } from './close.ts'
 import { type Basis, Draft } from './draft.ts'
@@ -69,12 +68,12 @@ export class Appender {
   private async add({ ledger, encoded, error }: Prepared, draft: Draft, digests: Write[]): Promise<AppendResult> {
     if (!ledger) throw error
     const { sequence } = ledger
-    const { store, cache } = this.history
+    const { store } = this.history
     const held = draft.hashOf(sequence) ?? (await this.history.readToWrite((reader) => reader.run((read) => hashOf(read, sequence))))
     const appended = follows(draft.head, ledger, held)
     if (appended) {
       if (!encoded) throw error
-      await draft.add(encoded, store, (id) => (store.capabilities.shared ? undefined : cachedEdge(cache, id)))
+      await draft.add(encoded, store, this.history.cachedEdge)
       digests.push([digestKey(sequence), encodeDigest(sequence, digestOf(rowsOfClose(encoded)))])
     }
     return { sequence, hash: ledger.hash.toLowerCase(), appended }
@@ -104,8 +103,7 @@ export class Appender {
     const { cache } = history
     history.backlog = draft.committed()
     history.tails = draft.tails
-    cache.generation++
+    history.cacheFiled(draft.edges)
     for (const { resource, number, block } of draft.blocks) cache.putBlock(resource, number, block)
-    for (const [id, { edge }] of draft.edges) cache.put(id, toHeld(cache, edge, draft.head.last))
   }
 }

@@ -5,7 +5,6 @@
 
 import { type Cut, encodeIntent, type Head, nextEra } from '../layout/head.ts'
 import { ERA, HEAD, INTENT } from '../layout/keys.ts'
-import type { Reader } from '../scan/reader.ts'
 import type { Write } from '../store.ts'
 import { giveWay } from '../turn.ts'
 import { recordsBetween, total } from './filing.ts'
@@ -21,7 +20,8 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   history.checkSound()
   await history.highWater.lower(sequence < oldest ? 0 : sequence, history.head.era)
   try {
-    await takeSteps(history, { rollback: sequence }, (read) => stepBack(read, sequence), isDone)
+    const next = () => history.readToWrite((reader) => reader.run((read) => stepBack(read, sequence)))
+    await takeSteps(history, { rollback: sequence }, next, isDone)
     // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
     if (history.head.last < last) history.tails = await history.readToWrite(({ head }) => tailsOf(history.store, head))
   } catch (error) {
@@ -38,7 +38,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
 export async function pruneTo(history: History, oldest: number): Promise<number> {
   const before = history.head.oldest
   const isDone = (head: Head): boolean => head.oldest >= oldest
-  await takeSteps(history, { prune: oldest }, (read) => stepUp(read, oldest), isDone)
+  await takeSteps(history, { prune: oldest }, () => stepUp(history, oldest), isDone)
   return history.head.oldest - before
 }
 
@@ -58,14 +58,14 @@ export async function reclaim({ store, head }: History): Promise<void> {
   for (const range of prunedRanges(head)) await store.compact?.(range)
 }
 
-async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => Step, isDone: (head: Head) => boolean): Promise<void> {
+async function takeSteps(history: History, cut: Cut, next: () => Promise<Step>, isDone: (head: Head) => boolean): Promise<void> {
   const { store } = history
   history.checkSound()
   const expect = { key: HEAD, value: history.state.head }
   if (isDone(history.head) && (await store.get(INTENT))) await store.write([[INTENT, undefined]], { durable: true, expect })
   while (!isDone(history.head)) {
     await giveWay()
-    const step = await history.readToWrite((reader) => reader.run(next))
+    const step = await next()
     await takeStep(history, cut, step, isDone(step.head))
   }
   // What was noted before belongs to an earlier era, or to a ledger that is gone.
@@ -76,14 +76,14 @@ async function takeSteps(history: History, cut: Cut, next: (reader: Reader) => S
  * Readers move before the store does: what lies outside the new head does not concern them, whether it is there or not. If a step files lists,
  * however, they move after it: until then only memory has what waited.
  */
-async function takeStep(history: History, cut: Cut, { writes, unfiled, ...step }: Step, isLast: boolean): Promise<void> {
+async function takeStep(history: History, cut: Cut, { writes, unfiled, edges, ...step }: Step, isLast: boolean): Promise<void> {
   const { store, head: before, backlog: waited } = history
   // If only this process has the store open, nobody else reads, and no era is kept.
   const { shared } = store.capabilities
   const eras = shared ? await store.get(ERA) : undefined
   const era = shared ? history.state.era + 1 : history.state.era
   const head = inEra(store, step.head, era)
-  const adopt = (): void => history.moveTo(head, unfiled && { unfiled })
+  const adopt = (): void => history.moveTo(head, unfiled && { unfiled }, edges)
   await history.removing(async () => {
     if (head.filed <= before.filed) adopt()
     try {

@@ -140,15 +140,6 @@ export function fileAgain(reader: Reader, from: readonly number[], to: readonly 
   return unfiled
 }
 
-/** The writes that file everything waiting in the store's lists. */
-export function fileLists(reader: Reader, waiting: Unfiled): Write[] {
-  const writes: Write[] = []
-  reader.each(waiting.all(), ({ index, key, ordinals }) => {
-    writes.push(edgeWrite(postingKey(index.tag, key), appendTo(reader.edge(new ListKey(index, key)), index, key, ordinals, writes)))
-  })
-  return writes
-}
-
 /** A list with ordinals appended. Pages that fill go into `pages`; the edge does not, since more may be appended to it. */
 export const appendTo = (
   edge: PostingEdge,

@@ -8,12 +8,13 @@ import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeHead, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { HEAD } from '../layout/keys.ts'
+import type { PostingEdge } from '../layout/posting.ts'
 import type { ReadableHistory } from '../scan/ask.ts'
-import { Reader } from '../scan/reader.ts'
+import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import type { Tails } from './draft.ts'
-import type { Backlog } from './filing.ts'
+import type { Backlog, FiledList } from './filing.ts'
 import type { Following } from './follow.ts'
 import { HighWaterMark } from './high-water.ts'
 import { isSame, type Snapshot, type State, stateOf } from './state.ts'
@@ -106,16 +107,25 @@ export class History implements ReadableHistory {
   }
 
   /**
-   * Moves to a head under which less is held.
-   * @param backlog given if something else is filed under it, or if ledgers were taken back: then what is cached may be wrong
+   * Moves to a head under which less is held, or more is filed.
+   * @param backlog given if something else waits under it
+   * @param edges the lists that were filed, if no ledgers were taken back; otherwise what is cached may be wrong
    */
-  moveTo(head: Head, backlog?: Backlog): void {
+  moveTo(head: Head, backlog?: Backlog, edges?: ReadonlyMap<string, FiledList>): void {
     this.head = head
-    // Who reads under the head before may come across what was pruned: none of that is to be cached.
-    if (!backlog) return void this.cache.generation++
-    this.backlog = backlog
-    this.cache.clear()
+    if (backlog) this.backlog = backlog
+    if (backlog && !edges) this.cache.clear()
+    else this.cacheFiled(edges)
   }
+
+  /** Puts lists that were filed into the cache. What is read under an earlier head is not to be cached any more: it may be older, or be pruned. */
+  cacheFiled(edges: ReadonlyMap<string, FiledList> = new Map()): void {
+    this.cache.generation++
+    for (const [id, { edge }] of edges) this.cache.put(id, toHeld(this.cache, edge, this.head.last))
+  }
+
+  /** The edge of a list as it is in the store, if it is cached, and nobody else files. */
+  readonly cachedEdge = (id: string): PostingEdge | undefined => (this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id))
 
   /** True once a write failed. */
   get poisoned(): boolean {

@@ -17,23 +17,28 @@ import { countsAfter, placesBetween } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { baseWrite } from './book.ts'
-import { fileAgain, fileLists, recordsBetween } from './filing.ts'
+import { Filing, fileAgain, recordsBetween } from './filing.ts'
+import type { History } from './history.ts'
 import type { Step } from './rollback.ts'
 
 /** The most records that one step gives up, if they belong to more than one ledger. */
 const STEP_RECORDS = 4096
 
 /** The step that moves the oldest ledger towards `target`. */
-export function stepUp(reader: Reader, target: number): Step {
-  return reader.head.filed < target - 1 ? fileUp(reader, target - 1) : giveUp(reader, target)
-}
+export const stepUp = (history: History, target: number): Promise<Step> =>
+  history.head.filed < target - 1
+    ? fileUp(history, target - 1)
+    : history.readToWrite((reader) => reader.run((read) => giveUp(read, target)))
 
 /** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. What waits is at hand, and not read again. */
-function fileUp(reader: Reader, filed: number): Step {
-  const filedCounts = countsAfter(reader, filed)
-  const head: Head = { ...reader.head, filed, filedCounts }
-  const waiting = reader.unfiled.whole.split(filedCounts)
-  return { writes: fileLists(reader, waiting.older!), head, unfiled: waiting.newer }
+async function fileUp(history: History, sequence: number): Promise<Step> {
+  const counts = await history.readToWrite((reader) => reader.run((read) => countsAfter(read, sequence)))
+  const waiting = history.backlog.unfiled.whole.split(counts)
+  const filing = new Filing({ sequence, counts }, waiting.older!, 0)
+  await history.readToWrite(() => filing.advance(counts, history.store, history.cachedEdge))
+  const { edges, pages } = filing
+  const head: Head = { ...history.head, filed: sequence, filedCounts: counts }
+  return { writes: [...pages, ...Array.from(edges.values(), ({ write }) => write)], head, unfiled: waiting.newer, edges }
 }
 
 /** Nothing that stays is changed by it: a filing in progress goes on, and what is cached of it is as good as before. */

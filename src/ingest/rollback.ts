@@ -21,13 +21,15 @@ import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { offerWrites } from './book.ts'
-import { edgeWrite, fileAgain } from './filing.ts'
+import { edgeWrite, type FiledList, fileAgain } from './filing.ts'
 
 /** One batch of a change that takes several, without the head in which it ends; that head; and what is unfiled under it, if that changes. */
 export interface Step {
   readonly writes: readonly Write[]
   readonly head: Head
   readonly unfiled?: Unfiled
+  /** The lists that were filed, by id, if nothing else was changed. */
+  readonly edges?: ReadonlyMap<string, FiledList>
 }
 
 /** The step that goes back towards ledger `target`. */

@@ -114,6 +114,28 @@ test('a prune that files nothing leaves what is cached and what is being filed a
   expect(whole.filed).toBeGreaterThan(200)
 })
 
+test('a prune that files, as in a window shorter than what waits, leaves the rest of the cache as it was, and lists are right', async () => {
+  const disk = memoryDisk()
+  const ledger = await openLedger(memory(disk))
+  const { account } = closes[0]!.transactions![0]!
+  const log = () => ledger.explain(catalogue.operations, {}, { cursor: String(BigInt(ledger.head!.last - 10) << 32n), limit: 20 })
+  for (const [nth, close] of closes.slice(0, 60).entries()) {
+    await ledger.append(close)
+    if (nth < 20) continue
+    await log()
+    await ledger.prune(FIRST + nth - 15)
+    expect((await log()).cost.gets).toBe(0)
+    const fresh = await openLedger(memory(disk), { cacheBytes: 0 })
+    for (const query of [catalogue.operationsOfAccount, catalogue.paymentsOfAccount]) {
+      const options = { cursor: String(BigInt(FIRST + nth - 14) << 32n), limit: 200 }
+      expect(await ledger.page(query, { account }, options)).toEqual(await fresh.page(query, { account }, options))
+      expect((await ledger.explain(query, { account }, options)).cost.gets).toBe(0)
+    }
+  }
+  expect(decodeHead((await memory(disk).get(HEAD))!).filed).toBe(FIRST + 59 - 15 - 1)
+  expect((await ledger.verify()).ok).toBe(true)
+})
+
 test('a prune of as much as a portion has space reclaimed, whatever was pruned before', async () => {
   const { open, times } = spied(await filled(120))
   const ledger = await open()
