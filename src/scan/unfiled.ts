@@ -42,11 +42,21 @@ export class Unfiled {
     return this.older ? this.older.with(this) : this
   }
 
-  /** The same in two parts, of which the older one is what lies below `bound` (counts of every log). */
+  /** The same in two parts, of which the older one is what lies below `bound` (counts of every log). Nothing may be added to this one any more. */
   split(bound: readonly number[]): Unfiled {
     const [older, newer] = [new Unfiled(), new Unfiled()]
-    for (const { index, key, ordinals } of this.all())
-      for (const ordinal of ordinals) (ordinal < bound[index.of.tag]! ? older : newer).add(index, key, ordinal)
+    for (const [tag, lists] of this.lists)
+      for (const [name, waiting] of lists) {
+        const { index, ordinals } = waiting
+        const below = lowerBound(ordinals, bound[index.of.tag]!)
+        // Most lists lie on one side, and are not copied.
+        if (below === 0) newer.listsOf(tag).set(name, waiting)
+        else if (below === ordinals.length) older.listsOf(tag).set(name, waiting)
+        else {
+          older.listsOf(tag).set(name, { ...waiting, ordinals: ordinals.slice(0, below) })
+          newer.listsOf(tag).set(name, { ...waiting, ordinals: ordinals.slice(below) })
+        }
+      }
     return new Unfiled(older, newer.lists)
   }
 
