@@ -88,6 +88,8 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const gone = new Map<string, Fault>()
   /** What was not rebuilt in the last round, since it may tell of records that cannot be read. */
   const unsure: Unsure = new Map()
+  /** The keys of the last changes of offers that the book alone was seen to show: a round may remove these before one finds what was forgotten. */
+  const inBookAlone = new Set<string>()
   let cutAfter: number | undefined
   let { report, context } = await audit(store, all)
   for (let round = 0; round < ROUNDS && !report.ok; round++) {
@@ -98,8 +100,7 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
     let changed = await mend(
       context,
       report.faults.filter(({ key }) => within || key !== hex(HIGH_WATER)),
-      gone,
-      unsure,
+      { gone, unsure, inBookAlone },
     )
     if (!changed && cut && cutAfter === undefined) {
       cutAfter = await cutBefore(context)
@@ -143,8 +144,15 @@ function begun(context: Context): Write {
   return [INTENT, encodeIntent({ repair: true, ...(unfinished && { unfinished }) })]
 }
 
+/** What is remembered from round to round. */
+interface Found {
+  readonly gone: Map<string, Fault>
+  readonly unsure: Unsure
+  readonly inBookAlone: Set<string>
+}
+
 /** @returns whether anything was written */
-async function mend(context: Context, faults: readonly Fault[], gone: Map<string, Fault>, unsure: Unsure): Promise<boolean> {
+async function mend(context: Context, faults: readonly Fault[], { gone, unsure, inBookAlone }: Found): Promise<boolean> {
   const forgotten = faults.filter(({ reason }) => reason === FORGOTTEN)
   for (const fault of forgotten) gone.set(fault.key, fault)
   for (const fault of faults) if (fault.key === hex(INTENT)) gone.set(fault.key, { ...fault, reason: UNTOLD })
@@ -167,9 +175,9 @@ async function mend(context: Context, faults: readonly Fault[], gone: Map<string
   for (const key of of(KIND.block)) parts.push(await rebuildBlock(context, key))
   const lists = of(KIND.edge, KIND.page)
   if (lists.length > 0) parts.push(await rebuildLists(context, lists, unsure))
+  for (const key of await unchanged(context, of(KIND.book, KIND.seller, KIND.base))) inBookAlone.add(hex(key))
   if (forgotten.some(({ key }) => key === hex(indexKey(changesByOffer.tag))))
-    for (const key of await unchanged(context, of(KIND.book, KIND.seller, KIND.base)))
-      gone.set(hex(key), { key: hex(key), reason: NO_BASE })
+    for (const key of inBookAlone) gone.set(key, { key, reason: NO_BASE })
   const uncounted = of(kindOfKey(PRUNED)).length > 0
   if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
   if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
@@ -189,7 +197,9 @@ async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]):
   for (const key of keys) {
     const id = readOffer(key)
     if (id === undefined || book.has(String(id))) continue
-    if ((await store.get(postingKey(changesByOffer.tag, [id]))) === undefined) found.push(baseKey(id))
+    const listKey = postingKey(changesByOffer.tag, [id])
+    const list = await store.get(listKey)
+    if (list === undefined || !(await readable(() => checkSeal(listKey, list) ?? true))) found.push(baseKey(id))
   }
   return found
 }

@@ -141,34 +141,37 @@ const copyOf = (entries: readonly Entry[], writes: readonly Write[]): MemoryDisk
   return copy
 }
 
-test('after a repair of any damage, answers are right, or errors, or lack no more than ledgers that are named as lost', async () => {
-  const seed = Number(process.env['FOLIO_SEED'] ?? 5)
-  const chance = random(seed)
-  let errors = 0
-  for (let round = 0; round < 10; round++) {
-    const { disk, closes } = round % 2 === 0 ? await databaseOf(chance) : await longer(chance)
-    const twin = await openLedger(memory(copyOf((await memory(disk).scan(everything, { limit: 1e6 })).entries, [])))
-    const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
-    for (let nth = 0; nth < 6; nth++) {
-      const writes = damaged(chance, entries, 2 + chance.below(3))
-      for (const cut of [false, true]) {
-        const copy = copyOf(entries, writes)
-        // A store of which nothing is as it was written looks like one of another release; any other is repaired.
-        const isUnknown = entries.every(([key]) => writes.some(([one]) => hex(one) === hex(key)))
-        const report = await repairStore(memory(copy), { cut }).catch((error) => {
-          if (!isUnknown || error.code !== 'STORE_FORMAT') throw error
-        })
-        if (!report) continue
-        errors += await compare(copy, twin, report, closes).catch((error) => {
-          throw new Error(
-            `seed ${seed}, round ${round}, damage ${nth}, cut ${cut}: ${said(writes.map(([key]) => hex(key)))} ${said(report.lost)}: ${error.message}`,
-          )
-        })
+// With the second seed, an offer was once given up without a word: its list and its last change were damaged at once.
+test.each([Number(process.env['FOLIO_SEED'] ?? 5), 1739745296])(
+  'after a repair of any damage, answers are right, or errors, or lack no more than ledgers that are named as lost (%i)',
+  async (seed) => {
+    const chance = random(seed)
+    let errors = 0
+    for (let round = 0; round < 10; round++) {
+      const { disk, closes } = round % 2 === 0 ? await databaseOf(chance) : await longer(chance)
+      const twin = await openLedger(memory(copyOf((await memory(disk).scan(everything, { limit: 1e6 })).entries, [])))
+      const { entries } = await memory(disk).scan(everything, { limit: 1e6 })
+      for (let nth = 0; nth < 6; nth++) {
+        const writes = damaged(chance, entries, 2 + chance.below(3))
+        for (const cut of [false, true]) {
+          const copy = copyOf(entries, writes)
+          // A store of which nothing is as it was written looks like one of another release; any other is repaired.
+          const isUnknown = entries.every(([key]) => writes.some(([one]) => hex(one) === hex(key)))
+          const report = await repairStore(memory(copy), { cut }).catch((error) => {
+            if (!isUnknown || error.code !== 'STORE_FORMAT') throw error
+          })
+          if (!report) continue
+          errors += await compare(copy, twin, report, closes).catch((error) => {
+            throw new Error(
+              `seed ${seed}, round ${round}, damage ${nth}, cut ${cut}: ${said(writes.map(([key]) => hex(key)))} ${said(report.lost)}: ${error.message}`,
+            )
+          })
+        }
       }
     }
-  }
-  expect(errors).toBeGreaterThan(0)
-})
+    expect(errors).toBeGreaterThan(0)
+  },
+)
 
 describe('a list or a hash that may tell of records that cannot be read', () => {
   const closes = longCloses(100, 12)
