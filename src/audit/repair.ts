@@ -191,6 +191,9 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   return commit(context, parts.flat())
 }
 
+const isSealed = async (key: Uint8Array, value: Uint8Array): Promise<boolean> =>
+  (await readable(() => checkSeal(key, value) ?? true)) === true
+
 /** Of offers that the book shows and nothing else, the keys under which their last changes were kept. */
 async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]): Promise<Uint8Array[]> {
   const found: Uint8Array[] = []
@@ -199,7 +202,7 @@ async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]):
     if (id === undefined || book.has(String(id))) continue
     const listKey = postingKey(changesByOffer.tag, [id])
     const list = await store.get(listKey)
-    if (list === undefined || !(await readable(() => checkSeal(listKey, list) ?? true))) found.push(baseKey(id))
+    if (list === undefined || !(await isSealed(listKey, list))) found.push(baseKey(id))
   }
   return found
 }
@@ -213,7 +216,7 @@ async function closeOff(context: Context, unsure: Unsure): Promise<boolean> {
   for (const key of unsure.values()) {
     if (!context.findings.isNamed(key)) continue
     const value = await context.store.get(key)
-    const isRead = value === undefined || (await readable(() => checkSeal(key, value) ?? true))
+    const isRead = value === undefined || (await isSealed(key, value))
     if (isRead) writes.push([key, unsealed])
   }
   return commit(context, writes)

@@ -60,7 +60,7 @@ export class Appender {
     const { history, fileEvery } = this
     const { head } = history
     if (!history.backlog.filing && isDue(head.filedCounts, head.counts, fileEvery))
-      history.backlog = await history.readToWrite((reader) => reader.run((read) => takeUp(read, fileEvery)))
+      history.backlog = await history.readToWrite((reader) => takeUp(reader, fileEvery))
     return { head, tails: history.tails, backlog: history.backlog }
   }
 
@@ -69,7 +69,7 @@ export class Appender {
     if (!ledger) throw error
     const { sequence } = ledger
     const { store } = this.history
-    const held = draft.hashOf(sequence) ?? (await this.history.readToWrite((reader) => reader.run((read) => hashOf(read, sequence))))
+    const held = draft.hashOf(sequence) ?? (await this.history.readToWrite((reader) => hashOf(reader, sequence)))
     const appended = follows(draft.head, ledger, held)
     if (appended) {
       if (!encoded) throw error

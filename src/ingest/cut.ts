@@ -20,10 +20,10 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   history.checkSound()
   await history.highWater.lower(sequence < oldest ? 0 : sequence, history.head.era)
   try {
-    const next = () => history.readToWrite((reader) => reader.run((read) => stepBack(read, sequence)))
+    const next = () => history.readToWrite((reader) => stepBack(reader, sequence))
     await takeSteps(history, { rollback: sequence }, next, isDone)
     // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
-    if (history.head.last < last) history.tails = await history.readToWrite(({ head }) => tailsOf(history.store, head))
+    if (history.head.last < last) history.tails = await history.askToWrite(() => tailsOf(history.store, history.head))
   } catch (error) {
     // The tails belong to the previous head: nothing may be appended to them.
     if (history.head.last < last) history.poison(error)

@@ -80,6 +80,7 @@ export class Filing {
   /** How many of the lists are prepared. */
   private prepared = 0
 
+  /** @param every with 0, the first call of {@link advance} prepares all */
   constructor(bound: Bound, waiting: Unfiled, every: number) {
     this.bound = bound
     this.waiting = waiting

@@ -76,10 +76,15 @@ export class History implements ReadableHistory {
     return this.step
   }
 
-  /** A read on which a write will be based. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
-  async readToWrite<T>(read: (reader: Reader) => MaybePromise<T>): Promise<T> {
+  /** A read on which a write will be based. @throws as {@link askToWrite} */
+  readToWrite<T>(read: (reader: Reader) => T): Promise<T> {
+    return this.askToWrite(() => this.reader().run(read))
+  }
+
+  /** The same for what asks the store by itself. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
+  async askToWrite<T>(ask: () => MaybePromise<T>): Promise<T> {
     try {
-      return await read(this.reader())
+      return await ask()
     } catch (error) {
       if (!this.store.capabilities.shared || (await this.stands())) throw error
       throw new FolioError('CONFLICT', {}, error)

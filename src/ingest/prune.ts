@@ -26,16 +26,14 @@ const STEP_RECORDS = 4096
 
 /** The step that moves the oldest ledger towards `target`. */
 export const stepUp = (history: History, target: number): Promise<Step> =>
-  history.head.filed < target - 1
-    ? fileUp(history, target - 1)
-    : history.readToWrite((reader) => reader.run((read) => giveUp(read, target)))
+  history.head.filed < target - 1 ? fileUp(history, target - 1) : history.readToWrite((reader) => giveUp(reader, target))
 
 /** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. What waits is at hand, and not read again. */
 async function fileUp(history: History, sequence: number): Promise<Step> {
-  const counts = await history.readToWrite((reader) => reader.run((read) => countsAfter(read, sequence)))
+  const counts = await history.readToWrite((reader) => countsAfter(reader, sequence))
   const waiting = history.backlog.unfiled.whole.split(counts)
   const filing = new Filing({ sequence, counts }, waiting.older!, 0)
-  await history.readToWrite(() => filing.advance(counts, history.store, history.cachedEdge))
+  await history.askToWrite(() => filing.advance(counts, history.store, history.cachedEdge))
   const { edges, pages } = filing
   const head: Head = { ...history.head, filed: sequence, filedCounts: counts }
   return { writes: [...pages, ...Array.from(edges.values(), ({ write }) => write)], head, unfiled: waiting.newer, edges }
