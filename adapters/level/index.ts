@@ -26,8 +26,9 @@ export { type LostParts, type SalvageOptions, type SalvageReport, salvage } from
  * @param options For directories only.
  * @throws `BAD_REQUEST` if an option is unknown, wrong, or given beside a database; `STORE_LOCKED` if another holder has it open,
  *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_MISUSE` if
- *   `location` is neither or is a database that cannot keep bytes, `CORRUPT` if files are damaged or gone, `STORE_UNREPAIRED` if {@link salvage} did not come to its end, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the
- *   field `location`. Later, `POISONED` for every write after one that failed; reads go on.
+ *   `location` is neither or is a database that cannot keep bytes, `CORRUPT` if files are damaged or gone, `STORE_UNREPAIRED` if {@link salvage} did
+ *   not come to its end, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`. Later, `POISONED` for
+ *   every write after one that failed; reads go on.
  */
 export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   levelOptions.check(options)

@@ -1,6 +1,6 @@
 /**
- * LMDB in processes of their own. One that follows what another writes stays alive for that; one that ends in the middle of a write does not hang, what ended it is told, and the store is whole; one that cannot
- * load the package is told why.
+ * LMDB in processes of their own. One that follows what another writes stays alive for that; one that ends in the middle of a write does not hang,
+ * what ended it is told, and the store is whole; one that cannot load the package is told why.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
