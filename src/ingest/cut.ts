@@ -10,8 +10,9 @@ import { giveWay } from '../turn.ts'
 import { recordsBetween, total } from './filing.ts'
 import type { History } from './history.ts'
 import { prunedRanges, stepUp } from './prune.ts'
-import { type Step, stepBack } from './rollback.ts'
+import { stepBack } from './rollback.ts'
 import { inEra, mayHold, tailsOf } from './state.ts'
+import type { Step } from './step.ts'
 
 /** Removes every ledger after `sequence`; returns how many. */
 export async function rollBackTo(history: History, sequence: number): Promise<number> {
@@ -20,8 +21,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   history.checkSound()
   await history.highWater.lower(sequence < oldest ? 0 : sequence, history.head.era)
   try {
-    const next = () => history.readToWrite((reader) => stepBack(reader, sequence))
-    await takeSteps(history, { rollback: sequence }, next, isDone)
+    await takeSteps(history, { rollback: sequence }, () => stepBack(history, sequence), isDone)
     // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
     if (history.head.last < last) history.tails = await history.askToWrite(() => tailsOf(history.store, history.head))
   } catch (error) {

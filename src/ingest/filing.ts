@@ -7,10 +7,11 @@
  * how ledgers were batched, nor an open or a rollback between them.
  */
 
+import type { Place } from '../layout/block.ts'
 import { postingKey, postingPageKey } from '../layout/keys.ts'
 import { decodeEdge, encodeEdge, encodePage, PostingEdge } from '../layout/posting.ts'
 import { eachFiling, isFiledBySides, logs } from '../logs.ts'
-import type { Index } from '../query.ts'
+import type { Index, Resource } from '../query.ts'
 import { ListKey } from '../scan/list-key.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
@@ -18,6 +19,7 @@ import { Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { giveWay } from '../turn.ts'
+import { type Between, type Run, readRecords } from './parts.ts'
 
 /** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
 const PARTS = 8
@@ -126,19 +128,20 @@ export class Filing {
   }
 }
 
-/** Files the records from `from` up to but excluding `to` (counts of every log) as they were when they were appended. */
-export function fileAgain(reader: Reader, from: readonly number[], to: readonly number[]): Unfiled {
+/** Files records as they were when they were appended. */
+export async function fileAgain(run: Run, between: Between): Promise<Unfiled> {
   const unfiled = new Unfiled()
-  reader.each(logs, (resource) => reader.askFor(resource, from[resource.tag]!, to[resource.tag]!))
-  for (const resource of logs) {
-    const bySides = isFiledBySides(resource)
-    for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
-      const { block, at } = reader.at(resource, ordinal)
-      const record = bySides ? {} : block.members(at)
-      eachFiling(resource, record, block.sides(at), (index, key) => unfiled.add(index, key, ordinal))
-    }
-  }
+  for await (const part of readRecords(run, logs, between, listsOf))
+    for (const { ordinal, lists } of part) for (const { index, key } of lists) unfiled.add(index, key, ordinal)
   return unfiled
+}
+
+/** The lists that a record belongs to. */
+function listsOf({ block, at }: Place, resource: Resource, ordinal: number) {
+  const lists: { readonly index: Index; readonly key: readonly Element[] }[] = []
+  const record = isFiledBySides(resource) ? {} : block.members(at)
+  eachFiling(resource, record, block.sides(at), (index, key) => void lists.push({ index, key }))
+  return { ordinal, lists }
 }
 
 /** A list with ordinals appended. Pages that fill go into `pages`; the edge does not, since more may be appended to it. */

@@ -77,9 +77,7 @@ export class History implements ReadableHistory {
   }
 
   /** A read on which a write will be based. @throws as {@link askToWrite} */
-  readToWrite<T>(read: (reader: Reader) => T): Promise<T> {
-    return this.askToWrite(() => this.reader().run(read))
-  }
+  readonly readToWrite = <T>(read: (reader: Reader) => T): Promise<T> => this.askToWrite(() => this.reader().run(read))
 
   /** The same for what asks the store by itself. Under a head that is no longer current, not everything may be there. @throws CONFLICT if that is so */
   async askToWrite<T>(ask: () => MaybePromise<T>): Promise<T> {

@@ -46,7 +46,7 @@ async function loadUnder(state: State, history: History): Promise<Snapshot> {
   }
   const head = state.head ? decodeHead(state.head) : emptyHead
   const tails = await tailsOf(store, head)
-  const unfiled = await new Reader(store, cache, head, new Unfiled()).run((read) => fileAgain(read, head.filedCounts, head.counts))
+  const unfiled = await fileAgain((read) => new Reader(store, cache, head, new Unfiled()).run(read), [head.filedCounts, head.counts])
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
   await checkNewest(store, reader())
   await highWater.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)), state.era)

@@ -4,29 +4,31 @@
  * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list keeps its edge, its count, and every page to which a
  * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
  */
+import type { Place } from '../layout/block.ts'
 import { encodePruned, type Head } from '../layout/head.ts'
-import { blockKey, blockRange, digestKey, digestRange, hashKey, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
+import { blockKey, blockRange, digestRange, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
 import { blockNumber } from '../layout/ordinals.ts'
 import { rank, unreachable } from '../layout/posting.ts'
-import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
+import type { Resource } from '../query.ts'
 import { offerChanges } from '../resources/offer.ts'
-import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { ListKey } from '../scan/list-key.ts'
-import { countsAfter, placesBetween } from '../scan/locate.ts'
+import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
+import type { Waiting } from '../scan/unfiled.ts'
 import type { KeyRange, Write } from '../store.ts'
 import { baseWrite } from './book.ts'
 import { Filing, fileAgain, recordsBetween } from './filing.ts'
 import type { History } from './history.ts'
-import type { Step } from './rollback.ts'
+import { type Between, joined, type Run, readEach, readRecords } from './parts.ts'
+import { removeDigests, removeHashes, type Step } from './step.ts'
 
 /** The most records that one step gives up, if they belong to more than one ledger. */
 const STEP_RECORDS = 4096
 
 /** The step that moves the oldest ledger towards `target`. */
 export const stepUp = (history: History, target: number): Promise<Step> =>
-  history.head.filed < target - 1 ? fileUp(history, target - 1) : history.readToWrite((reader) => giveUp(reader, target))
+  history.head.filed < target - 1 ? fileUp(history, target - 1) : giveUp(history, target)
 
 /** What is to be pruned is filed first: a record that is filed only in memory would leave no trace. What waits is at hand, and not read again. */
 async function fileUp(history: History, sequence: number): Promise<Step> {
@@ -40,47 +42,58 @@ async function fileUp(history: History, sequence: number): Promise<Step> {
 }
 
 /** Nothing that stays is changed by it: a filing in progress goes on, and what is cached of it is as good as before. */
-function giveUp(reader: Reader, target: number): Step {
-  const before = reader.head
-  let oldest = before.oldest + 1
-  while (oldest < target && recordsBetween(before.since, countsAfter(reader, oldest)) <= STEP_RECORDS) oldest++
-  const head: Head = { ...before, oldest, since: countsAfter(reader, oldest - 1) }
-  const writes: Write[] = []
-  for (const resource of logs) {
-    const [from, to] = [before.since[resource.tag]!, head.since[resource.tag]!].map((count) => blockNumber(resource, count))
-    for (let number = from!; number < to!; number++) writes.push([blockKey(resource.tag, number), undefined])
-  }
-  giveUpPages(reader, head, writes)
-  for (const resource of [transactions, failedTransactions])
-    for (const { block, at } of placesBetween(reader, resource, before.since, head.since))
-      writes.push([hashKey(block.side(at, resource.columns.hash)), undefined])
-  keepBases(reader, head, writes)
-  for (let sequence = before.oldest; sequence < oldest; sequence++) writes.push([digestKey(sequence), undefined])
+async function giveUp({ readToWrite: run, head: before }: History, target: number): Promise<Step> {
+  const head = await run((reader) => headFrom(reader, target))
+  const given: Between = [before.since, head.since]
+  const writes = [
+    ...logs.flatMap((log) => removeBlocks(log, given)),
+    ...(await giveUpPages(run, given)),
+    ...(await removeHashes(run, given)),
+    ...(await keepBases(run, given)),
+    ...removeDigests(before.oldest, head.oldest),
+  ]
   return { writes, head }
 }
 
-/** Gives up the pages of lists that no read under the new head can reach, and counts the lists that name pruned records. */
-function giveUpPages(reader: Reader, head: Head, writes: Write[]): void {
-  const before = reader.head
-  const pruned = { ...reader.pruned() }
-  reader.each(fileAgain(reader, before.since, head.since).all(), ({ index, key }) => {
+/** The head with which a step ends. */
+function headFrom(reader: Reader, target: number): Head {
+  const { head } = reader
+  let oldest = head.oldest + 1
+  while (oldest < target && recordsBetween(head.since, countsAfter(reader, oldest)) <= STEP_RECORDS) oldest++
+  return { ...head, oldest, since: countsAfter(reader, oldest - 1) }
+}
+
+/** Removes the blocks of a log that hold nothing but what is given up. */
+function removeBlocks(log: Resource, given: Between): Write[] {
+  const [from, to] = given.map((counts) => blockNumber(log, counts[log.tag]!)) as [number, number]
+  return Array.from({ length: to - from }, (_, nth) => [blockKey(log.tag, from + nth), undefined])
+}
+
+/** Gives up the pages of lists that no read from now on can reach, and counts the lists that name pruned records. */
+async function giveUpPages(run: Run, given: Between): Promise<Write[]> {
+  const pruned = { ...(await run((reader) => reader.pruned())) }
+  const writes: Write[] = []
+  const reach = (reader: Reader, { index, key }: Waiting) => {
     const list = new ListKey(index, key)
     const [edge, page] = [reader.edge(list), reader.pages(list)]
-    const [passed, passing] = [before, head].map(({ since }) => rank(edge, since[index.of.tag]!, page)) as [number, number]
-    if (passed === 0) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
-    const from = unreachable(edge, passed)
-    for (const [level, to] of unreachable(edge, passing).entries())
-      for (let number = from[level]!; number < to; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
-  })
-  writes.push([PRUNED, encodePruned(pruned)])
+    const [passed, passing] = given.map((counts) => rank(edge, counts[index.of.tag]!, page)) as [number, number]
+    return { index, key, isFirst: passed === 0, from: unreachable(edge, passed), to: unreachable(edge, passing) }
+  }
+  const filed = await fileAgain(run, given)
+  for (const { index, key, isFirst, from, to } of await joined(readEach(run, filed.all(), reach))) {
+    if (isFirst) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
+    for (const [level, end] of to.entries())
+      for (let number = from[level]!; number < end; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
+  }
+  return [...writes, [PRUNED, encodePruned(pruned)]]
 }
 
 /** Keeps the last change of each offer that changed in what is given up. */
-function keepBases(reader: Reader, head: Head, writes: Write[]): void {
-  const bases = new Map<string, { readonly row: Row; readonly ordinal: number }>()
-  for (const { block, at, ordinal } of placesBetween(reader, offerChanges, reader.head.since, head.since))
-    bases.set(block.side(at, offerChanges.columns.id), { row: block.row(at), ordinal })
-  for (const [id, { row, ordinal }] of bases) writes.push(baseWrite(BigInt(id), row, ordinal))
+async function keepBases(run: Run, given: Between): Promise<Write[]> {
+  const { id } = offerChanges.columns
+  const change = ({ block, at }: Place, _: Resource, ordinal: number) => [block.side(at, id), { row: block.row(at), ordinal }] as const
+  const last = new Map(await joined(readRecords(run, [offerChanges], given, change)))
+  return Array.from(last, ([id, { row, ordinal }]) => baseWrite(BigInt(id), row, ordinal))
 }
 
 /** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */

@@ -42,16 +42,6 @@ export function countsAfter(reader: Reader, sequence: number): readonly number[]
   return rows[at]
 }
 
-/** The records of a log from some counts of every log up to others, one by one. */
-export function* placesBetween(
-  reader: Reader,
-  resource: Resource,
-  from: readonly number[],
-  to: readonly number[],
-): Generator<Place & { readonly ordinal: number }> {
-  for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) yield { ...reader.at(resource, ordinal), ordinal }
-}
-
 /** The records of a log that belong to a ledger; empty for a ledger outside history. */
 export function spanOfLedger(reader: Reader, resource: Resource, sequence: number): Span {
   const { from, to } = everything(reader, resource)

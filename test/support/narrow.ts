@@ -38,6 +38,7 @@ const bounds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/layout/texts.ts': { 'new Uint8Array(64 * 1024)': 'new Uint8Array(1)' },
   'src/cache/gathering.ts': { '{ least: 8, most: 256 }': '{ least: 1, most: 4 }', 'CALM = 2 ** 20': '16' },
   'src/ingest/prune.ts': { 'STEP_RECORDS = 4096': '3' },
+  'src/ingest/parts.ts': { 'PART = 512': '3' },
   'src/ingest/filing.ts': { 'PARTS = 8': '3' },
   'src/ingest/follow.ts': { 'LOOK_BYTES = 2 ** 20': '1' },
   'src/ingest/line.ts': { 'Writer(1 << 18)': 'Writer(1)' },

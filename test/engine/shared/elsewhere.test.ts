@@ -102,9 +102,7 @@ describe('a look', () => {
   }
   /** What is not filed under a head, worked out from the records alone. */
   const waitingUnder = (store: Store, head: Head): Promise<Unfiled> =>
-    new Reader(store, new Cache(2 ** 20), head, new Unfiled()).run((read) =>
-      fileAgain(read, head.filedCounts, head.counts),
-    ) as Promise<Unfiled>
+    fileAgain((read) => new Reader(store, new Cache(2 ** 20), head, new Unfiled()).run(read), [head.filedCounts, head.counts])
   const shown = (unfiled: Unfiled): unknown[] =>
     Array.from(unfiled.whole.all(), ({ index, key, ordinals }) => JSON.stringify([index.tag, key.map(String), ordinals])).sort()
 
