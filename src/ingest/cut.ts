@@ -43,14 +43,15 @@ export async function pruneTo(history: History, oldest: number): Promise<number>
 }
 
 /**
- * Whether the store should reclaim the space of what was pruned: that costs about as much for one ledger as for thousands, so it is due with every
- * portion of records, a sixteenth to a thirty-second of those that are held. Nothing is kept of it, so that it does not matter how many processes
- * prune one after another.
+ * Whether the store should reclaim the space of what was pruned: that costs about as much for one ledger as for thousands. It is due with a prune of a
+ * sixteenth of what is held, and where ledgers are pruned one by one, with every portion of a quarter to an eighth. Nothing is kept of it, so that it
+ * does not matter how many processes prune one after another.
  * @param since how many records of each log were pruned before
  */
 export function isReclaimDue(since: readonly number[], head: Head): boolean {
-  const portion = 2 ** Math.floor(Math.log2(Math.max(1, recordsBetween(head.since, head.counts) / 16)))
-  return Math.floor(total(since) / portion) < Math.floor(total(head.since) / portion)
+  const held = recordsBetween(head.since, head.counts)
+  const portion = 2 ** Math.floor(Math.log2(Math.max(1, held / 4)))
+  return recordsBetween(since, head.since) >= held / 16 || Math.floor(total(since) / portion) < Math.floor(total(head.since) / portion)
 }
 
 /** Has the store reclaim the space of what was pruned. */

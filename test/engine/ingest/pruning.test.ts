@@ -53,12 +53,12 @@ test('ledgers pruned one by one have their space reclaimed with every portion of
     /** What was pruned when space was reclaimed last. */
     let reclaimed = 0
     const portions: number[] = []
-    for (let oldest = FIRST + 1; oldest < FIRST + count - 50; oldest++) {
+    for (let oldest = FIRST + 1; oldest < FIRST + count - 15; oldest++) {
       const before = times()
       expect(await ledger.prune(oldest)).toBe(1)
       const { pruned, held } = await numbers(disk)
-      // Never is more left than a sixteenth of what is held.
-      if (times() === before) expect(pruned - reclaimed).toBeLessThan(held / 16)
+      // Never is more left than a quarter of what is held.
+      if (times() === before) expect(pruned - reclaimed).toBeLessThan(held / 4)
       else {
         portions.push((pruned - reclaimed) / held)
         reclaimed = pruned
@@ -70,8 +70,8 @@ test('ledgers pruned one by one have their space reclaimed with every portion of
     }
     // A portion may come early where its size is halved.
     portions.sort((a, b) => a - b)
-    expect(portions.length).toBeGreaterThan(5)
-    expect(portions[portions.length >> 1]).toBeGreaterThan(1 / 40)
+    expect(portions.length).toBeGreaterThan(2)
+    expect(portions[portions.length >> 1]).toBeGreaterThan(1 / 10)
     await ledger.close()
   }
 })
