@@ -1,9 +1,9 @@
 /** A process that holds one side of `window.ts`, and moves its window as it is called to. */
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { generate } from '../adapters/generate/index.ts'
-import { level } from '../adapters/level/index.ts'
-import { openLedger } from '../src/index.ts'
 import { diskBytes, networkOptions } from './dataset.ts'
+import { Folio } from './peers/folio.ts'
 import { SqliteWindow } from './peers/sqlite-window.ts'
 import { answerCalls } from './process.ts'
 
@@ -19,6 +19,8 @@ export interface Moves {
 export type Calls = {
   /** Appends as many ledgers. */
   fill(ledgers: number): Promise<void>
+  /** A digest of the pages at both ends of what is held. */
+  ends(): Promise<string>
   /** Appends a ledger and prunes the oldest, over and over. */
   move(times: number): Promise<Moves>
 }
@@ -26,16 +28,12 @@ export type Calls = {
 const [kind, directory] = process.argv.slice(2) as ['folio' | 'sqlite', string]
 const network = generate({ ...networkOptions(false), ledgers: 1_000_000 })
 
-async function sides() {
+const open = async () => {
   if (kind === 'sqlite') return new SqliteWindow(join(directory, 'history.db'))
-  const ledger = await openLedger(level(directory))
-  return {
-    append: (close: unknown) => ledger.append(close as never),
-    prune: (oldest: number) => ledger.prune(oldest),
-    close: () => ledger.close(),
-  }
+  const folio = await Folio.open(directory)
+  return Object.assign(folio, { prune: (oldest: number) => folio.ledger.prune(oldest) })
 }
-const side = await sides()
+const side = await open()
 let oldest = 0
 
 /** Milliseconds of work. */
@@ -54,6 +52,13 @@ const calls: Calls = {
       oldest ||= close.ledger.sequence
       await side.append(close)
     }
+  },
+  async ends() {
+    const digest = createHash('sha256')
+    for (const what of ['transactions', 'operations', 'effects'] as const)
+      for (const order of ['asc', 'desc'] as const)
+        for (const part of await side.body(side.prepare({ what, order, limit: 200 }))) digest.update(part)
+    return digest.digest('hex')
   },
   async move(times) {
     const closes = Array.from({ length: times }, next)

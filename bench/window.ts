@@ -30,6 +30,8 @@ const sides = ['folio', 'sqlite'].map((kind) => {
 for (const { side } of sides) await side.call('fill', size)
 for (let round = 0; round < ROUNDS; round++)
   for (const { side, runs } of round % 2 === 0 ? sides : sides.toReversed()) runs.push(await side.call('move', MOVES))
+const ends = await Promise.all(sides.map(({ side }) => side.call('ends')))
+if (new Set(ends).size > 1) throw new Error('the sides hold different ledgers')
 
 const row = (name: string, of: (runs: readonly Moves[]) => string): void =>
   console.log([name.padEnd(34), ...sides.map(({ runs }) => of(runs).padStart(10))].join(''))

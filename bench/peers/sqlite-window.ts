@@ -27,13 +27,13 @@ export class SqliteWindow extends Sqlite {
   prune(oldest: number): void {
     const id = BigInt(oldest) << 32n
     this.db.exec('begin')
-    const n = this.prepared('select max(n) from (select n from trades where operation < ? order by operation desc, i desc limit 1)')
-      .pluck()
-      .get(id)
+    const last = this.prepared('select n from trades where operation < ? order by operation desc, i desc limit 1').get(id) as
+      | { n: number }
+      | undefined
     this.prepared('delete from ledgers where sequence < ?').run(oldest)
     for (const table of BY_ID) this.prepared(`delete from ${table} where id < ?`).run(id)
     for (const table of ['effects', 'trades']) this.prepared(`delete from ${table} where operation < ?`).run(id)
-    for (const table of BY_NUMBER) this.prepared(`delete from ${table} where n <= ?`).run(n ?? -1)
+    for (const table of BY_NUMBER) this.prepared(`delete from ${table} where n <= ?`).run(last?.n ?? -1)
     this.db.exec('commit')
   }
 
