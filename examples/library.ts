@@ -2,7 +2,7 @@ import { catalogue, isPayment, openLedger } from 'ledger-folio'
 import { generate } from 'ledger-folio/generate'
 import { level } from 'ledger-folio/level'
 
-// Open a ledger over a store. Close it with `await using`, or with `await ledger.close()`.
+// Open a ledger over a store. `await ledger.close()` closes it; so does `await using`, where it is compiled or Node is 24 or later.
 const ledger = await openLedger(level('./data/example'))
 
 // Each append is one atomic, durable batch. Appending the newest ledger again is a no-op.

@@ -28,7 +28,7 @@ test('the README shows the example files and the rows of the catalogue', () => {
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 
-test.each(['docs/embedding.md', 'docs/input.md'])('%s shows the examples', (path) => same(path, withExamples(read(path))))
+test.each(['docs/embedding.md', 'docs/input.md', 'docs/running.md'])('%s shows the examples', (path) => same(path, withExamples(read(path))))
 
 /** What an example must have printed, at the least. */
 test.each([
@@ -38,6 +38,7 @@ test.each([
   ['files', /^3 ledgers appended, 0 were there/],
   ['operations', /^\d+ of \w+ to G/],
   ['ndjson', /^\d+ 20 \d+$/],
+  ['backup', /^20 ledgers copied; the backup is equal$/],
 ])('examples/%s.ts runs to its end', async (name, wanted) => {
   const [before, scratch] = [process.cwd(), mkdtempSync(join(tmpdir(), 'folio-example-'))]
   const said = vi.spyOn(console, 'log').mockImplementation(() => {})
