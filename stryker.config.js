@@ -1,6 +1,6 @@
 /**
  * Mutation scores of src/ (`npm run mutate`, or `npm run mutate -- --mutate src/tuple.ts`): how many small faults the tests see.
- * docs/testing.md has the scores. Not a part of continuous integration.
+ * test/mutants/README.md has the scores. Not a part of continuous integration.
  */
 export default {
   testRunner: 'folio',

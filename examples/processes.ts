@@ -4,7 +4,7 @@ import { generate } from 'ledger-folio/generate'
 import { serve } from 'ledger-folio/http'
 import { lmdb } from 'ledger-folio/lmdb'
 
-// Each process opens the same store. A head that one writes is noticed by the others within `pollMs`.
+// Each process opens the same store. What one appends is noticed by the others within `pollMs`.
 const ledger = await openLedger(lmdb('./data/shared'), { pollMs: 100 })
 
 if (cluster.isPrimary) {
