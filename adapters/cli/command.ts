@@ -1,16 +1,24 @@
-/** A command that reports wrong usage by its cause: what follows from a mistake is no news. */
-import { Command } from 'commander'
+/** A command that reports wrong usage by its cause, since what follows from a mistake is no news, and whose help says which options are required. */
+import { Command, type Help } from 'commander'
 
 export class FolioCommand extends Command {
   override createCommand(name?: string): FolioCommand {
     return new FolioCommand(name)
   }
 
+  override createHelp(): Help {
+    const help = super.createHelp()
+    const described = help.optionDescription
+    help.optionDescription = (option) => `${described.call(help, option)}${option.mandatory ? ' (required)' : ''}`
+    return help
+  }
+
   override parseOptions(argv: string[]): ReturnType<Command['parseOptions']> {
     this.checkValues(argv)
     const parsed = super.parseOptions(argv)
     // Options that are missing would be reported first, also one that is only misspelt.
-    if (parsed.unknown.length > 0) for (const option of this.options) option.makeOptionMandatory(false)
+    if (parsed.unknown.some((word) => word !== '-h' && word !== '--help'))
+      for (const option of this.options) option.makeOptionMandatory(false)
     // An unknown name is compared with those that are known; with its value, it would be like none of them.
     return this.commands.length > 0 ? parsed : { ...parsed, unknown: parsed.unknown.map(nameOf) }
   }

@@ -28,7 +28,7 @@ Exit codes:
   6    serve: the address cannot be listened on
   7    check: the service breaks a law
   8    verify, repair: the store is damaged; copy: the digests differ
-  70   a defect of folio
+  70   a bug of folio
   130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then
   141  nobody reads the output any more
 

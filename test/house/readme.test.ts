@@ -28,7 +28,9 @@ test('the README shows the example files and the rows of the catalogue', () => {
   same('README.md', between(blocks, '<!-- queries -->', '<!-- /queries -->', queries()))
 })
 
-test.each(['docs/embedding.md', 'docs/input.md', 'docs/running.md'])('%s shows the examples', (path) => same(path, withExamples(read(path))))
+test.each(['docs/embedding.md', 'docs/input.md', 'docs/running.md'])('%s shows the examples', (path) =>
+  same(path, withExamples(read(path))),
+)
 
 /** What an example must have printed, at the least. */
 test.each([

@@ -25,19 +25,20 @@ interface Options {
 }
 
 const help = `
-Every store gets the same ledgers and answers the same requests, in turns, after all were warmed up on others; their
-answers are compared first. Pages are read down to their bytes without the engine's cache, so that what the store costs
-is seen. Figures are medians of the rounds; behind those of the other stores stands how many times the first one's they
-are, the median of that round by round, and in brackets the least and the most. A ~ before it says that it cannot be told
-from 1, for which at least seven rounds are needed, nearly all of them on one side; even of identical stores, about one
-row in forty goes without it. With the defaults, two stores take about half a minute on a machine that does little else:
-pages take 14 times --rounds times --run-ms for each store, or more.
+Every store gets the same ledgers and answers the same requests, in turns, after a warm-up on others; their answers are
+compared first. Pages are read without the engine's cache, so that what the store costs is seen. With the defaults, two
+stores take about half a minute on an idle machine: pages take 14 times --rounds times --run-ms for each store, or more.
 
-The stores are made in the directory for temporary files, which TMPDIR names, and removed, also after a signal. A store
-that leaves a call unanswered for 30 s is given up.
+Figures are medians of the rounds. For every store but the first, a ratio to the first one follows: the median of the
+ratios round by round, with the least and the most in brackets. A ~ before it says that it cannot be told from 1. It is
+left out only if there are at least seven rounds and nearly all of them lie on one side; even of identical stores, about
+one row in forty goes without it.
 
-A store of your own is name=module: the default export of that module is a function, which is given the path of an empty
-directory, later of the same one filled, and gives a Store or the promise of one. Figures do not say that it keeps the
+The stores are made in the directory for temporary files (TMPDIR), and removed, also after a signal. A store that leaves
+a call unanswered for 30 s is given up.
+
+A store of your own is name=module. The default export of that module is a function from the path of a directory, which
+is empty at first and later the same one again, to a Store or the promise of one. Figures do not say that it keeps the
 contract of stores: storeConformance of ledger-folio/testing does.
 
 Examples:
@@ -59,7 +60,7 @@ export const bench = (program: Command, run: Run): Command =>
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
-    .option('--run-ms <count>', 'how long a measurement takes at the least, in milliseconds', wholeNumber(1, 60_000), 100)
+    .option('--run-ms <count>', 'the shortest measurement, in milliseconds', wholeNumber(1, 60_000), 100)
     .option('--json', 'print the rows as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => compare(io, options)))

@@ -18,20 +18,23 @@ interface Options {
 }
 
 const help = `
+It checks that pages of a service lose and repeat nothing: that following the links gives every record once and in order,
+with any limit, forward and back, and that every cursor resumes where it should.
+
 The service may be anybody's, as long as its lists are HAL pages: _embedded.records, each with a paging_token, and
-_links.next and prev. Listings are found by the links of the URL and of their records, one of each kind; where the URL
-is itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
+_links.next and prev. Listings are found by the links of the URL and of their records, one of each kind; if the URL is
+itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
 trades are also looked for in the other listings that they belong to, and behind their own links. The service may grow
-meanwhile. Requests go out one at a time; listings share them evenly, what one leaves over goes to the others, and what
-could not be checked is said. A service that is busy (429, 503) is asked again, after the time that it names. A user and
-password in the URL are sent to its host alone, by basic authentication, and never printed.
+meanwhile. Requests go out one at a time and are shared evenly between listings; the report says what could not be
+checked. A service that is busy (429, 503) is asked again, after the time that it names. A user and password in the URL
+are sent to its host alone, by basic authentication, and never printed.
 
-A service that keeps our document, which its problems of type /problems/... show, is also checked for headers and media
+A service like folio serve, recognised by its problems of type /problems/..., is also checked for headers and media
 types, for what it refuses and how, and for event streams: their form, that they give what pages do, and that they can be
-resumed. Of a service of another make, streams are compared with pages where it has any; the rest is not checked.
+resumed. Of any other service, streams are compared with pages if it has any.
 
-Standard output has the report, with --json as one JSON object. The exit code is 7 where a law is broken, and 1 where
-nothing could be checked.
+Standard output has the report; with --json, as one JSON object. The exit code is 7 if a law is broken, and 1 if nothing
+could be checked.
 
 Examples:
   folio check http://127.0.0.1:8000

@@ -17,10 +17,13 @@ interface Options {
 }
 
 const help = `
-A store is a directory, or its kind and place: level:./ledgers. The source is only read. The target keeps the network
-name of the source, and is refused where it has another. A target that holds ledgers already is continued, so a copy
-that was stopped goes on where it was. At the end the digests of all ledgers that both hold are compared; where they
-differ, the exit code is 8.
+A store is a directory, or its kind and directory: level:./ledgers, lmdb:./shared. The source is only read; over LevelDB,
+nobody else may have it open. The target keeps the network name of the source, and is refused if it has another. A target
+that holds ledgers already is continued, so run it again to go on after a stop, or to add what is new. At the end, the
+digests of all ledgers that both hold are compared; if they differ, the exit code is 8.
+
+If the source was pruned, a copy that was begun before that stays complete. One that is begun afterwards lacks what only
+the pruned ledgers said: offers that have not changed since, and accounts that nothing names any more.
 
 Examples:
   folio copy --from ./ledgers --to /backup/ledgers`

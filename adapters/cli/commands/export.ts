@@ -17,9 +17,10 @@ interface Options extends StoreOptions, LedgerRange {
 
 const help = `
 Each line is one ledger close, every digit as it was given. Ingested into an empty store, the lines give the same store
-again. Standard error has their digest: SHA-256 over the SHA-256 of each line without its end.
-An export to standard output that was cut short goes on with --from the ledger after the last whole line. With --out the
-file is written as FILE.part, and takes its name when it is complete; until then a file of that name stays as it is.
+again, unless ledgers were pruned (see folio prune --help). Standard error has their digest: SHA-256 over the SHA-256 of
+each line without its end.
+To continue an export to standard output that was cut short, use --from with the ledger after the last whole line. With
+--out, the file is written as FILE.part and renamed when it is complete; until then, a file of that name stays as it is.
 
 Examples:
   folio export --data ./ledgers | gzip > closes.ndjson.gz

@@ -8,7 +8,7 @@ import { anyNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 
 const help = `
-The same options give the same bytes, on every platform.
+The same options give the same bytes, on every platform. The network is made up, for trials and tests.
 
 Examples:
   folio generate --ledgers 1000 --seed 7 > closes.ndjson

@@ -18,9 +18,9 @@ interface Options extends StoreOptions, AnswerOptions {
 
 const help = `
 The exit code tells the status: 0 for 2xx, 4 for 4xx, 5 for 5xx. The body is on standard output in each case.
-While a server has the store open, ask the server instead.
-With --ndjson the records of a list are written as they were stored, without links, after the cursor and to the end of
-the list: a limit in the path is not one.
+While a server has a LevelDB store open, ask the server instead.
+With --ndjson, all records of a list, from the cursor to its end, are written as they are stored, without links; a limit
+in the path has no effect.
 
 Examples:
   folio get '/transactions?order=desc&limit=1' --data ./ledgers

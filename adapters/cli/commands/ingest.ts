@@ -15,8 +15,8 @@ interface Options extends StoreOptions {
 }
 
 const help = `
-Each line is one ledger close. A ledger is stored whole or not at all; one that is held already is passed over.
-Where a close is refused, the error names its file and line, and the ledgers before it stay.
+Each line is one ledger close (docs/input.md has the format). A ledger is stored whole or not at all; one that is held
+already is skipped. If a close is refused, the error names its file and line, and the ledgers before it stay.
 
 With --json, standard output has one line {"ledger":N} for each ledger, written when it is durable and visible,
 and the summary on standard error is one JSON object.

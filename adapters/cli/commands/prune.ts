@@ -12,8 +12,11 @@ interface Options extends StoreOptions {
 }
 
 const help = `
-What asks for one of them is answered 410 from then on. Accounts and offers that only they named stay known, and the
-book stays what it is. The space is given back. Killed on the way, the next open finishes it.
+Requests for removed ledgers are answered 410 from then on. Accounts and offers that only they named stay known, and the
+book of offers stays as it is. The space is given back. If it is killed, the next open finishes it.
+
+A copy or an export that is begun afterwards lacks what only the removed ledgers said: offers that have not changed
+since, and accounts that nothing names any more.
 
 Examples:
   folio prune --data ./ledgers --before 2100500`

@@ -14,16 +14,17 @@ interface Options extends StoreOptions {
 }
 
 const help = `
-The files are checked first. Where they are damaged, everything that can be read is copied into new files, which take
-their place; the damaged ones are kept in a directory that is printed, to be deleted by hand. That needs as much space
-as the store. Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
-Indexes, hashes, the book of offers, digests and the head are built again from the records, and what nothing asks for
-is taken away; then the store is verified. Nobody else can open it meanwhile; with lmdb, a repair that meets another
-writer ends with CONFLICT. Killed on the way, run it again. A rollback or pruning that was cut short stays unfinished,
-and the next open finishes it.
-Records that are damaged cannot be saved from this store: they are listed, and the exit code is 8. Fetch those ledgers
-elsewhere: restore a copy, or give up the first of them and all after it with --cut, and ingest them again. See what is
-listed before you add --cut: if the oldest ledger is lost, it gives up everything.
+1. The files are checked. If they are damaged, everything that can be read is copied into new files, which take their
+   place; the damaged ones are kept in a directory that is printed, for you to delete. That needs as much space as the
+   store. Damaged pages of LMDB cannot be saved: restore a copy, or ingest into a new directory.
+2. Indexes, hashes, the book of offers, digests and the head are rebuilt from the records, and what nothing refers to is
+   removed; then the store is verified.
+3. Records that are damaged cannot be saved: they are listed, and the exit code is 8. Restore a copy; or run it again
+   with --cut, which discards the first of those ledgers and all later ones, and ingest them again. See what is listed
+   before you add --cut: if the oldest ledger is lost, it discards everything.
+
+Nobody else can open the store meanwhile; with lmdb, the repair ends with CONFLICT if another process writes. If it is
+killed, run it again. A rollback or prune that was killed stays unfinished, and the next open finishes it.
 
 Examples:
   folio repair --data ./ledgers

@@ -12,9 +12,9 @@ interface Options extends StoreOptions {
 }
 
 const help = `
-The store is left as if the ledgers after it had never been appended. Killed on the way, the next open finishes it.
-Ledgers that were pruned cannot come back, so a pruned store keeps at least its oldest ledger; to start anew, ingest
-into a new directory. Beyond the newest ledger there is nothing to remove, and the exit code is 2.
+The store is left as if the ledgers after --to had never been appended. If it is killed, the next open finishes it.
+Ledgers that were pruned cannot come back, so a pruned store keeps at least its oldest ledger; to start again, ingest
+into a new directory. If --to is newer than the newest ledger, the exit code is 2.
 
 Examples:
   folio rollback --data ./ledgers --to 2100499`

@@ -23,9 +23,12 @@ interface Options extends StoreOptions, AnswerOptions {
 
 const help = `
 With --ingest, ledger closes are read while the service answers, each visible as soon as it is durable. After the last
-one it serves on. A close that is refused ends the service with exit code 1, since it could only fall behind from there.
+one, it keeps serving. If a close is refused, the service ends with exit code 1, since it could only fall behind.
 With --json, standard output has one line {"ledger":N} for each ledger; everything else is on standard error.
-SIGINT and SIGTERM end it: the ledger under way is finished, answers under way are sent.
+SIGINT and SIGTERM end it, after the ledger being written is stored and responses in flight are sent; a second one ends
+it at once.
+
+GET /health and /metrics are for monitoring. There is no authentication: see SECURITY.md before you set --host.
 
 Limits (--limit name=number):
 ${Object.entries(limits)

@@ -17,12 +17,12 @@ const help = `
 Every value is checked against its key and its checksum, every ledger against its digest and the one before, every index
 against the records both ways, the book of offers against the changes that made it. Nothing is changed.
 
-With --files the files in use are checked before they are opened: of LevelDB the checksums of all blocks and records,
-sizes, keys, and that no batch is missing; of LMDB the trees of pages. Where a file is at fault, the store is not opened.
-Without --files they are checked if they cannot be opened.
+With --files, the files of the store are checked first: of LevelDB the checksums of all blocks and records, sizes, keys,
+and that no batch is missing; of LMDB the trees of pages. If a file is damaged, the store is not opened. Without --files,
+they are checked only if they cannot be opened.
 
-Standard output has a line for each fault and a summary, with --json one JSON object. The exit code is 8 where the
-store is damaged; folio repair saves and builds again what can be.
+Standard output has a line for each fault and a summary; with --json, one JSON object. The exit code is 8 if the store is
+damaged. Then restore a copy, or see folio repair --help.
 
 Examples:
   folio verify --data ./ledgers --files
