@@ -107,8 +107,8 @@ export class Ledger {
 
   /** How far history reaches; undefined before the first ledger. */
   get head(): HistoryHead | undefined {
-    const { oldest, last, hash, closedAt } = this.history.head
-    return last === 0 ? undefined : { oldest, last, hash, closedAt }
+    const { first, oldest, last, hash, closedAt } = this.history.head
+    return last === 0 ? undefined : { first, oldest, last, hash, closedAt }
   }
 
   /** True once {@link close} was called. */

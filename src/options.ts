@@ -32,6 +32,8 @@ export interface IngestResult {
 
 /** How far history reaches. */
 export interface HistoryHead {
+  /** The first ledger ever appended: before `oldest`, if ledgers were pruned. */
+  readonly first: number
   /** The oldest ledger held. */
   readonly oldest: number
   /** The newest ledger. */

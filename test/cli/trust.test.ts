@@ -276,6 +276,23 @@ test('a copy holds what the original holds, continues where it stopped, and is r
   expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
 })
 
+test('a copy or an export of a pruned store is said to lack what only pruned ledgers said, unless the copy was begun before', async () => {
+  const data = await stored()
+  const [early, late] = [join(directory(), 'early'), join(directory(), 'late')]
+  await folio(['copy', '--from', data, '--to', early])
+  await folio(['prune', '--data', data, '--before', String(FIRST + 30)])
+  const lacking = (what: string): RegExp => new RegExp(`\\nfolio: ${what} lacks what only ledgers ${FIRST} to ${FIRST + 29} said: offers`)
+  expect(await folio(['copy', '--from', data, '--to', early])).toMatchObject({ code: 0, err: expect.not.stringMatching(/lacks/) })
+  for (let again = 0; again < 2; again++)
+    expect(await folio(['copy', '--from', data, '--to', late])).toMatchObject({ code: 0, err: expect.stringMatching(lacking('the copy')) })
+  // A prune takes from the copy only what it had.
+  await folio(['prune', '--data', early, '--before', String(FIRST + 35)])
+  expect((await folio(['copy', '--from', data, '--to', early])).err).not.toMatch(/lacks/)
+  const exported = (...range: string[]) => folio(['export', '--data', data, ...range])
+  expect((await exported()).err).toMatch(lacking('a store made of these'))
+  expect((await exported('--from', String(FIRST + 31))).err).not.toMatch(/lacks/)
+})
+
 test('a copy needs a directory other than that of its source, and not in it, however it is spelled', async () => {
   const [data, link] = [await stored(), join(directory(), 'link')]
   symlinkSync(data, link)

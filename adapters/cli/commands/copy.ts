@@ -5,6 +5,7 @@ import { ingestCloses } from '../../ndjson/index.ts'
 import { UsageError } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
 import { countOf, type Io, note } from '../io.ts'
+import { lackingBefore } from '../lacking.ts'
 import { wholeNumber } from '../options.ts'
 import { showProgress } from '../progress.ts'
 import type { Run } from '../run.ts'
@@ -91,5 +92,6 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
   const what = `${countOf(range.to - range.from + 1, 'ledger')}, ${range.from} to ${range.to}`
   note(io, digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`)
+  if (other.first > one.first) note(io, lackingBefore(other.first, one.first, 'the copy'))
   return digest === copied ? exits.ok : exits.damaged
 }

@@ -6,6 +6,7 @@ import type { HistoryHead, Ledger, LedgerRange } from '../../../src/index.ts'
 import { UsageError, usage } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
 import { countOf, heeding, type Io, note, pour } from '../io.ts'
+import { lackingBefore } from '../lacking.ts'
 import { fromOption, someText, toOption } from '../options.ts'
 import { replaceFile } from '../replace.ts'
 import type { Run } from '../run.ts'
@@ -51,6 +52,8 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
   await (out === undefined ? pour(io, chunks) : writeFile(io, chunks, out)).catch(usage)
   if (io.signal.aborted) return exitOf(io.signal)
   note(io, ledger.head ? `exported ${await summary(ledger, ledger.head, range)}` : 'the store holds no ledgers')
+  const { first = 0, oldest = 0 } = ledger.head ?? {}
+  if (first < oldest && (from ?? oldest) === oldest) note(io, lackingBefore(oldest, first, 'a store made of these'))
   return exits.ok
 }
 

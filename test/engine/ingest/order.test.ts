@@ -21,7 +21,7 @@ describe('one ledger after another', () => {
     const ledger = await ledgerOf([])
     expect(ledger.head).toBeUndefined()
     expect(await ledger.append(closes[3]!)).toEqual(result(13, true))
-    expect(ledger.head).toEqual({ oldest: 13, last: 13, hash: hashOf(13, 99), closedAt: '2019-06-01T12:00:00Z' })
+    expect(ledger.head).toEqual({ first: 13, oldest: 13, last: 13, hash: hashOf(13, 99), closedAt: '2019-06-01T12:00:00Z' })
   })
 
   test('ledger 1 needs no prev_hash', async () => {
