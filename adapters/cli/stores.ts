@@ -102,6 +102,8 @@ export interface StoreOptions {
   readonly store: StoreName
   readonly network?: string
   readonly data?: string
+  /** For the read cache of the ledger. */
+  readonly cacheMib?: number
 }
 
 /**
@@ -127,8 +129,10 @@ const orOther =
   }
 
 /** Opens the ledger in that store. @throws as {@link openStore}, and what opening a ledger throws */
-export const openNamed = async (where: StoreOptions, options: OpenOptions): Promise<Ledger> =>
-  openLedger(await openStore(where, options), where.network === undefined ? {} : { network: where.network })
+export const openNamed = async (where: StoreOptions, options: OpenOptions): Promise<Ledger> => {
+  const { network, cacheMib } = where
+  return openLedger(await openStore(where, options), { network, cacheBytes: cacheMib === undefined ? undefined : cacheMib * 2 ** 20 })
+}
 
 /**
  * Checks the files of what `--store` and `--data` name.

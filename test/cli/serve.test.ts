@@ -28,6 +28,22 @@ test('a store is served until SIGTERM, and what to try is shown', async () => {
   expect(await folio(['get', '/ledgers/2100004', '--data', data])).toMatchObject({ code: 0 })
 })
 
+test('the cache is as large as it is said to be', async () => {
+  const path = join(directory(), 'closes.ndjson')
+  writeFileSync(path, ndjson(lines(40)))
+  const kept = async (...options: string[]): Promise<boolean> => {
+    const running = start(['serve', '--store', 'memory', '--port', '0', '--ingest', path, ...options])
+    const url = await urlOf(running)
+    await running.until('err', /the input has ended/)
+    for (let nth = 0; nth < 20; nth++) await (await fetch(`${url}/transactions?limit=40`)).text()
+    const metrics = await (await fetch(`${url}/metrics`)).text()
+    running.stop()
+    await running.done
+    return Number(/^folio_rendered_blocks_total (\d+)$/m.exec(metrics)![1]) > 0
+  }
+  expect([await kept(), await kept('--cache-mib', '16'), await kept('--cache-mib', '0')]).toEqual([true, true, false])
+})
+
 test('closes from standard input are visible when they are acknowledged, and the service outlives them', async () => {
   const stdin = new PassThrough()
   const running = start(['serve', '--store', 'memory', '--port', '0', '--ingest', '-', '--json'], { stdin })

@@ -62,6 +62,7 @@ export const serve = (program: Command, run: Run): Command =>
     .option('--host <address>', 'address to listen on', someText, '127.0.0.1')
     .option('--ingest <file>', 'ingest ledger closes while serving; - is standard input', someText)
     .option('--json', 'print an acknowledgement line for each ledger')
+    .option('--cache-mib <count>', 'memory for what was read (default: an eighth, from 32 to 2048)', wholeNumber(0, 2 ** 20))
     .addOption(limitOption())
     .addOption(baseUrlOption('what links start with (default: scheme and host of the request)'))
     .addOption(profileOption())
