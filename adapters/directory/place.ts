@@ -18,15 +18,18 @@ export function pathOf(location: string | URL): string {
 export async function makeDirectory(path: string): Promise<void> {
   const { mkdir } = process.getBuiltinModule('node:fs/promises')
   const { dirname, resolve } = process.getBuiltinModule('node:path')
+  // Whoever makes the same one at the same time may be first, at every step.
+  const make = (): Promise<void> =>
+    mkdir(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   const parent = dirname(resolve(path))
   try {
-    await mkdir(path)
+    await make()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || parent === resolve(path)) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === resolve(path)) throw error
     await makeDirectory(parent)
-    await mkdir(path)
+    await make()
   }
 }
 

@@ -34,6 +34,12 @@ describe('opening', () => {
     expect(readdirSync(place).sort()).toEqual(['data.mdb', 'lock.mdb'])
   })
 
+  test('makes a directory once, however many open it at the same time', async () => {
+    const place = join(fresh(), 'below', 'deeper')
+    for (const store of await Promise.all(Array.from({ length: 4 }, () => lmdb(place)))) await store.close()
+    expect(readdirSync(place).sort()).toEqual(['data.mdb', 'lock.mdb'])
+  })
+
   test('refuses options that are unknown or wrong, and makes nothing', async () => {
     const place = fresh()
     for (const [options, field] of [
