@@ -3,7 +3,7 @@ import { type LedgerClose, OptionRules } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { setOrigin } from './origin.ts'
 import { parseLine } from './parse.ts'
-import { type ByteOptions, checkSource, nameOf, readBytes, type Source } from './source.ts'
+import { type ByteOptions, nameOf, readBytes, type Source } from './source.ts'
 
 export interface ReadClosesOptions extends ByteOptions {
   /** The longest line that is read. Default 256 MiB; a string in Node holds less than 512 MiB. */
@@ -29,9 +29,8 @@ export async function* readCloses(
 ): AsyncGenerator<LedgerClose, void, undefined> {
   const { maxLineBytes = 256 * 2 ** 20 } = readOptions.check(options)
   const list = isList(sources) ? sources : [sources]
-  for (const source of list) checkSource(source)
-  for (const source of list) {
-    const file = nameOf(source)
+  const named = list.map((source) => ({ source, file: nameOf(source) }))
+  for (const { source, file } of named) {
     for await (const { text, number } of splitLines(readBytes(source, options), file, maxLineBytes)) {
       const origin = { file, line: number }
       const close = parseLine(text, origin)

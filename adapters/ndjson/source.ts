@@ -18,18 +18,23 @@ export interface ByteOptions {
   readonly onBytes?: ((count: number) => void) | undefined
 }
 
-export function nameOf(source: Source): string {
-  if (typeof source === 'string') return source
-  return source instanceof URL ? fileURLToPath(source) : '-'
-}
-
 const noSource = (found: string): FolioError => badRequest('sources', 'paths, file: URLs, or streams of bytes', found)
 
-/** @throws BAD_REQUEST if it is not a source */
-export function checkSource(source: Source): void {
-  if (typeof source === 'string') return
-  if (source instanceof URL ? source.protocol !== 'file:' : typeof source?.[Symbol.asyncIterator] !== 'function')
-    throw noSource(source instanceof URL ? source.protocol : typeof source)
+/** What errors call a source. @throws BAD_REQUEST if it is none */
+export function nameOf(source: Source): string {
+  if (typeof source === 'string') return source
+  if (source instanceof URL) return pathOf(source)
+  if (typeof source?.[Symbol.asyncIterator] !== 'function') throw noSource(typeof source)
+  return '-'
+}
+
+/** Not every `file:` URL names a file: not one with a host, nor one with an escaped slash. */
+function pathOf(url: URL): string {
+  try {
+    return fileURLToPath(url)
+  } catch {
+    throw noSource(url.protocol === 'file:' ? url.href : url.protocol)
+  }
 }
 
 /** Large reads: a thread hop costs more than copying. */

@@ -65,6 +65,7 @@ test.each<[string, unknown]>([
   ['a number', 7],
   ['bytes that are not a stream', Buffer.from('{}\n')],
   ['a URL that is not a file', new URL('https://ledger.example/closes.ndjson')],
+  ['a file: URL that names no file', new URL('file:///a%2Fb.ndjson')],
   ['a stream of text', Readable.from(['{}\n', '{}\n'])],
 ])('%s is not a source', async (_, source) => {
   const { values, error } = await read(source as never)
@@ -72,7 +73,8 @@ test.each<[string, unknown]>([
 })
 
 test('what is not a source is rejected before those ahead of it are read', async () => {
-  expect(await read([bytes('{}'), undefined as never])).toMatchObject({ values: [], error: { code: 'BAD_REQUEST' } })
+  for (const source of [undefined as never, new URL('file:///a%2Fb.ndjson')])
+    expect(await read([bytes('{}'), source])).toMatchObject({ values: [], error: { code: 'BAD_REQUEST' } })
 })
 
 test.each([0, -1, Number.NaN])('a batch of %d ledgers is rejected before anything is read', async (batch) => {
