@@ -187,7 +187,7 @@ export class Client {
       }
       // The next one that is kept may have been closed, too.
       const taken = (async () => take(await fetch(url, init).catch(again).catch(again), stop))()
-      return await Promise.race([taken, abortOf(init.signal)])
+      return await orAborted(taken, init.signal)
     } catch (error) {
       if (signal?.aborted) throw new Exhausted('stopped')
       if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
@@ -198,9 +198,20 @@ export class Client {
   }
 }
 
-/** Rejects when the signal aborts: a fetch that a caller gives may not heed it. */
-const abortOf = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+/** The work, or what the signal says as soon as it aborts: a fetch that a caller gives may not heed it. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    // As long as somebody listens to it, a signal that follows one of the caller's is held by that.
+    signal.removeEventListener('abort', stop)
+  }
+}
 
 type Take<T> = (response: Response, stop: AbortController) => Promise<T>
 

@@ -1,4 +1,5 @@
 /** Paging over HTTP: services of other makes, faults that only links can have, and the bounds of a check. */
+import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createHandler } from '../../adapters/http/index.ts'
@@ -139,6 +140,18 @@ describe('a check', () => {
 
   test('ends when its signal is aborted', async () => {
     await expect(check({}, { signal: AbortSignal.abort('enough') })).rejects.toBe('enough')
+  })
+
+  test('leaves nothing that listens to the signals of its requests', async () => {
+    const signals: AbortSignal[] = []
+    const service = halService(new Pages(), {})
+    const fetch = (url: string, init: RequestInit): Promise<Response> => {
+      signals.push(init.signal!)
+      return service(url)
+    }
+    await checkService(BASE, { fetch, requests: 40, signal: new AbortController().signal })
+    expect(signals).toHaveLength(40)
+    expect(signals.map((signal) => getEventListeners(signal, 'abort').length)).toEqual(signals.map(() => 0))
   })
 
   test('ends when its signal is aborted while it waits for a busy service', async () => {
