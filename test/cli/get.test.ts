@@ -42,7 +42,7 @@ describe('a store of five ledgers', () => {
 
   test('gives what a link in its own answers leads to, whatever links begin with', async () => {
     const data = await filled()
-    for (const more of [[], ['--base-url', 'https://example.org/api/']]) {
+    for (const more of [[], ...['https://example.org/api/', 'HTTPS://example.org:443/api'].map((base) => ['--base-url', base])]) {
       const get = async (path: string) => JSON.parse((await folio(['get', path, '--data', data, ...more])).out)
       const { next, self } = (await get('/ledgers?limit=2'))._links
       expect((await get(next.href))._embedded.records.map((record: any) => record.sequence)).toEqual([2_100_002, 2_100_003])
@@ -50,6 +50,12 @@ describe('a store of five ledgers', () => {
       expect((await get('http://127.0.0.1:8001/ledgers/2100003')).sequence).toBe(2_100_003)
       expect((await get('http://127.0.0.1:8001')).history.last_ledger).toBe(2_100_004)
     }
+  })
+
+  test('gives what is asked for under another host or port, also one that begins like the base URL', async () => {
+    const data = await filled()
+    for (const link of ['http://127.0.0.1:8001/ledgers/2100003', 'http://127.0.0.1.example/ledgers/2100003'])
+      expect(JSON.parse((await folio(['get', link, '--data', data, '--base-url', 'http://127.0.0.1'])).out).sequence).toBe(2_100_003)
   })
 
   test('gives all records of a list as NDJSON, whatever the limit says', async () => {

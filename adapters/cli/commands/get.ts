@@ -57,11 +57,15 @@ async function answer(io: Io, path: string, { headers, ndjson, baseUrl, profile,
   return reply.status < 500 ? exits.answer4xx : exits.answer5xx
 }
 
-/** The target of a path, with or without a leading slash, or of a link from an answer. */
+/** The target of a path, with or without a leading slash, or of a link: what stands behind the base URL, as links spell it, or behind any other host. */
 function targetOf(path: string, base: string): string {
-  const mount = base.replace(/\/+$/, '')
-  const rest = path.startsWith(mount) ? path.slice(mount.length) : path.replace(/^https?:\/\/[^/?]*/i, '')
-  return rest.startsWith('/') ? rest : `/${rest}`
+  const { origin, pathname } = new URL(base)
+  const mount = origin + pathname.replace(/\/+$/, '')
+  const rest = path.startsWith(mount) ? path.slice(mount.length) : undefined
+  // Another host, port or segment may begin as those of the base URL do.
+  const isBelow = rest !== undefined && /^(?:[/?]|$)/.test(rest)
+  const target = isBelow ? rest : path.replace(/^https?:\/\/[^/?]*/i, '')
+  return target.startsWith('/') ? target : `/${target}`
 }
 
 async function writeLines(io: Io, ledger: Ledger, target: string): Promise<number> {
