@@ -13,7 +13,7 @@ export interface CoreRequest {
   /** As sent: a path with its query, still percent-encoded, or an absolute URL. */
   readonly target: string
   /** How the request came in. Default `http`. */
-  readonly scheme?: 'http' | 'https'
+  readonly scheme?: 'http' | 'https' | undefined
   /** Where the service is mounted: a path with which links begin and the target does not. */
   readonly mount?: string | undefined
   /** The value of a header, by its name in lower case. */

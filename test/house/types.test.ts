@@ -1,8 +1,11 @@
 /** The parameters of a query are typed by its row: what is missing, misspelt or of another type does not compile. */
 import { expect, expectTypeOf, test } from 'vitest'
-import type { CoreOptions, ListenerOptions, ServeOptions } from '../../adapters/http/index.ts'
-import type { LevelOptions } from '../../adapters/level/index.ts'
+import type { GenerateOptions } from '../../adapters/generate/index.ts'
+import type { CoreOptions, CoreRequest, HandlerOptions, Limits, ListenerOptions, ServeOptions } from '../../adapters/http/index.ts'
+import type { FilesOptions, LevelOptions, SalvageOptions } from '../../adapters/level/index.ts'
+import type { LmdbOptions } from '../../adapters/lmdb/index.ts'
 import type { IngestClosesOptions, ReadClosesOptions } from '../../adapters/ndjson/index.ts'
+import type { PagingOptions, ServiceOptions } from '../../adapters/testing/index.ts'
 import {
   type AppendOptions,
   catalogue,
@@ -88,12 +91,21 @@ function options(): void {
   expectTypeOf<Maybe<VerifyOptions>>().toExtend<VerifyOptions>()
   expectTypeOf<Maybe<RepairOptions>>().toExtend<RepairOptions>()
   expectTypeOf<Maybe<LevelOptions>>().toExtend<LevelOptions>()
+  expectTypeOf<Maybe<FilesOptions>>().toExtend<FilesOptions>()
+  expectTypeOf<Maybe<SalvageOptions>>().toExtend<SalvageOptions>()
+  expectTypeOf<Maybe<LmdbOptions>>().toExtend<LmdbOptions>()
   expectTypeOf<Maybe<CoreOptions>>().toExtend<CoreOptions>()
+  expectTypeOf<Maybe<Limits>>().toExtend<Limits>()
+  expectTypeOf<Maybe<HandlerOptions>>().toExtend<HandlerOptions>()
   expectTypeOf<Maybe<ListenerOptions>>().toExtend<ListenerOptions>()
   expectTypeOf<Maybe<Omit<ServeOptions, 'port'>>>().toExtend<Omit<ServeOptions, 'port'>>()
+  expectTypeOf<Maybe<Pick<CoreRequest, 'scheme' | 'mount'>>>().toExtend<Pick<CoreRequest, 'scheme' | 'mount'>>()
   expectTypeOf<Maybe<TradeFilter>>().toExtend<TradeFilter>()
   expectTypeOf<Maybe<ReadClosesOptions>>().toExtend<ReadClosesOptions>()
   expectTypeOf<Maybe<IngestClosesOptions>>().toExtend<IngestClosesOptions>()
+  expectTypeOf<Maybe<Omit<GenerateOptions, 'ledgers' | 'seed'>>>().toExtend<Omit<GenerateOptions, 'ledgers' | 'seed'>>()
+  expectTypeOf<Maybe<ServiceOptions>>().toExtend<ServiceOptions>()
+  expectTypeOf<Maybe<PagingOptions>>().toExtend<PagingOptions>()
 }
 
 test('an option that is undefined compiles like one that is absent', () => {
