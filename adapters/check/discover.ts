@@ -1,7 +1,7 @@
 /** Finds the listings of a service, one of each kind: those to which its root links, and those to which its records link. */
 import { catalogue } from '../../src/index.ts'
 import { type Answer, Busy, type Client, Exhausted, Unreachable } from './client.ts'
-import { type Members, paged, recordsIn, targetOf } from './hal.ts'
+import { type Members, paged, plainHref, recordsIn, targetOf, withoutPaging } from './hal.ts'
 
 /** Links that are not listings, or lead to the listing that the record is on. */
 const passedOver = new Set(['self', 'next', 'prev', 'precedes', 'succeeds', 'curies', 'metrics', 'health', 'openapi'])
@@ -18,14 +18,8 @@ const isWord = (segment: string): boolean => /^(?:[a-z_.-]{0,24}|v\d{1,2})$/.tes
 /** A path without what names one record: `/accounts/GALICE/trades` as `/accounts/{}/trades`. */
 export function kindOf(url: string): string {
   const segments = segmentsOf(url).map((segment) => (isWord(segment) ? segment : '{}'))
-  const filters = [...new URL(withoutPaging(url)).searchParams.keys()].sort()
+  const filters = [...withoutPaging(url).searchParams.keys()].sort()
   return segments.join('/') + (filters.length > 0 ? `?${filters.join('&')}` : '')
-}
-
-function withoutPaging(url: string): string {
-  const target = new URL(url)
-  for (const name of ['cursor', 'limit', 'order']) target.searchParams.delete(name)
-  return target.href
 }
 
 /** The links of a body that stay with the service, by name. */
@@ -39,7 +33,7 @@ function linksOf(body: Members, base: string): [name: string, target: string][] 
 /** The templates of a body that have holes in their paths, as paths. */
 const templatesOf = (body: Members): string[] =>
   Object.values(body?.['_links'] ?? {})
-    .map((link: any) => String(link?.href ?? '').replace(/\{[?&][^}]*\}/g, ''))
+    .flatMap((link) => plainHref(link) ?? [])
     .filter((href) => href.includes('{'))
     .map((href) => href.replace(/^\w+:\/\/[^/]*/, ''))
 
@@ -91,7 +85,7 @@ const failedAt = ({ status }: Answer, stated: boolean): boolean => status >= 500
  */
 export async function discover(client: Client, url: string, most: number): Promise<string[]> {
   const { status, body } = await client.get(url)
-  if (status === 200 && recordsIn(body)) return [withoutPaging(url)]
+  if (status === 200 && recordsIn(body)) return [withoutPaging(url).href]
   const kinds = new Map<string, Kind>()
   const paths = new Set<string>()
   const listings = (): string[] => [...kinds.values()].flatMap((kind) => kind.url || kind.failed || [])
@@ -107,8 +101,8 @@ export async function discover(client: Client, url: string, most: number): Promi
       const good = answer.status === 200
       const records = good ? recordsIn(answer.body) : undefined
       kinds.set(kind, {
-        url: records ? withoutPaging(target) : before,
-        failed: failedAt(answer, stated && depth === 0) ? withoutPaging(target) : failed,
+        url: records ? withoutPaging(target).href : before,
+        failed: failedAt(answer, stated && depth === 0) ? withoutPaging(target).href : failed,
         status: answer.status,
         settled: records ? records.length > 0 : good,
         tries: tries + 1,

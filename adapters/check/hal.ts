@@ -14,28 +14,35 @@ const paging = ['cursor', 'order', 'limit']
 export const recordsIn = (body: any): Members[] | undefined =>
   Array.isArray(body?._embedded?.records) ? body._embedded.records : undefined
 
-/** The target of a link, without what a template leaves open; undefined if there is none, or if its path has holes. */
+/** Where a link points, without the parameters that a template leaves open; undefined if there is none. */
+export const plainHref = (link: any): string | undefined =>
+  typeof link?.href === 'string' && link.href !== '' ? link.href.replace(/\{[?&][^}]*\}/g, '') : undefined
+
+/** The target of a link; undefined if there is none, or if its path has holes. */
 export function targetOf(link: any, base: string): string | undefined {
-  const href: unknown = link?.href
-  if (typeof href !== 'string' || href === '') return undefined
-  const plain = href.replace(/\{[?&][^}]*\}/g, '')
-  return plain.includes('{') || !URL.canParse(plain, base) ? undefined : new URL(plain, base).href
+  const plain = plainHref(link)
+  return plain === undefined || plain.includes('{') || !URL.canParse(plain, base) ? undefined : new URL(plain, base).href
+}
+
+/** A URL without its paging parameters. */
+export function withoutPaging(url: string): URL {
+  const target = new URL(url)
+  for (const name of paging) target.searchParams.delete(name)
+  return target
 }
 
 /** A URL with its paging parameters replaced. */
 export function paged(url: string, cursor: string, order: Order, limit: number): string {
-  const target = new URL(url)
-  for (const name of paging) target.searchParams.delete(name)
+  const target = withoutPaging(url)
   if (cursor !== '') target.searchParams.set('cursor', cursor)
   target.searchParams.set('limit', String(limit))
   target.searchParams.set('order', order)
   return target.href
 }
 
-/** A URL without its paging parameters: which listing it is. */
+/** Which listing a URL is of: its path and its filters. */
 export function listingOf(url: string): string {
-  const target = new URL(url)
-  for (const name of paging) target.searchParams.delete(name)
+  const target = withoutPaging(url)
   target.searchParams.sort()
   return `${target.pathname.replace(/\/$/, '')}?${target.searchParams}`
 }
