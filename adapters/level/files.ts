@@ -4,7 +4,7 @@
  */
 import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
 import { batchOf, readLog } from './log.ts'
-import { type LiveTable, Version } from './manifest.ts'
+import { LiveFiles, type LiveTable } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
 import { checkTable, TableFault } from './table.ts'
@@ -51,19 +51,20 @@ class Check {
   async run(): Promise<void> {
     this.names = await fs().readdir(this.directory)
     const manifest = await this.readCurrent()
-    const version = manifest && (await this.readManifest(manifest))
-    if (!version) return
+    const live = manifest && (await this.readManifest(manifest))
+    if (!live) return
     this.inUse = []
-    const total = [...version.tables.values()].reduce((sum, { size }) => sum + size, 0)
+    const tables = [...live.tables.values()].sort((a, b) => a.number - b.number)
+    const total = tables.reduce((sum, { size }) => sum + size, 0)
     const whole = total <= (this.options.tableBytes ?? Number.POSITIVE_INFINITY)
-    for (const table of [...version.tables.values()].sort((a, b) => a.number - b.number)) {
+    for (const table of tables) {
       const stem = String(table.number).padStart(6, '0')
       const name = [`${stem}.ldb`, `${stem}.sst`].find((one) => this.names.includes(one))
       this.inUse.push(name ?? '')
       if (name === undefined) this.fault(`${stem}.ldb`, 'a table is missing')
       else await this.readTable(name, table, whole)
     }
-    await this.readLogs(version)
+    await this.readLogs(live)
   }
 
   private fault(file: string, reason: string, at?: number): void {
@@ -93,9 +94,9 @@ class Check {
     return name
   }
 
-  private readManifest(name: string): Promise<Version | undefined> {
+  private readManifest(name: string): Promise<LiveFiles | undefined> {
     return this.within(name, async (file) => {
-      const version = new Version()
+      const live = new LiveFiles()
       let [edits, bad] = [0, false]
       for await (const found of readLog(file)) {
         if (!('data' in found)) {
@@ -105,14 +106,14 @@ class Check {
           continue
         }
         edits++
-        const problem = version.apply(found.data)
+        const problem = live.apply(found.data)
         if (problem) {
           this.fault(name, problem, found.at)
           bad = true
         }
       }
       if (edits === 0 && !bad) this.fault(name, 'it is empty', 0)
-      return bad || edits === 0 ? undefined : version
+      return bad || edits === 0 ? undefined : live
     })
   }
 
@@ -129,21 +130,21 @@ class Check {
   }
 
   /** Batches are numbered without gaps, from log to log; only the newest log may end in the middle of a record. */
-  private async readLogs({ log, previousLog, sequence }: Version): Promise<void> {
+  private async readLogs({ log, previousLog, sequence }: LiveFiles): Promise<void> {
     const numbers = this.names.filter(isLog).map(numberOf)
-    const live = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
-    this.inUse.push(...live.map(logName))
-    if (log > 0 && !live.includes(log)) {
+    const logs = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
+    this.inUse.push(...logs.map(logName))
+    if (log > 0 && !logs.includes(log)) {
       this.fault(logName(log), 'the log is missing')
       this.inUse.push('')
     }
     let next: number | undefined
-    for (const number of live) {
+    for (const number of logs) {
       const name = logName(number)
       await this.within(name, async (file) => {
         for await (const found of readLog(file)) {
           if (!('data' in found)) {
-            if (found.torn && number === live.at(-1)) this.torn.push(name)
+            if (found.torn && number === logs.at(-1)) this.torn.push(name)
             else this.fault(name, found.reason, found.at)
             continue
           }

@@ -10,11 +10,10 @@ export interface LiveTable {
 }
 
 /** What is in use according to the edits so far. */
-export class Version {
+export class LiveFiles {
   readonly tables = new Map<number, LiveTable>()
   log = 0
   previousLog = 0
-  next = 0
   sequence = 0
 
   /** Applies an edit. @returns what is wrong with it, if anything */
@@ -36,7 +35,8 @@ export class Version {
         this.log = number()
         return Number.isNaN(this.log) ? 'an edit is cut off' : undefined
       case 3:
-        this.next = number()
+        // The number of the next file.
+        number()
         return undefined
       case 4:
         this.sequence = number()
