@@ -13,8 +13,8 @@ type Derived = Record<string, unknown>
 /** @param text the record's JSON text */
 type Derive = (members: OpenRecord, block: Block, at: number, text: string) => Derived
 
-/** The digits of an integer member, exact if the text has it before any open member. */
-const digitsOf = (text: string, name: string): string | undefined => new RegExp(`,"${name}":(\\d+)`).exec(text)?.[1]
+/** The digits of `account_sequence`, exact, since the text has it before any open member. */
+const sequenceOf = (text: string): string | undefined => /,"account_sequence":(\d+)/.exec(text)?.[1]
 
 const SIGNATURE = 64
 const DECORATED = 4 + 4 + SIGNATURE
@@ -51,7 +51,7 @@ export function signaturesOf(envelope: unknown): string[] | undefined {
 const ofTransaction: Derive = (members, _block, _at, text) => ({
   successful: true,
   source_account: members['account'],
-  source_account_sequence: digitsOf(text, 'account_sequence'),
+  source_account_sequence: sequenceOf(text),
   fee_account: members['account'],
   fee_charged: members['fee_paid'],
   memo_type: members['memo'] === undefined ? 'none' : undefined,
