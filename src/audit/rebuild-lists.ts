@@ -35,20 +35,19 @@ interface Faulty {
  */
 export async function rebuildLists(context: Context, keys: readonly Uint8Array[], unsure: Unsure): Promise<Write[]> {
   const { head } = context
-  const writes: Write[] = []
+  const parts: (readonly Write[])[] = []
   const lists = new Map<string, Faulty>()
   for (const key of keys) {
     const list = listOf(key)
     if (list === undefined) {
-      writes.push([key, undefined])
+      parts.push([[key, undefined]])
       continue
     }
     const name = hex(list.key)
-    const faulty = lists.get(name) ?? { list, keys: [], ordinals: [] }
+    const faulty = lists.get(name) ?? { list, keys: [], ordinals: await prunedOf(context, list) }
     faulty.keys.push(key)
     lists.set(name, faulty)
   }
-  for (const { list, ordinals } of lists.values()) ordinals.push(...(await prunedOf(context, list)))
   for await (const { resource, record, sides, ordinal } of eachRecord(context)) {
     if (ordinal >= head.filedCounts[resource.tag]!) continue
     eachFiling(resource, record, sides, (index, elements) => lists.get(hex(postingKey(index.tag, elements)))?.ordinals.push(ordinal))
@@ -58,9 +57,9 @@ export async function rebuildLists(context: Context, keys: readonly Uint8Array[]
     const mayLack = context.unread.any(tag, head.filedCounts[tag])
     const placed = await inPlace(context, faulty, mayLack)
     if (placed === undefined && mayLack) unsure.set(hex(faulty.list.key), faulty.list.key)
-    else writes.push(...(placed ?? (await anew(context.store, faulty))))
+    else parts.push(placed ?? (await anew(context.store, faulty)))
   }
-  return writes
+  return parts.flat()
 }
 
 /**
