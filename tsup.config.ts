@@ -17,6 +17,10 @@ export default defineConfig({
   target: 'node20',
   clean: true,
   treeshake: true,
-  // The d.ts build sets an option that TypeScript 6 calls deprecated.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  dts: {
+    // For `Symbol.asyncDispose`, which programs without the types of Node may not know.
+    banner: '/// <reference lib="esnext.disposable" />',
+    // The d.ts build sets an option that TypeScript 6 calls deprecated.
+    compilerOptions: { ignoreDeprecations: '6.0' },
+  },
 })

@@ -12,10 +12,10 @@ const examples = readdirSync(here('examples')).filter((name) => name.endsWith('.
 
 /** Imports of every way in, as a file that does not exist: the package is found by its own name. */
 const EVERY = here('examples/every.ts')
-const every = ways.map((way, n) => `import * as way${n} from 'ledger-folio${way.slice(1)}'\nvoid way${n}\n`).join('')
+const importing = (some) => some.map((way, n) => `import * as way${n} from 'ledger-folio${way.slice(1)}'\nvoid way${n}\n`).join('')
 
 /** What the compiler says about the examples and about every import, and the files of this repository that it read. */
-function compile(options) {
+function compile(options, every = importing(ways), others = examples) {
   const settings = {
     target: ts.ScriptTarget.ES2023,
     strict: true,
@@ -29,7 +29,7 @@ function compile(options) {
   host.fileExists = (path) => path === EVERY || fileExists(path)
   host.getSourceFile = (path, target, ...rest) =>
     path === EVERY ? ts.createSourceFile(path, every, target) : getSourceFile(path, target, ...rest)
-  const program = ts.createProgram([EVERY, ...examples.map((name) => here(`examples/${name}`))], settings, host)
+  const program = ts.createProgram([EVERY, ...others.map((name) => here(`examples/${name}`))], settings, host)
   // Not the files of others, which take most of the time.
   const own = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(here('')) && !fileName.includes('/node_modules/'))
   const found = [...program.getOptionsDiagnostics(), ...own.flatMap((file) => program.getSemanticDiagnostics(file))]
@@ -53,4 +53,13 @@ describe('the examples and an import of every way compile against what is built'
         [],
       )
     })
+})
+
+test('what runs in a browser compiles there, without the types of Node', () => {
+  const { ESNext } = ts.ModuleKind
+  const { Bundler } = ts.ModuleResolutionKind
+  const options = { module: ESNext, moduleResolution: Bundler, types: [], lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'] }
+  const { said, own } = compile(options, importing(['.', './memory']), [])
+  assert.deepEqual(said, [])
+  assert.ok(own.some((path) => path.endsWith('/dist/memory.d.ts')))
 })
