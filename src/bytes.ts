@@ -5,27 +5,29 @@
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-const node: typeof Buffer | undefined = globalThis.Buffer
+/** Node's `Buffer`, or one that has all of it: what pages are given by that name for the sake of older packages lacks the faster functions. */
+export const NodeBuffer: typeof Buffer | undefined =
+  typeof globalThis.Buffer?.prototype?.utf8Slice === 'function' ? globalThis.Buffer : undefined
 
 export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 
 /** The text of `bytes[from, to)`, read as UTF-8. */
-export const text: (bytes: Uint8Array, from?: number, to?: number) => string = node
-  ? (bytes, from = 0, to = bytes.length) => node.prototype.utf8Slice.call(bytes, from, to)
+export const text: (bytes: Uint8Array, from?: number, to?: number) => string = NodeBuffer
+  ? (bytes, from = 0, to = bytes.length) => NodeBuffer.prototype.utf8Slice.call(bytes, from, to)
   : (bytes, from = 0, to = bytes.length) => decoder.decode(bytes.subarray(from, to))
 
 const latin1Decoder = new TextDecoder('latin1')
 
 /** One character per byte of `bytes[from, to)`: the text, if that is ASCII. */
-export const characters: (bytes: Uint8Array, from: number, to: number) => string = node
-  ? (bytes, from, to) => node.prototype.latin1Slice.call(bytes, from, to)
+export const characters: (bytes: Uint8Array, from: number, to: number) => string = NodeBuffer
+  ? (bytes, from, to) => NodeBuffer.prototype.latin1Slice.call(bytes, from, to)
   : (bytes, from, to) => latin1Decoder.decode(bytes.subarray(from, to))
 
-export const byteLength = (value: string): number => (node ? node.byteLength(value) : encoder.encode(value).length)
+export const byteLength = (value: string): number => (NodeBuffer ? NodeBuffer.byteLength(value) : encoder.encode(value).length)
 
 /** Unsigned byte order; of two keys with a common prefix, the shorter comes first. */
-export const compare: (a: Uint8Array, b: Uint8Array) => number = node
-  ? (a, b) => node.compare(a, b)
+export const compare: (a: Uint8Array, b: Uint8Array) => number = NodeBuffer
+  ? (a, b) => NodeBuffer.compare(a, b)
   : (a, b) => {
       const shared = Math.min(a.length, b.length)
       for (let i = 0; i < shared; i++) if (a[i] !== b[i]) return a[i]! - b[i]!
@@ -86,17 +88,19 @@ export const crc32: (bytes: Uint8Array, start?: number) => number = globalThis.p
 export const portableCrc32 = crc32Table
 
 /** Plain memory, since views of a `Buffer` cost more than those of a `Uint8Array`. */
-const allocate = (size: number): Uint8Array => (node ? new Uint8Array(node.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
+const allocate = (size: number): Uint8Array => (NodeBuffer ? new Uint8Array(NodeBuffer.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
 
 /** Writes text as UTF-8 at a place where there is room for it; returns how many bytes that took. */
-export const writeText: (bytes: Uint8Array, at: number, value: string) => number = node
-  ? (bytes, at, value) => node.prototype.utf8Write.call(bytes, value, at)
+export const writeText: (bytes: Uint8Array, at: number, value: string) => number = NodeBuffer
+  ? (bytes, at, value) => NodeBuffer.prototype.utf8Write.call(bytes, value, at)
   : (bytes, at, value) => encoder.encodeInto(value, bytes.subarray(at)).written
 
 /** Text up to this length is written faster character by character than by a call to the platform. */
 const SHORT = 24
 
-const writeLongAscii: typeof writeText = node ? (bytes, at, value) => node.prototype.latin1Write.call(bytes, value, at) : writeText
+const writeLongAscii: typeof writeText = NodeBuffer
+  ? (bytes, at, value) => NodeBuffer.prototype.latin1Write.call(bytes, value, at)
+  : writeText
 
 /** As {@link writeText}, for text that is all ASCII. */
 export function writeAscii(bytes: Uint8Array, at: number, value: string): number {
@@ -208,8 +212,8 @@ export class Writer {
   take(): Uint8Array {
     const { length } = this
     this.length = 0
-    if (node) {
-      const copy = node.allocUnsafe(length)
+    if (NodeBuffer) {
+      const copy = NodeBuffer.allocUnsafe(length)
       for (let i = 0; i < length; i++) copy[i] = this.bytes[i]!
       return copy
     }

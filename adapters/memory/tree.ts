@@ -6,6 +6,7 @@
  * first key of `leaves[i]`, and above every key of `leaves[i - 1]`.
  * **Invariant:** no buffer held here is known outside: bytes are copied on the way in and on the way out.
  */
+import { NodeBuffer } from '../../src/bytes.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Write } from '../../src/store.ts'
 
 interface Leaf {
@@ -101,12 +102,14 @@ export class Tree {
   }
 }
 
+const buffer = NodeBuffer
+
 /**
  * A copy to hand out. Node's pooled buffers cost a third for small values; what the tree keeps is not pooled, since it would keep whole pools alive.
  */
-const copy: (bytes: Uint8Array) => Uint8Array = globalThis.Buffer
+const copy: (bytes: Uint8Array) => Uint8Array = buffer
   ? (bytes) => {
-      const out = globalThis.Buffer.allocUnsafe(bytes.length)
+      const out = buffer.allocUnsafe(bytes.length)
       out.set(bytes)
       return out
     }
@@ -124,8 +127,8 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low
 }
 
-const latin1: (bytes: Uint8Array) => string = globalThis.Buffer
-  ? (bytes) => globalThis.Buffer.prototype.latin1Slice.call(bytes, 0, bytes.length)
+const latin1: (bytes: Uint8Array) => string = buffer
+  ? (bytes) => buffer.prototype.latin1Slice.call(bytes, 0, bytes.length)
   : (bytes) => bytes.reduce((text, byte) => text + String.fromCharCode(byte), '')
 
 function unlatin1(text: string): Uint8Array {

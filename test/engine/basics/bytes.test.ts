@@ -1,6 +1,6 @@
 /** Byte helpers: what is written comes back in its place, however much room there was; digests have their published values. */
 import { createHash } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   compare,
   compareTexts,
@@ -24,6 +24,7 @@ import {
 import { badRequest } from '../../../src/check.ts'
 import { FolioError, invalidInput } from '../../../src/errors.ts'
 import { hasher, portableHasher, sha256 } from '../../../src/sha256.ts'
+import type { Store } from '../../../src/store.ts'
 import * as stores from '../../../src/store.ts'
 
 const bytes = (...all: number[]): Uint8Array => Uint8Array.from(all)
@@ -76,17 +77,31 @@ describe('bytes', () => {
   })
 })
 
-describe('on a platform without Buffer', () => {
+describe.each<[how: string, given: unknown]>([
+  ['without Buffer', undefined],
+  ['whose Buffer is not that of Node', class extends Uint8Array {}],
+  ['whose Buffer is no class at all', { isBuffer: () => false }],
+])('on a platform %s', (_, given) => {
   let portable: typeof import('../../../src/bytes.ts')
+  let store: Store
   beforeAll(async () => {
     const { Buffer } = globalThis
-    Object.assign(globalThis, { Buffer: undefined })
+    // The same files, loaded once more.
+    vi.resetModules()
+    Object.assign(globalThis, { Buffer: given })
     try {
-      // @ts-expect-error: the same file, loaded once more
-      portable = await import('../../../src/bytes.ts?portable')
+      portable = await import('../../../src/bytes.ts')
+      store = (await import('../../../adapters/memory/index.ts')).memory()
     } finally {
       Object.assign(globalThis, { Buffer })
     }
+  })
+
+  test('a store in memory keeps bytes', async () => {
+    const [key, value] = [bytes(0, 128, 255), bytes(255, 0)]
+    await store.write([[key, value]], { durable: false })
+    expect(await store.get(key)).toEqual(value)
+    expect(await store.scan({ gte: bytes(), lt: bytes(255) }, { limit: 2 })).toEqual({ entries: [[key, value]], more: false })
   })
 
   test('text is read and written the same', () => {
