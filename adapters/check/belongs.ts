@@ -32,21 +32,32 @@ interface Listed extends Place {
 /** Records by their tokens. */
 type Own = ReadonlyMap<string, Members>
 
-/** What lists a record under the same name, by that name: what these links lead to, and accounts that these members name. */
-const owners: Readonly<Record<string, { readonly links: readonly string[]; readonly accounts: readonly string[] }>> = {
-  ledgers: { links: [], accounts: [] },
-  transactions: { links: ['account', 'ledger'], accounts: ['account', 'source_account'] },
-  operations: {
-    links: ['transaction', 'transactions'],
-    accounts: ['source_account', 'account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor'],
-  },
-  payments: {
-    links: ['transaction', 'transactions'],
-    accounts: ['source_account', 'account', 'funder', 'sender', 'receiver', 'from', 'to', 'into'],
-  },
-  effects: { links: ['operation'], accounts: ['account'] },
-  trades: { links: ['base', 'counter', 'operation'], accounts: ['base_account', 'counter_account'] },
+interface Owners {
+  readonly links: readonly string[]
+  readonly accounts: readonly string[]
 }
+
+/** What lists a record under the same name, by that name: what these links lead to, and accounts that these members name. */
+const owners: ReadonlyMap<string, Owners> = new Map([
+  ['ledgers', { links: [], accounts: [] }],
+  ['transactions', { links: ['account', 'ledger'], accounts: ['account', 'source_account'] }],
+  [
+    'operations',
+    {
+      links: ['transaction', 'transactions'],
+      accounts: ['source_account', 'account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor'],
+    },
+  ],
+  [
+    'payments',
+    {
+      links: ['transaction', 'transactions'],
+      accounts: ['source_account', 'account', 'funder', 'sender', 'receiver', 'from', 'to', 'into'],
+    },
+  ],
+  ['effects', { links: ['operation'], accounts: ['account'] }],
+  ['trades', { links: ['base', 'counter', 'operation'], accounts: ['base_account', 'counter_account'] }],
+])
 
 /** Where a listing stands: `/accounts/GABC/trades` lists the trades of `/accounts/GABC`, and `/trades` those of everything. */
 interface Place {
@@ -101,22 +112,22 @@ const isPayment = (record: Members, from: string, to: string): boolean =>
 
 /** Whether a record says that it is one of those that a listing of one owner shows. */
 function isOf(record: Members, from: Place, { name, owner, account }: Place): boolean {
-  const { links, accounts } = owners[name]!
+  const { links, accounts } = owners.get(name)!
   const targets = links.flatMap((link) => targetOf(record['_links']?.[link], from.url) ?? [])
   return targets.some((target) => new URL(target).pathname === owner) || accounts.some((member) => account && record[member] === account)
 }
 
 /** The links of records that name what they alone belong to, by what that is. */
-const sole: Readonly<Record<string, readonly string[]>> = {
-  ledgers: ['ledger'],
-  transactions: ['transaction', 'transactions'],
-  operations: ['operation'],
-}
+const sole: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ledgers', ['ledger']],
+  ['transactions', ['transaction', 'transactions']],
+  ['operations', ['operation']],
+])
 
 /** @throws Fault if a listing of one owner has a record of another */
 function checkOwn(records: readonly Members[], { url, name, kind, owner, account }: Place): void {
   for (const record of records) {
-    const links = owners[name]!.links.filter((link) => sole[kind]?.includes(link))
+    const links = owners.get(name)!.links.filter((link) => sole.get(kind)?.includes(link))
     const other = links
       .map((link) => targetOf(record['_links']?.[link], url))
       .find((target) => target && new URL(target).pathname !== owner)
@@ -136,7 +147,9 @@ function justAfter(token: string): string | undefined {
 /** Compares the members that two forms of a record share. Trades are compared if they face the same way: without a pair, either will do. */
 export function checkSame(came: Members, known: Members, where: string, source: string): void {
   if (came['base_is_seller'] !== known['base_is_seller']) return
-  const name = Object.keys(known).find((name) => name !== '_links' && name in came && textOf(came[name]) !== textOf(known[name]))
+  const name = Object.keys(known).find(
+    (name) => name !== '_links' && Object.hasOwn(came, name) && textOf(came[name]) !== textOf(known[name]),
+  )
   if (name !== undefined)
     throw new Fault(`${where}: ${name} of ${tokenOf(known)} is ${textOf(came[name])}, and ${textOf(known[name])} in ${source}`)
 }
@@ -203,7 +216,7 @@ async function follow(client: Client, record: Members, source: string): Promise<
 export function belonging(client: Client, known: readonly Known[]): (url: string) => Promise<Unchecked> {
   const places = known
     .map(({ url, limit }): Listed => ({ ...placeOf(url), listing: halListing(client, url, limit), limit }))
-    .filter(({ name }) => name in owners)
+    .filter(({ name }) => owners.has(name))
   const held = new Map<string, Own>()
 
   /** The records at both ends of a listing. What is wrong with its pages, other laws say. */

@@ -33,6 +33,8 @@ describe('a service of another make', () => {
     ['that never gives more than 20 records', { most: 20 }],
     ['that refuses a limit above 100', { status: (url) => (Number(url.searchParams.get('limit')) > 100 ? 400 : 200) }],
     ['without links at its root', { path: '/ledgers', spoil: (body) => (isPage(body) ? body : {}) }],
+    ['that has names which every object has', { path: '/constructor/__proto__/toString' }],
+    ['below a path that has one', { path: '/constructor/A/trades' }],
     ['whose links name another host', { spoil: link('next', (href) => href.replace(BASE, 'http://behind.example:81')) }],
   ])('%s', async (_, options) => {
     const report = await check(options)
