@@ -78,6 +78,7 @@ const ROUNDS = 6
 
 /**
  * Repairs a store that nobody else has open.
+ * @param options `maxFaults` has no meaning here: everything that is lost is listed
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal; CONFLICT
  * if another process writes to it, and then nothing of that is touched
  */
