@@ -1,5 +1,5 @@
 /** Turns of the event loop: when one has been at work for too long, and that the next one has not. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { giveWay, isTurnLong, nextTurn } from '../../../src/turn.ts'
 
 const work = (ms: number): void => {
@@ -37,4 +37,15 @@ test('way is given only in a long turn, and others have theirs meanwhile', async
   expect(given).toBeInstanceOf(Promise)
   await given
   expect(others).toBe(true)
+})
+
+test.each([['setImmediate'], ['setTimeout']])('a clock that replaces %s later is not asked', async (clock) => {
+  const { setImmediate, setTimeout } = globalThis
+  vi.resetModules()
+  Object.assign(globalThis, { setImmediate: clock === 'setImmediate' ? setImmediate : undefined })
+  const { nextTurn } = await import('../../../src/turn.ts')
+  Object.assign(globalThis, { setImmediate: () => {}, setTimeout: () => {} })
+  const turn = nextTurn()
+  Object.assign(globalThis, { setImmediate, setTimeout })
+  await turn
 })
