@@ -162,7 +162,7 @@ export async function otherMake(client: Client, base: string | undefined): Promi
     if (unknown.body?.type === '/problems/not_found') return undefined
     const page = await client.get(`${base}/problems/not_found`)
     if (page.status === 200 && page.body?.type === '/problems/not_found') return undefined
-    const said = typeof unknown.body?.type === 'string' ? `a problem of type ${unknown.body.type}` : `no problem`
+    const said = typeof unknown.body?.type === 'string' ? `a problem of type ${unknown.body.type}` : 'no problem'
     return `it is of another make: GET ${base}${NOWHERE} is answered ${unknown.status}, ${said}, and nothing is served at /problems/not_found`
   } catch (error) {
     if (error instanceof Exhausted || error instanceof Unreachable) return error.message

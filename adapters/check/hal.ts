@@ -5,7 +5,7 @@
 import type { Order } from '../../src/index.ts'
 import { type Client, Exhausted } from './client.ts'
 import type { PagedListing, PagedPage } from './paged.ts'
-import { Fault } from './window.ts'
+import { Fault, other } from './window.ts'
 
 export type Members = { readonly [member: string]: any }
 
@@ -64,13 +64,13 @@ function follow(body: Members, name: 'next' | 'prev', asked: string, order: Orde
 }
 
 /** Reads a body as a page. @throws Fault if it is not one */
-export function pageOf(body: any, asked: string, order: Order, limit: number, token: (record: Members) => string): PagedPage<Members> {
+function pageOf(body: any, asked: string, order: Order, limit: number): PagedPage<Members> {
   const records = recordsIn(body)
-  if (!records) throw new Fault(`${asked}: no page, since _embedded.records is missing`)
+  if (!records) throw new Fault(`GET ${asked}: no page, since _embedded.records is missing`)
   const faults: string[] = []
   const next = follow(body, 'next', asked, order, limit, faults)
-  const prev = follow(body, 'prev', asked, order === 'asc' ? 'desc' : 'asc', limit, faults)
-  if (records.some((record) => token(record) === '')) faults.push('a record has no paging token')
+  const prev = follow(body, 'prev', asked, other(order), limit, faults)
+  if (records.some((record) => tokenOf(record) === '')) faults.push('a record has no paging token')
   return { records, next, prev, faults }
 }
 
@@ -91,7 +91,7 @@ export function halListing(client: Client, url: string, limit: number): PagedLis
       const asked = paged(url, cursor, order, limit)
       const { status, body } = await client.get(asked)
       if (status !== 200) throw new Fault(`GET ${asked}: answered ${status}${body?.detail ? `, ${body.detail}` : ''}`)
-      return pageOf(body, `${asked}`, order, limit, tokenOf)
+      return pageOf(body, asked, order, limit)
     },
   }
 }
