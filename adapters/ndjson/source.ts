@@ -28,7 +28,7 @@ export function nameOf(source: Source): string {
   return '-'
 }
 
-/** Not every `file:` URL names a file: not one with a host, nor one with an escaped slash. */
+/** Not every `file:` URL names a file: none with an escaped slash does and, but on Windows, none with a host. */
 function pathOf(url: URL): string {
   try {
     return fileURLToPath(url)
