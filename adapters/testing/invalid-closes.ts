@@ -201,7 +201,7 @@ function identities(of: number): (readonly [path: string, expected: string, ...v
     [`${tx}.paging_token`, derived(String(first)), String(first + 1n)],
     [`${payment}.id`, derived(String(second)), 5, second + 1n],
     [`${payment}.paging_token`, derived(String(second)), `${second}-1`],
-    ...[payment, effect].flatMap((path) => [
+    ...[payment, trade, effect].flatMap((path) => [
       [`${path}.ledger`, derived(String(of)), of + 1, null] as const,
       [`${path}.created_at`, derived('2019-06-01T12:00:00Z'), '2019-06-01T12:00:01Z', null, 5] as const,
     ]),

@@ -7,7 +7,7 @@ import { type Filters, type Index, type KeyIndex, type OpenRecord, resource } fr
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { checkNative, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { checkNative, checkOwn, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -141,6 +141,7 @@ const turnedForm = new Form(derivedNames, ['price'], { ...asText, base_is_seller
 
 export function encodeTrade(input: TradeInput, place: Place): Encoded {
   const token = indexedTokenOf(place)
+  checkOwn(input, place)
   if (input.base_account === undefined && input.counter_account === undefined)
     throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
   for (const side of ['base', 'counter'] as const) {

@@ -156,7 +156,8 @@ test('identities that equal the derived ones are accepted in each form', async (
   Object.assign(transaction, { id: transaction.hash.toUpperCase(), ledger: FIRST + 1, created_at: '2019-06-01T12:00:00Z' })
   transaction.operations[0].id = (BigInt(FIRST + 1) << 32n) + 4097n
   transaction.operations[1].id = String((BigInt(FIRST + 1) << 32n) + 4098n)
-  transaction.operations[2].trades[0].paging_token = `${(BigInt(FIRST + 1) << 32n) + 4099n}-0`
+  const paging_token = `${(BigInt(FIRST + 1) << 32n) + 4099n}-0`
+  Object.assign(transaction.operations[2].trades[0], { paging_token, ledger: FIRST + 1, created_at: '2019-06-01T12:00:00Z' })
   close.offers.changed[0].paging_token = '7'
   expect(await (await ledgerOf([first])).append(close)).toEqual({ sequence: FIRST + 1, hash: hashOf(FIRST + 1, 99), appended: true })
 })
