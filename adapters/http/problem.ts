@@ -75,7 +75,7 @@ export function problemOf(error: unknown, log: (error: unknown, id: string) => v
   if (code === 'BAD_REQUEST') return badParameter(String(fields['field']), String(fields['reason']))
   if (code === 'NOT_FOUND') {
     const { what, value } = fields
-    return what === undefined ? { name: 'not_found' } : { name: 'not_found', detail: `No ${what} matches ${value}.` }
+    return what === undefined ? { name: 'not_found' } : { name: 'not_found', detail: `Nothing matches ${what} ${value}.` }
   }
   if (code === 'GONE_BEFORE_HISTORY')
     return { name: 'gone_before_history', extras: fields['oldest'] === undefined ? {} : { oldest_ledger: Number(fields['oldest']) } }

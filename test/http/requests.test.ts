@@ -317,6 +317,13 @@ describe('problems', () => {
     expect((await ask('/problems/other')).status).toBe(404)
   })
 
+  it('of what is not found name it in a sentence', async () => {
+    const detail = async (target: string) => (await ask(target)).body.detail
+    expect(await detail('/accounts/GNOBODY')).toBe('Nothing matches account GNOBODY.')
+    expect(await detail(`/transactions/${'0'.repeat(64)}/payments`)).toBe(`Nothing matches hash ${'0'.repeat(64)}.`)
+    expect(await detail('/operations/7/effects')).toBe('Nothing matches effects of operation 7.')
+  })
+
   it('say when to come back if their page says that they do', () => {
     for (const [name, { detail }] of Object.entries(problems)) {
       const { headers } = answerOf(problemResponse({ name: name as ProblemName }))
