@@ -6,6 +6,7 @@
  *   has no account;
  * - every operation has the links of an operation; the payment types also have `transaction`, and those that move money between a sender
  *   and a receiver have `precedes` and `succeeds` templated with `{?limit}` (the router takes the second `?` of their expansion for an `&`).
+ *   Which they are is told by the code, so a path_payment_strict_receive, which is what networks call code 2 today, has those links too.
  */
 import {
   type Block,
