@@ -136,7 +136,7 @@ export class Ledger {
    * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll([prepareClose(close)], appendOptions.check(options))
+    const { results, refused } = await this.appendAll([prepareClose(close, this.store.capabilities)], appendOptions.check(options))
     if (refused) throw refused
     return results[0]!
   }
@@ -160,7 +160,7 @@ export class Ledger {
       }
       return this.appendAll(group, options, { ...behind, isWanted })
     }
-    const total = await inBatches(checkCloses(closes), append, options, this.ingests)
+    const total = await inBatches(checkCloses(closes), this.store.capabilities, append, options, this.ingests)
     return { ...total, last: this.head?.last }
   }
 

@@ -50,8 +50,8 @@ export interface Capabilities {
   /**
    * The longest key and value, in bytes, that a write takes, if the store has a limit: a longer one is refused with `STORE_MISUSE`, and nothing of
    * its batch is applied. Keys that are looked up, and the bounds of scans, may be longer. For those who choose a store, and for the laws in
-   * `ledger-folio/testing`, which keep within the limits: the engine does not look at them. If a ledger does not fit, its append fails, and later
-   * ones are `POISONED`.
+   * `ledger-folio/testing`, which keep within the limits. The engine refuses a ledger whose keys would be longer; if one has a value that does
+   * not fit, a write fails, and later ones are `POISONED`.
    *
    * Keys: 33 bytes for a transaction hash, and as long as the names for accounts and assets: with account ids of 56 letters, up to 67 for an account,
    * 68 for an offer, 187 for a pair of assets with codes of 12 letters.

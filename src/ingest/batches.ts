@@ -7,7 +7,7 @@ import { FolioError } from '../errors.ts'
 import { giveWay } from '../turn.ts'
 import type { Appended } from './append.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
-import { type Prepared, prepareClose } from './encode.ts'
+import { type KeyLimit, type Prepared, prepareClose } from './encode.ts'
 import type { BatchOrder } from './writer.ts'
 
 export interface IngestOptions extends AppendOptions {
@@ -56,16 +56,17 @@ export class Ingests {
 
 /**
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
+ * @param limit of the store
  * @param ingests those of the ledger, of which this becomes one
  * @returns how many ledgers were new, and how many were held already
  * @throws CLOSED if the ledger is closed before the source has ended
  */
-export async function inBatches(closes: Closes, append: Append, options: IngestOptions, ingests: Ingests): Promise<Total> {
+export async function inBatches(closes: Closes, limit: KeyLimit, append: Append, options: IngestOptions, ingests: Ingests): Promise<Total> {
   const { batch: size = 1, onBatch, onRefused, signal } = options
   const source = new Source(closes)
   // Also if a batch fails: its error is thrown at once, though the source may have nothing to give for a long time.
   const stop = (): void => source.leave()
-  const batches = new Batches(append, { onBatch, onRefused, signal }, stop)
+  const batches = new Batches(limit, append, { onBatch, onRefused, signal }, stop)
   signal?.addEventListener('abort', stop)
   ingests.begin(stop)
   try {
@@ -96,6 +97,7 @@ type Told = Pick<IngestOptions, 'onBatch' | 'onRefused' | 'signal'>
 /** The batches of an ingest: one is filled while the one before it is written and told. */
 class Batches {
   readonly total: Total = { appended: 0, known: 0 }
+  private readonly limit: KeyLimit
   private readonly append: Append
   private readonly options: Told
   private readonly failed: () => void
@@ -106,7 +108,8 @@ class Batches {
   private writing: Promise<void> = Promise.resolve()
 
   /** @param failed called when a batch could not be written, or telling it failed */
-  constructor(append: Append, options: Told, failed: () => void) {
+  constructor(limit: KeyLimit, append: Append, options: Told, failed: () => void) {
+    this.limit = limit
     this.append = append
     this.options = options
     this.failed = failed
@@ -115,7 +118,7 @@ class Batches {
   /** Checks a close and puts it into the batch; returns how many there are. */
   add(close: LedgerClose): number {
     if (this.options.onRefused) this.given.push(close)
-    return this.batch.push(prepareClose(close))
+    return this.batch.push(prepareClose(close, this.limit))
   }
 
   /** Begins to write the batch, and resolves when the one before it is written and told. @throws what kept that one from it */

@@ -6,6 +6,7 @@
 
 import { invalidInput } from '../errors.ts'
 import { LOGS } from '../layout/head.ts'
+import { postingPageKey } from '../layout/keys.ts'
 import type { LedgerSides } from '../layout/ledger-row.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { eachFiling } from '../logs.ts'
@@ -14,10 +15,11 @@ import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
 import { Encoded, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
-import { encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
+import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, type OperationInput, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
+import type { Capabilities } from '../store.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
@@ -89,8 +91,11 @@ export interface Prepared {
   readonly error?: unknown
 }
 
+/** The longest key that a store takes, if it has a limit. */
+export type KeyLimit = Pick<Capabilities, 'maxKeyBytes'>
+
 /** All the work on a close that does not depend on the ledgers before it. Never throws. */
-export function prepareClose(close: unknown): Prepared {
+export function prepareClose(close: unknown, limit: KeyLimit = {}): Prepared {
   try {
     checkClose(close)
   } catch (error) {
@@ -98,7 +103,7 @@ export function prepareClose(close: unknown): Prepared {
   }
   const ledger = { ...close.ledger }
   try {
-    return { ledger, encoded: encodeClose(close) }
+    return { ledger, encoded: encodeClose(close, limit) }
   } catch (error) {
     return { ledger, error }
   }
@@ -107,9 +112,20 @@ export function prepareClose(close: unknown): Prepared {
 /** Ill-formed text would become different text as bytes of a key. */
 const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || element.isWellFormed()
 
+/** Whether a store takes the keys of a list. Counting letters tells so of nearly all: none takes more than three bytes. */
+function fits(index: Index, key: readonly Element[], most: number): boolean {
+  let letters = SPARE_LETTERS
+  for (const element of key) letters += typeof element === 'bigint' ? ID_LETTERS : element.length
+  if (3 * letters <= most) return true
+  // The key of an offer in the book is a byte longer than that of a page of its seller's list.
+  return postingPageKey(index.tag, key, 0, 0).length + (index === changesBySeller ? 1 : 0) <= most
+}
+/** As many as an id takes bytes, and what is in a key besides up to two elements. */
+const [ID_LETTERS, SPARE_LETTERS] = [3, 6]
+
 /** @throws INVALID_INPUT, ID_OUT_OF_RANGE */
-function encodeClose(close: LedgerClose): EncodedClose {
-  const encoder = new CloseEncoder(close.ledger)
+function encodeClose(close: LedgerClose, limit: KeyLimit): EncodedClose {
+  const encoder = new CloseEncoder(close.ledger, limit)
   const given = close.transactions ?? []
   for (let t = 0; t < given.length; t++) encoder.transaction(given[t]!, t)
   if (close.offers) encoder.offers(close.offers)
@@ -119,6 +135,7 @@ function encodeClose(close: LedgerClose): EncodedClose {
 /** Collects the rows of a close, in order: transactions, each followed by its operations and what they caused; changes of offers; the ledger's own. */
 class CloseEncoder {
   private readonly ledger: LedgerInput
+  private readonly maxKeyBytes: number | undefined
   private readonly closedAt: string
   private readonly rows: EncodedRow[] = []
   private readonly added: number[] = Array(LOGS).fill(0)
@@ -128,8 +145,9 @@ class CloseEncoder {
   private operationCount = 0
   private failedCount = 0
 
-  constructor(ledger: LedgerInput) {
+  constructor(ledger: LedgerInput, { maxKeyBytes }: KeyLimit) {
     this.ledger = ledger
+    this.maxKeyBytes = maxKeyBytes
     this.closedAt = utc(ledger.closed_at, ledger.sequence, () => 'ledger.closed_at')
   }
 
@@ -202,6 +220,13 @@ class CloseEncoder {
     const nth = this.added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
       if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')
+      // Lists are written long after their ledgers: by then, what does not fit could not be refused any more.
+      if (this.maxKeyBytes !== undefined && !fits(index, key, this.maxKeyBytes))
+        throw invalidInput(
+          place.ledger,
+          place.path(),
+          `accounts and assets short enough for the store, whose keys have ${this.maxKeyBytes} bytes at most`,
+        )
       this.entries.push(new Entry(index, key, nth))
     })
     const row = new EncodedRow(resource, place, encoded)

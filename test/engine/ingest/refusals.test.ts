@@ -55,6 +55,53 @@ describe('a name with a lone surrogate, which as bytes would be another name, is
   })
 })
 
+describe('a name that makes a key longer than the store takes is rejected with the path of its record, before its list is due:', () => {
+  const MOST = 200
+  /** A store that refuses longer keys, as it says. */
+  const narrow = (): Store => {
+    const store = memory()
+    return {
+      ...store,
+      capabilities: { ...store.capabilities, maxKeyBytes: MOST },
+      write(batch, options) {
+        expect(Math.max(...batch.map(([key]) => key.length))).toBeLessThanOrEqual(MOST)
+        return store.write(batch, options)
+      },
+    }
+  }
+
+  // Around a name are the kind and the index of its list, what begins and ends it, and the number of a page, or the id of an offer.
+  test.each([
+    ['transactions[0]', 'transactions[0].account', MOST - 11],
+    ['transactions[0]', 'transactions[0].participants[0]', MOST - 11],
+    ['transactions[0].operations[3].effects[1]', 'transactions[0].operations[3].effects[1].account', MOST - 11],
+    ['offers.changed[0]', 'offers.changed[0].seller', MOST - 12],
+  ])('%s for %s', async (path, at, longest) => {
+    const store = narrow()
+    const ledger = await openLedger(store, { fileEvery: 1 })
+    await ledger.append(first)
+    const before = await dump(store)
+    for (const name of ['G'.repeat(longest + 1), 'é'.repeat(longest / 2 + 1)]) {
+      const error = await errorOf(() => ledger.append(spoiledClose(next, at, name) as LedgerClose))
+      const expected = `accounts and assets short enough for the store, whose keys have ${MOST} bytes at most`
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path, expected } })
+      const ingested = await errorOf(() => ledger.ingest([spoiledClose(next, at, name) as LedgerClose]))
+      expect(ingested).toMatchObject({ code: 'INVALID_INPUT', fields: { ledger: FIRST + 1, path, expected } })
+    }
+    expect(await dump(store)).toBe(before)
+    await ledger.append(spoiledClose(next, at, 'G'.repeat(longest)) as LedgerClose)
+    await ledger.append(richClose(FIRST + 2, next.ledger.hash))
+  })
+
+  test('transactions[0].operations[2].trades[1] for an asset', async () => {
+    const ledger = await openLedger(narrow())
+    await ledger.append(first)
+    const spoiled = spoiledClose(next, 'transactions[0].operations[2].trades[1].counter_asset_issuer', 'G'.repeat(MOST))
+    const error = await errorOf(() => ledger.append(spoiled as LedgerClose))
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[2].trades[1]' } })
+  })
+})
+
 test('a price with both n, d and N, D is read from n and d, which must be whole numbers', async () => {
   const appended = async (price: object) => {
     const ledger = await ledgerOf([])
