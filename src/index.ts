@@ -10,7 +10,7 @@ export { type Catalogue, catalogue, type QueryName, type RecordName } from './ca
 export { badRequest, OptionRules, type Rule, type Rules } from './check.ts'
 export { type ErrorCode, type ErrorFields, errorTable, FolioError } from './errors.ts'
 export type { IngestOptions } from './ingest/batches.ts'
-export { type AppendOptions, type AppendResult, checkCloses, closeSchema, type LedgerClose } from './ingest/close.ts'
+export { type AppendOptions, type AppendResult, checkCloses, closeSchema, type LedgerClose, type OfferChanges } from './ingest/close.ts'
 export { Digits, type Json, parseJson, stringifyJson } from './json.ts'
 export type { Block, Place, Slice } from './layout/block.ts'
 export type { Finished, Finisher } from './layout/finisher.ts'

@@ -11,16 +11,19 @@ import { array, closedObject, optional, validator } from '../resources/schema.ts
 import { tradeSchema } from '../resources/trade.ts'
 import { type TransactionInput, transactionSchema } from '../resources/transaction.ts'
 
+/** Changes of the book of offers. */
+export interface OfferChanges {
+  /** The state of each offer that changed, after the ledger. Of one that is listed twice, the last state counts; of one that is also removed, none. */
+  readonly changed?: readonly OfferInput[] | undefined
+  /** Ids of offers that are gone. Removing one that was never held leaves the book as it is, and the id counts as known from then on. */
+  readonly removed?: readonly Int64Input[] | undefined
+}
+
 /** Everything that one ledger closed with. Records may carry further members, which are kept in order; a close and `offers` may not. */
 export interface LedgerClose {
   readonly ledger: LedgerInput
-  readonly transactions?: readonly TransactionInput[]
-  readonly offers?: {
-    /** The state of each offer that changed, after the ledger. Of one that is listed twice, the last state counts; of one that is also removed, none. */
-    readonly changed?: readonly OfferInput[]
-    /** Ids of offers that are gone. Removing one that was never held leaves the book as it is, and the id counts as known from then on. */
-    readonly removed?: readonly Int64Input[]
-  }
+  readonly transactions?: readonly TransactionInput[] | undefined
+  readonly offers?: OfferChanges | undefined
 }
 
 /** JSON Schema of a ledger close, for documentation. */

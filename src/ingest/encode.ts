@@ -176,7 +176,7 @@ class CloseEncoder {
   }
 
   /** The records that an operation caused: each takes the index it gives, or the next one. */
-  private caused<I extends { readonly index?: number }>(
+  private caused<I extends { readonly index?: number | undefined }>(
     resource: Resource,
     inputs: readonly I[],
     first: number,

@@ -20,7 +20,7 @@ export interface EffectInput {
   readonly account: string
   readonly type: string
   readonly type_i: number
-  readonly index?: number
+  readonly index?: number | undefined
   readonly [member: string]: unknown
 }
 

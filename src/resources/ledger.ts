@@ -32,17 +32,17 @@ export interface Ledger {
 export interface LedgerInput {
   readonly sequence: number
   readonly hash: string
-  readonly prev_hash?: string
+  readonly prev_hash?: string | undefined
   readonly closed_at: string
   readonly total_coins: string
   readonly fee_pool: string
   readonly base_fee_in_stroops: number
   readonly base_reserve_in_stroops: number
   readonly max_tx_set_size: number
-  readonly transaction_count?: number
-  readonly successful_transaction_count?: number
-  readonly failed_transaction_count?: number
-  readonly operation_count?: number
+  readonly transaction_count?: number | undefined
+  readonly successful_transaction_count?: number | undefined
+  readonly failed_transaction_count?: number | undefined
+  readonly operation_count?: number | undefined
   readonly [open: string]: unknown
 }
 

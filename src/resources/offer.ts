@@ -50,7 +50,7 @@ export interface OfferInput {
   readonly amount: string
   readonly price_r: { readonly n: number; readonly d: number } | { readonly N: number; readonly D: number }
   readonly price: string
-  readonly last_modified?: string
+  readonly last_modified?: string | undefined
   readonly [open: string]: unknown
 }
 

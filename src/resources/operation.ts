@@ -45,11 +45,11 @@ export const isCreateAccount = (operation: Operation): operation is CreateAccoun
 /** An operation of a ledger close. `type_i` may be absent for the types of {@link operationTypes}. */
 export interface OperationInput {
   readonly type: string
-  readonly type_i?: number
-  readonly source_account?: string
-  readonly participants?: readonly string[]
-  readonly effects?: readonly EffectInput[]
-  readonly trades?: readonly TradeInput[]
+  readonly type_i?: number | undefined
+  readonly source_account?: string | undefined
+  readonly participants?: readonly string[] | undefined
+  readonly effects?: readonly EffectInput[] | undefined
+  readonly trades?: readonly TradeInput[] | undefined
   readonly [member: string]: unknown
 }
 

@@ -37,20 +37,20 @@ type OfferId = string | number | bigint
 
 /** A trade of a ledger close. `price` may be spelled `{ N, D }`. */
 export interface TradeInput {
-  readonly index?: number
-  readonly offer_id?: OfferId
-  readonly base_offer_id?: OfferId
-  readonly counter_offer_id?: OfferId
-  readonly base_account?: string
+  readonly index?: number | undefined
+  readonly offer_id?: OfferId | undefined
+  readonly base_offer_id?: OfferId | undefined
+  readonly counter_offer_id?: OfferId | undefined
+  readonly base_account?: string | undefined
   readonly base_amount: string
   readonly base_asset_type: string
-  readonly base_asset_code?: string
-  readonly base_asset_issuer?: string
-  readonly counter_account?: string
+  readonly base_asset_code?: string | undefined
+  readonly base_asset_issuer?: string | undefined
+  readonly counter_account?: string | undefined
   readonly counter_amount: string
   readonly counter_asset_type: string
-  readonly counter_asset_code?: string
-  readonly counter_asset_issuer?: string
+  readonly counter_asset_code?: string | undefined
+  readonly counter_asset_issuer?: string | undefined
   readonly base_is_seller: boolean
   readonly price: { readonly n: number; readonly d: number } | { readonly N: number; readonly D: number }
   readonly [open: string]: unknown

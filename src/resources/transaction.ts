@@ -29,7 +29,7 @@ export interface Transaction {
 /** A transaction of a ledger close. `participants` are further accounts that it affects; they are filed, but not shown. */
 export interface TransactionInput {
   readonly hash: string
-  readonly successful?: boolean
+  readonly successful?: boolean | undefined
   readonly account: string
   readonly account_sequence: Int64Input
   readonly max_fee: number
@@ -37,9 +37,9 @@ export interface TransactionInput {
   readonly envelope_xdr: string
   readonly result_xdr: string
   readonly result_meta_xdr: string
-  readonly operation_count?: number
-  readonly participants?: readonly string[]
-  readonly operations?: readonly OperationInput[]
+  readonly operation_count?: number | undefined
+  readonly participants?: readonly string[] | undefined
+  readonly operations?: readonly OperationInput[] | undefined
   readonly [open: string]: unknown
 }
 

@@ -49,7 +49,7 @@ describe('the names exported', () => {
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange Ledger LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List Listing MaybePromise NdjsonChunk NdjsonOptions Offer OfferAsset OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream StreamOptions Subscription Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport WalkOptions Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange Ledger LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List Listing MaybePromise NdjsonChunk NdjsonOptions Offer OfferAsset OfferChanges OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream StreamOptions Subscription Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport WalkOptions Write WriteOptions"`,
     ))
 })
 

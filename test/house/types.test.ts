@@ -9,18 +9,26 @@ import type { PagingOptions, ServiceOptions } from '../../adapters/testing/index
 import {
   type AppendOptions,
   catalogue,
+  type EffectInput,
   type IngestOptions,
   isCreateAccount,
   isPayment,
   type Ledger,
+  type LedgerClose,
+  type LedgerInput,
   type LedgerOptions,
   type LedgerRange,
   type NdjsonOptions,
+  type OfferChanges,
+  type OfferInput,
   type Operation,
+  type OperationInput,
   type PageOptions,
   type RepairOptions,
   type StreamOptions,
   type TradeFilter,
+  type TradeInput,
+  type TransactionInput,
   type VerifyOptions,
 } from '../../src/index.ts'
 import { list } from '../../src/query.ts'
@@ -107,6 +115,24 @@ function options(): void {
   expectTypeOf<Maybe<ServiceOptions>>().toExtend<ServiceOptions>()
   expectTypeOf<Maybe<PagingOptions>>().toExtend<PagingOptions>()
 }
+
+/** The named members of a record that goes in; those that may be absent are undefined. */
+type Sparse<T> = { readonly [N in keyof T as string extends N ? never : N]: Partial<Pick<T, N>> extends Pick<T, N> ? undefined : T[N] }
+
+function inputs(): void {
+  expectTypeOf<Sparse<LedgerClose>>().toExtend<LedgerClose>()
+  expectTypeOf<Sparse<OfferChanges>>().toExtend<OfferChanges>()
+  expectTypeOf<Sparse<LedgerInput>>().toExtend<LedgerInput>()
+  expectTypeOf<Sparse<TransactionInput>>().toExtend<TransactionInput>()
+  expectTypeOf<Sparse<OperationInput>>().toExtend<OperationInput>()
+  expectTypeOf<Sparse<EffectInput>>().toExtend<EffectInput>()
+  expectTypeOf<Sparse<TradeInput>>().toExtend<TradeInput>()
+  expectTypeOf<Sparse<OfferInput>>().toExtend<OfferInput>()
+}
+
+test('a member of a close that is undefined compiles like one that is absent', () => {
+  expectTypeOf(inputs).returns.toBeVoid()
+})
 
 test('an option that is undefined compiles like one that is absent', () => {
   expectTypeOf(options).returns.toBeVoid()
