@@ -202,6 +202,13 @@ export const bufferLaws = (law: MakeLaw): Law[] => [
       for (const [what, out, wanted] of held) same(out, wanted, `${what}, ${since}`)
     }
     let model = await fill(store, entriesOf(0))
+    for (const reverse of [false, true]) {
+      const range = { gte: bytes(...keys[1]!), lt: bytes(...keys[3]!) }
+      const { entries } = await store.scan(range, { limit: 10, reverse })
+      for (const bound of [range.gte, range.lt]) bound.fill(0xee)
+      const wanted = model.range({ gte: keys[1]!, lt: keys[3]! }, reverse)
+      same(entries, wanted, `a scan, reverse: ${reverse}, after its bounds were overwritten`)
+    }
     // Often enough to come round to the first of a few buffers that are used in turns.
     for (let n = 0; n < 20; n++) await read(model)
     look('after more reads')

@@ -112,6 +112,9 @@ export const expectLaws = (law: MakeLaw): Law[] => [
         await store.write([[key, bytes(2)]], { durable, expect: { key, value: bytes() } })
         await refused('CONFLICT', () => store.write([[key, bytes(1)]], { durable, expect: { key, value: bytes(2, 0) } }))
         same(await store.get(key), bytes(2), 'the key')
+        // What is checked is what was held before the batch, whatever that makes of it.
+        await store.write([[key, undefined]], { durable, expect: { key, value: bytes(2) } })
+        same(await store.get(key), undefined, 'the key, deleted by a batch that expected its value')
       }
     },
   ),

@@ -18,7 +18,7 @@ export const orderLaws = (law: MakeLaw): Law[] => [
   ),
   law('keys that differ only in their last byte, or in length, are different keys', async (store) => {
     const { maxKeyBytes: most = Number.POSITIVE_INFINITY } = store.capabilities
-    for (const length of [1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257].filter((each) => each < most)) {
+    for (const length of [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257].filter((each) => each < most)) {
       const key = (last: number) => bytes(...new Array<number>(length - 1).fill(0x61), last)
       const keys = [0x00, 0x7f, 0x80, 0xff].flatMap((last) => [key(last), following(key(last))])
       await wipe(store)
@@ -49,6 +49,77 @@ const VIEWED = [
   [300, 50, 60],
   [2500, 60, 6],
 ] as const
+
+/** The same, of batches that come and go: every other one deletes all but each third entry. */
+const THINNED = [
+  [300, 50, 30],
+  [30, 5000, 20],
+] as const
+const THIRD = 3
+
+/** Writes batches one after another, and meanwhile does each of the scans over and over. */
+async function duringWrites(
+  store: Store,
+  batches: number,
+  batch: (n: number) => readonly Write[],
+  scans: readonly (() => Promise<void>)[],
+): Promise<void> {
+  await wipe(store)
+  await store.write(batch(0), { durable: false })
+  let writing = true
+  const writer = (async () => {
+    for (let n = 1; n <= batches; n++) await store.write(batch(n), { durable: false })
+  })().finally(() => {
+    writing = false
+  })
+  const readers = scans.map(async (scan) => {
+    for (; writing; await turn()) await scan()
+  })
+  await Promise.all([writer, ...readers])
+}
+
+/** What is seen of a value that says which batch it is of. */
+const batchesOf = (entries: readonly Entry[]): number[] => [...new Set(entries.map(([, [first]]) => first!))]
+
+/** Batches that overwrite all entries. */
+async function overwriting(store: Store): Promise<void> {
+  for (const [count, length, batches] of VIEWED) {
+    const value = filled(Math.min(length, store.capabilities.maxValueBytes ?? length))
+    const batch = (n: number): Write[] => Array.from({ length: count }, (_, i) => [numbered(i), bytes(n, ...value.subarray(1))] as const)
+    const scans = [false, true].map((reverse) => async () => {
+      const { entries } = await store.scan(everything, { limit: count, reverse })
+      same(
+        [entries.length, batchesOf(entries).length],
+        [count, 1],
+        `a scan, limit: ${count}, reverse: ${reverse}, during writes: entries, and batches they are of`,
+      )
+    })
+    await duringWrites(store, batches, batch, scans)
+  }
+}
+
+/** Batches that delete and put again: what is read of a range at two times shows in how many entries there are, and in whether more are left. */
+async function thinning(store: Store): Promise<void> {
+  for (const [count, length, batches] of THINNED) {
+    const value = filled(Math.min(length, store.capabilities.maxValueBytes ?? length))
+    const few = count / THIRD
+    const batch = (n: number): Write[] =>
+      Array.from({ length: count }, (_, i) => [numbered(i), n % 2 === 0 || i % THIRD === 0 ? bytes(n, ...value.subarray(1)) : undefined])
+    const scans = [count, few].flatMap((limit) =>
+      [false, true].map((reverse) => async () => {
+        const { entries, more } = await store.scan(everything, { limit, reverse })
+        const seen = batchesOf(entries)
+        const held = seen[0]! % 2 === 0 ? count : few
+        same(
+          [entries.length, seen.length, more],
+          [Math.min(limit, held), 1, held > limit],
+          `a scan, limit: ${limit}, reverse: ${reverse}, while every other batch of ${count} writes deletes all but ${few} entries: entries, batches they are of, and whether more are left after batch ${seen[0]}`,
+        )
+      }),
+    )
+    await duringWrites(store, batches, batch, scans)
+  }
+}
 
 /** Ranges of none to nine entries whose bounds, and the keys right outside them, are held, with limits below, at and above what they hold. */
 async function atHeldBounds(store: Store): Promise<void> {
@@ -156,31 +227,8 @@ export const scanLaws = (law: MakeLaw): Law[] => [
     })
   }),
   law('a scan sees all of a batch or none of it', async (store) => {
-    for (const [count, length, batches] of VIEWED) {
-      const value = filled(Math.min(length, store.capabilities.maxValueBytes ?? length))
-      const batch = (n: number): Write[] => Array.from({ length: count }, (_, i) => [numbered(i), bytes(n, ...value.subarray(1))] as const)
-      await wipe(store)
-      await store.write(batch(0), { durable: false })
-      let writing = true
-      const writer = (async () => {
-        for (let n = 1; n <= batches; n++) await store.write(batch(n), { durable: false })
-      })().finally(() => {
-        writing = false
-      })
-      const readers = [false, true].map(async (reverse) => {
-        while (writing) {
-          const { entries } = await store.scan(everything, { limit: count, reverse })
-          const seen = new Set(entries.map(([, [first]]) => first))
-          same(
-            [entries.length, seen.size],
-            [count, 1],
-            `a scan, limit: ${count}, reverse: ${reverse}, during writes: entries, and batches they are of`,
-          )
-          await turn()
-        }
-      })
-      await Promise.all([writer, ...readers])
-    }
+    await overwriting(store)
+    await thinning(store)
   }),
 ]
 

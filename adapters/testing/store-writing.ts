@@ -1,12 +1,15 @@
 /** Laws of writing batches. */
 import fc from 'fast-check'
-import type { Store, Write } from '../../src/store.ts'
+import type { Entry, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { agrees, holds, type MakeLaw, modelOf, property, same, show, turn } from './store-checks.ts'
+import { agrees, holds, type MakeLaw, modelOf, property, same, show, turn, wipe, within } from './store-checks.ts'
 import { bytes, everything, filled, Model, materialFor, numbered } from './store-model.ts'
 
 /** Above every number that the law of thousands writes. */
 const BEYOND = 5100
+
+/** Writes of a large batch, a multiple of three. */
+const MANY = 3600
 
 /** Reads of what is not held any more, or not yet, and scans that begin and end there. */
 async function inHoles(store: Store, model: Model, held: ReadonlyMap<number, Uint8Array>): Promise<void> {
@@ -86,6 +89,18 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     ]
     await store.write(batch, { durable: false })
     same(await store.getMany([a, b, c, d]), [bytes(2), bytes(2), undefined, bytes(3)], 'last writes')
+    // So large that a store may sort it, or write it in parts: each key three times, far apart; the last writes put some and delete the others.
+    const many = Array.from({ length: MANY }, (_, n): Write => {
+      const [nth, time] = [n % (MANY / 3), Math.floor(n / (MANY / 3))]
+      return [numbered(nth), (nth + time) % 3 === 0 ? undefined : bytes(nth & 255, time)]
+    })
+    await wipe(store)
+    const model = new Map<string, Entry>()
+    for (const [key, value] of many)
+      if (value) model.set(show(key), [key, value])
+      else model.delete(show(key))
+    await store.write(many, { durable: false })
+    await within(`after a batch of ${MANY} writes, three of each key`, () => holds(store, modelOf([...model.values()])))
   }),
   law('a write that resolved is seen by every read that starts after it', async (store) => {
     for (let n = 0; n < 50; n++) {

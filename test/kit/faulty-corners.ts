@@ -136,6 +136,70 @@ export const storesWithCorners: readonly FaultyStore[] = [
   ['with `expect`', 'applies the puts of a batch that it refuses', leaving(([, value]) => value !== undefined)],
   [
     'an empty value and a missing key',
+    'checks what a batch expects of a key that it deletes once that is gone',
+    (store) => ({
+      write: (batch, options) => {
+        const { expect } = options
+        if (expect?.value && batch.some(([key, value]) => !value && equal(key, expect.key))) throw new FolioError('CONFLICT')
+        return store.write(batch, options)
+      },
+    }),
+    /^write of \[\[<01> undefined\]\], durable: false, if <01> holds <02>: expected an answer; got CONFLICT/,
+  ],
+  [
+    'keys that differ only',
+    'keeps keys of eight bytes as numbers, which JavaScript rounds',
+    (store) => {
+      const rounded = (key: Uint8Array): Uint8Array => {
+        if (key.length !== 8) return key
+        const number = new Uint8Array(8)
+        const view = new DataView(number.buffer)
+        view.setBigUint64(0, BigInt(Number(new DataView(key.buffer, key.byteOffset).getBigUint64(0))))
+        return number
+      }
+      return {
+        get: (key) => store.get(rounded(key)),
+        getMany: (keys) => store.getMany(keys.map(rounded)),
+        write: (batch, options) =>
+          store.write(
+            batch.map(([key, value]): Write => [rounded(key), value]),
+            options,
+          ),
+      }
+    },
+  ],
+  [
+    'the last write of a key',
+    'keeps the first write of a key in batches of more than 1,000',
+    (store) => ({
+      write: (batch, options) => {
+        const first = new Map(batch.toReversed().map((write) => [String(write[0]), write]))
+        return store.write(batch.length > 1000 ? [...first.values()] : batch, options)
+      },
+    }),
+    /^after a batch of 3600 writes, three of each key: scan from <> to /,
+  ],
+  [
+    'the last write of a key',
+    'applies the deletes of a batch last if it has more than 1,000 writes',
+    (store) => ({
+      write: (batch, options) =>
+        store.write(batch.length > 1000 ? [...batch.filter(([, value]) => value), ...batch.filter(([, value]) => !value)] : batch, options),
+    }),
+  ],
+  [
+    'what was handed out stays',
+    'gives the lower bound of a scan for the key that equals it',
+    (store) => ({
+      scan: (range, options) => {
+        const { entries, more } = store.scan(range, options) as Chunk
+        return { entries: entries.map(([key, value]) => [equal(key, range.gte) ? range.gte : key, value]), more }
+      },
+    }),
+    /^a scan, reverse: false, after its bounds were overwritten: expected \[\[<02> /,
+  ],
+  [
+    'an empty value and a missing key',
     'takes a missing key for an empty value in durable batches',
     (store) => ({
       write: (batch, { durable, expect }) => {

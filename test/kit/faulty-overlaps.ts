@@ -180,6 +180,19 @@ function fitting<T>(items: readonly T[], size: (item: T) => number): T[] {
 const OVERLAP = 'reads that are in flight together'
 const ONWARD = 'a scan that goes on'
 const TOGETHER = 'batches that are handed in together'
+/** Reads the keys of a range, and a turn later some of the values. */
+function valuesLater(when: (value: Uint8Array) => boolean): Mutant {
+  return late((_, store) => ({
+    scan: async (range, options) => {
+      await turn()
+      const { entries, more } = store.scan(range, options) as Chunk
+      await turn()
+      const newest = (key: Uint8Array, value: Uint8Array): Uint8Array => (when(value) && (store.get(key) as Value)) || value
+      return { entries: entries.map(([key, value]): Entry => [key, newest(key, value)]), more }
+    },
+  }))
+}
+
 const KEPT = 'what was handed out stays'
 const BYTES = 'a batch of 17 MiB'
 
@@ -294,6 +307,27 @@ export const storesThatOverlap: readonly FaultyStore[] = [
   ],
   ['a scan sees all of a batch', 'reads a range in parts of 64 KiB', inParts((options) => ({ ...options, maxBytes: 65_536 }))],
   ['a scan sees all of a batch', 'writes a batch in parts of 500', writingParts(500, () => 1)],
+  [
+    'a scan sees all of a batch',
+    'looks up the keys of a scan, and their values later',
+    valuesLater(() => true),
+    /while every other batch of \d+ writes deletes all but \d+ entries: entries, batches they are of, and whether more are left after batch \d+: expected /,
+  ],
+  ['a scan sees all of a batch', 'looks up values of more than 4 KiB later than their keys', valuesLater((value) => value.length > 4096)],
+  [
+    'a scan sees all of a batch',
+    'asks a second time whether more is left',
+    late((_, store) => ({
+      scan: async (range, options) => {
+        await turn()
+        const { entries } = store.scan(range, options) as Chunk
+        const last = entries.at(-1)?.[0]
+        await turn()
+        const rest = !last ? range : options.reverse ? { gte: range.gte, lt: last } : { gte: Uint8Array.of(...last, 0), lt: range.lt }
+        return { entries, more: (store.scan(rest, { limit: 1 }) as Chunk).entries.length > 0 }
+      },
+    })),
+  ],
   [
     'a batch of 70,000',
     'writes a batch in parts of 10,000',
