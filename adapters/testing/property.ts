@@ -3,6 +3,7 @@
  */
 import fc from 'fast-check'
 import { badRequest, Check } from '../../src/check.ts'
+import { showCase } from './store-show.ts'
 
 const wholeNumber = new Check({ whole: true })
 const count = new Check({ least: 1, whole: true })
@@ -43,6 +44,6 @@ export async function forAll<T>(arbitrary: fc.Arbitrary<T>, numRuns: number, che
   if (!run.failed) return
   const { errorInstance: cause, seed: failed, counterexample, numRuns: tried } = run
   const told = cause instanceof Error ? cause.message : String(cause)
-  const smallest = withoutOldSteps(await fc.asyncStringify((counterexample as unknown[])[0]))
+  const smallest = withoutOldSteps(showCase(await fc.asyncStringify((counterexample as unknown[])[0])))
   throw new Error(`${told}\nin case ${tried}, made as small as it gets: ${smallest}\nFC_SEED=${failed} repeats this.`, { cause })
 }

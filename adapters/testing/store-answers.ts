@@ -2,10 +2,10 @@
  * A store as the laws see it. What they hand in reaches the store in changing forms; an answer of another kind than the contract names is reported
  * as such before anything is made of it, and so are a failure that is not a FolioError, and a store that changes what it was given.
  */
-import { equal } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
-import { isPromise, type KeyRange, type MaybePromise, missingIn, type Store, type Write, type WriteOptions } from '../../src/store.ts'
+import { isPromise, type MaybePromise, missingIn, type Store, type Write, type WriteOptions } from '../../src/store.ts'
 import { asGiven, type Form, inTurns } from './store-forms.ts'
+import { Handed } from './store-handed.ts'
 import { show, showMany } from './store-show.ts'
 
 const restarts = new WeakMap<Store, () => void>()
@@ -15,6 +15,21 @@ export const restart = (store: Store): void => restarts.get(store)?.()
 
 /** The store, which is given the very arrays that the law hands in. */
 export const plainly = (store: Store): Store => wrapped(store, asGiven)
+
+/** How long each store may leave a call unanswered, in milliseconds. */
+const patiences = new WeakMap<Store, number>()
+const PATIENCE = 30_000
+
+/** A store that a member of the subject gives. */
+export async function opened(
+  member: string,
+  give: () => MaybePromise<Store>,
+  { patience = PATIENCE }: { readonly patience?: number | undefined },
+): Promise<Store> {
+  const store = await given(member, give)
+  if (typeof store === 'object' && store !== null) patiences.set(store, patience)
+  return store
+}
 
 /** Optional members that the store lacks stay absent. @throws Error if it is not a store */
 export function checked(store: Store): Store {
@@ -27,6 +42,7 @@ export function checked(store: Store): Store {
 function wrapped(store: Store, form: Form): Store {
   const missing = missingIn(store)
   if (missing.length > 0) throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${missing.join(', ')}` : ''}`)
+  const asked = asking(patiences.get(store) ?? PATIENCE)
   return {
     capabilities: store.capabilities,
     get: (key) => {
@@ -131,75 +147,54 @@ function wrapped(store: Store, form: Form): Store {
 const showWrite = (batch: readonly Write[], { durable, expect }: WriteOptions): string =>
   `write of ${showMany(batch)}, durable: ${durable}${expect ? `, if ${show(expect.key)} holds ${show(expect.value)}` : ''}`
 
-/** What a call was given, to see that it is still that once the call has resolved. */
-class Handed {
-  /** What was given, and at the same place what it was made of. */
-  private readonly given: Uint8Array[] = []
-  private readonly as: Uint8Array[] = []
-  private readonly lists: (readonly [given: readonly unknown[], as: readonly unknown[]])[] = []
-  private readonly form: Form
-
-  constructor(form: Form) {
-    this.form = form
-  }
-
-  /** Whatever is not bytes stays as it is. */
-  one<T extends Uint8Array | undefined>(bytes: T): T {
-    if (!(bytes instanceof Uint8Array)) return bytes
-    const given = this.form(bytes)
-    if (given !== bytes) {
-      this.given.push(given)
-      this.as.push(bytes)
-    }
-    return given as T
-  }
-
-  list<T>(given: readonly T[]): readonly T[] {
-    this.lists.push([given, [...given]])
-    return given
-  }
-
-  /** Bounds that are missing stay missing. */
-  range(range: KeyRange): KeyRange {
-    return range.gte && range.lt ? { gte: this.one(range.gte), lt: this.one(range.lt) } : range
-  }
-
-  check(call: () => string): void {
-    for (let n = 0; n < this.given.length; n++) {
-      const [given, as] = [this.given[n]!, this.as[n]!]
-      if (!equal(given, as))
-        throw new Error(`${call()}: expected a store that leaves what it is given as it was, ${show(as)}; it is ${show(given)} now`)
-    }
-    for (const [given, as] of this.lists)
-      if (given.length !== as.length || given.some((item, n) => item !== as[n]))
-        throw new Error(`${call()}: expected a store that leaves the array that it is given as it was`)
-  }
-}
-
 let newest: () => string = () => 'no call'
 
 /** The call that was begun last, with its arguments. */
 export const newestCall = (): (() => string) => newest
 
-/** The answer of a call, checked when it is there. */
-function asked<T>(call: () => string, ask: () => MaybePromise<T>, handed?: Handed, look: (answer: T) => void = () => {}): MaybePromise<T> {
-  const seen = (answer: T): T => {
-    look(answer)
-    handed?.check(call)
-    return answer
+/** Makes calls of a store that is given up when it leaves one unanswered; gives the answer of a call, checked when it is there. */
+const asking = (patience: number) =>
+  function asked<T>(
+    call: () => string,
+    ask: () => MaybePromise<T>,
+    handed?: Handed,
+    look: (answer: T) => void = () => {},
+  ): MaybePromise<T> {
+    const seen = (answer: T): T => {
+      look(answer)
+      handed?.check(call)
+      return answer
+    }
+    newest = call
+    let answer: MaybePromise<T>
+    try {
+      answer = ask()
+    } catch (error) {
+      throw failure(call, error)
+    }
+    return isPromise(answer) ? inTime(answer, seen, call, patience) : seen(answer)
   }
-  newest = call
-  let answer: MaybePromise<T>
-  try {
-    answer = ask()
-  } catch (error) {
-    throw failure(call, error)
-  }
-  if (!isPromise(answer)) return seen(answer)
-  return answer.then(seen, (error) => {
-    throw failure(call, error)
+
+/** What `seen` makes of an answer, with no turn in between: a law must see what is there once a call has resolved. */
+const inTime = <T>(answer: Promise<T>, seen: (answer: T) => T, call: () => string, patience: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(`${call()}: expected an answer; none came within ${patience / 1000} s`))
+    const timer = setTimeout(late, patience)
+    answer.then(
+      (came) => {
+        clearTimeout(timer)
+        try {
+          resolve(seen(came))
+        } catch (error) {
+          reject(error)
+        }
+      },
+      (error) => {
+        clearTimeout(timer)
+        reject(failure(call, error))
+      },
+    )
   })
-}
 
 /** Which call a FolioError came from. */
 const origins = new WeakMap<FolioError, () => string>()

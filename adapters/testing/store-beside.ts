@@ -1,18 +1,18 @@
 /** Laws of a store that several processes have open. */
 import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { checked, closing, given } from './store-answers.ts'
+import { checked, closing, opened } from './store-answers.ts'
 import { alike, type MakeLaw, refused, same, show, turn } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, numbered } from './store-model.ts'
 
-export function besideLaws(law: MakeLaw, { beside }: StoreSubject): Law[] {
-  const alone = beside ? undefined : 'the subject cannot open its store twice'
+export function besideLaws(law: MakeLaw, subject: StoreSubject): Law[] {
+  const alone = subject.beside ? undefined : 'the subject cannot open its store twice'
   const second = (name: string, check: (here: Store, there: Store) => Promise<void>): Law =>
     law(
       name,
       async (here, own) => {
-        const there = checked(await given('beside', () => beside!(own)))
+        const there = checked(await opened('beside', () => subject.beside!(own), subject))
         await closing(there, () => check(here, there))
       },
       alone,

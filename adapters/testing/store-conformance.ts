@@ -16,7 +16,7 @@ import { OptionRules } from '../../src/check.ts'
 import type { Capabilities, Entry, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
 import { type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
-import { checked, closing, given, unfailing } from './store-answers.ts'
+import { checked, closing, opened, unfailing } from './store-answers.ts'
 import { besideLaws } from './store-beside.ts'
 import { bufferLaws, formsLaw } from './store-buffers.ts'
 import { bulkLaws } from './store-bulk.ts'
@@ -50,6 +50,8 @@ export interface StoreSubject {
    * skipped.
    */
   held?(): MaybePromise<number>
+  /** How long a store may leave a call unanswered, in milliseconds. Default 30,000; then its law fails, and names the call. */
+  readonly patience?: number | undefined
   /** Laws that this store does not keep, each by a beginning of its name that no other law shares, with the reason. */
   readonly declined?: Declined | undefined
 }
@@ -58,6 +60,7 @@ const members = new OptionRules<StoreSubject>('storeConformance', {
   open: { needed: 'callback' },
   ...{ reopen: 'callback', beside: 'callback', fail: 'callback', held: 'callback' },
   ...{ capabilities: 'object', declined: 'object' },
+  patience: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
 })
 
 /**
@@ -70,7 +73,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
   const law: MakeLaw = (name, check, skip) => {
     const run = async (...[context]: readonly unknown[]): Promise<void> => {
       const nothing = await unfailing(async () => {
-        const own = await given('open', () => subject.open())
+        const own = await opened('open', () => subject.open(), subject)
         const store = checked(own)
         return closing(store, () => check(store, own))
       })

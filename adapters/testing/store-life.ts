@@ -4,7 +4,7 @@ import { FolioError } from '../../src/errors.ts'
 import type { MaybePromise, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { seed } from './property.ts'
-import { checked, closing, given, unfailing } from './store-answers.ts'
+import { checked, closing, given, opened, unfailing } from './store-answers.ts'
 import { count, fill, holds, type MakeLaw, refused, same, turn, within } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
@@ -164,7 +164,7 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
       await write(store, 0)
       let before = own
       for (const [n, name] of REOPENS.entries()) {
-        before = await given('reopen', () => subject.reopen!(before))
+        before = await opened('reopen', () => subject.reopen!(before), subject)
         const again = checked(before)
         await closing(again, () =>
           within(`after ${name}`, async () => {
@@ -189,9 +189,10 @@ function heldByProcess(): number | undefined {
 
 const ROUNDS = 12
 
-export function leakLaw({ open, held = heldByProcess as () => number }: StoreSubject): Law {
+export function leakLaw(subject: StoreSubject): Law {
+  const { held = heldByProcess as () => number } = subject
   const round = async (): Promise<void> => {
-    const store = checked(await given('open', open))
+    const store = checked(await opened('open', () => subject.open(), subject))
     await store.write(count(40), { durable: true })
     await store.get(numbered(256))
     await store.getMany([numbered(256), bytes(9)])

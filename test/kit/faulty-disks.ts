@@ -177,7 +177,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     'a reopen finds everything',
     'loses what was written after a reopen',
     () => over({ reopen: ({ disk }) => withoutClose(replayed([dump(disk)])) }),
-    /^after the second reopen: scan from <> to <f+>, \{"limit":\d+,"reverse":false\}: expected /,
+    /^after the second reopen: scan from <> to <ff×80>, \{"limit":\d+,"reverse":false\}: expected /,
   ],
   [
     'a reopen finds everything',
@@ -191,7 +191,7 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
           },
         }),
       }),
-    /^after the second reopen: scan from <> to <f+>/,
+    /^after the second reopen: scan from <> to <ff×80>/,
   ],
   [
     'a reopen finds everything',

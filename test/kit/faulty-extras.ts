@@ -283,7 +283,7 @@ export const storesWithMore: readonly FaultyStore[] = [
       ...rightlyLimited(store),
       get: (key) => (key.length > LIMITS.maxKeyBytes ? misuse() : store.get(key)),
     }),
-    /^get of <(?:61){21}>: expected an answer; got STORE_MISUSE: .*too large/,
+    /^get of <61×21>: expected an answer; got STORE_MISUSE: .*too large/,
   ],
   [
     'a key or value larger',
@@ -292,7 +292,7 @@ export const storesWithMore: readonly FaultyStore[] = [
       ...rightlyLimited(store),
       getMany: (keys) => store.getMany(keys.map((key) => key.subarray(0, LIMITS.maxKeyBytes))),
     }),
-    /^getMany of \[<(?:61){20}> <(?:61){21}> <(?:61){80}> <09>\], two of them longer than any key: expected /,
+    /^getMany of \[<61×20> <61×21> <61×80> <09>\], two of them longer than any key: expected /,
   ],
   ['a key or value larger', 'accepts more than it says', limited((batch) => batch)],
   [
@@ -312,7 +312,7 @@ export const storesWithMore: readonly FaultyStore[] = [
       write: (batch, options) =>
         store.write(batch.every(fits) && fits([options.expect?.key ?? Uint8Array.of(1), undefined]) ? batch : misuse(), options),
     }),
-    /^write of .*, if <(?:61){21}> holds undefined: expected an answer; got STORE_MISUSE/,
+    /^write of .*, if <61×21> holds undefined: expected an answer; got STORE_MISUSE/,
   ],
   [
     'a key or value larger',

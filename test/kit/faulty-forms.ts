@@ -61,7 +61,7 @@ export const storesOfOtherForms: readonly FaultyStore[] = [
       ({ gte, lt }) => ({ gte: misread(gte), lt }),
       () => ({}),
     ),
-    /^the lower bound of a scan, as a view .*: scan from <6b00000002> to <f+>: expected /,
+    /^the lower bound of a scan, as a view .*: scan from <6b00000002> to <ff×80>: expected /,
   ],
   [
     FORMS,

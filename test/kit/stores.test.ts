@@ -17,7 +17,7 @@ test.for(faultyStores)('"%s…" rejects a store that %s', async ([start, , mutan
   await rejects(storeConformance({ open }), start, said)
 })
 
-const SCAN = `scan from <> to <${'ff'.repeat(80)}>, {"limit":1000}`
+const SCAN = 'scan from <> to <ff×80>, {"limit":1000}'
 
 test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
   ['text', () => ({ get: () => 'x' }), 'get of <01>: expected a Uint8Array, or undefined where nothing is; got a string'],
@@ -173,7 +173,7 @@ describe('a failure that no law expects names the call', () => {
   test('as well in a property, which then gives the case too', async () => {
     const scan: Store['scan'] = () => failed()
     expect((await thrown(() => ({ scan }), 'a range includes')).message).toMatch(
-      /^scan from <> to <f+>, \{"limit":1000\}: expected an answer; got STORE_FAILED: .*\nin case 1, /,
+      /^scan from <> to <ff×80>, \{"limit":1000\}: expected an answer; got STORE_FAILED: .*\nin case 1, /,
     )
   })
 
@@ -199,6 +199,67 @@ describe('a failure that no law expects names the call', () => {
       /^scan from undefined to <01>, \{"limit":1\}: expected STORE_MISUSE, got STORE_FAILED: The store failed/,
     )
   })
+})
+
+describe('a store that leaves a call unanswered', () => {
+  const never = new Promise<never>(() => {})
+  /** Every call waits for the one before, and one that is refused lets none follow. */
+  const stuck = (): Store => {
+    const store = memory()
+    let isStuck = false
+    const call = <T>(work: () => MaybePromise<T>): Promise<T> =>
+      isStuck
+        ? never
+        : (async () => work())().catch((error) => {
+            isStuck = error.code === 'CONFLICT'
+            throw error
+          })
+    return {
+      capabilities: { ...store.capabilities, sync: false },
+      get: (key) => call(() => store.get(key)),
+      getMany: (keys) => call(() => store.getMany(keys)),
+      scan: (range, options) => call(() => store.scan(range, options)),
+      write: (batch, options) => call(() => store.write(batch, options)),
+      close: () => call(() => store.close()),
+    }
+  }
+
+  test('is given up after its patience, and the law names the call', async () => {
+    const laws = storeConformance({ open: stuck, patience: 30 })
+    await named(laws, 'an undefined bound').run()
+    await expect(named(laws, 'an empty value').run()).rejects.toThrow(
+      'write of [], durable: false, if <01> holds undefined: expected an answer; none came within 0.03 s',
+    )
+    const late = storeConformance({ open: () => memory(), reopen: () => ({ ...memory(), scan: () => never }), patience: 30 })
+    await expect(named(late, 'a reopen finds everything').run()).rejects.toThrow(
+      /^after the first reopen: .*: expected an answer; none came within 0\.03 s$/,
+    )
+  })
+
+  test('no timer is left of a call that was answered', async () => {
+    const laws = storeConformance({ open: () => slowStore(memory()), patience: 2 ** 31 - 1 })
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const before = timers()
+    await named(laws, 'a write that resolved').run()
+    expect(timers() - before).toBeLessThan(10)
+  })
+
+  test.each([0, Number.POSITIVE_INFINITY, 2 ** 31, '1'])('for %s milliseconds is no subject', (patience) => {
+    expect(() => storeConformance({ open: () => memory(), patience: patience as number })).toThrow(/patience/)
+  })
+})
+
+test('bytes that are repeated are counted where a message shows them', async () => {
+  const spoilt = (store: Store): Partial<Store> => ({ get: (key) => (key.length > 64 ? undefined : store.get(key)) })
+  const laws = storeConformance({ open: () => ({ ...memory(), ...spoilt(memory()) }) })
+  await expect(named(laws, 'keys that differ only').run()).rejects.toThrow(/^get of <00>|^get of <61/)
+  const { message } = await named(laws, 'keys are ordered')
+    .run()
+    .then(
+      () => expect.fail('the law holds'),
+      (error: Error) => error,
+    )
+  expect(message).not.toMatch(/Uint8Array|(..)\1{7}/)
 })
 
 test.each([Number.NaN, undefined, '7'])('a subject that holds %s resources is rejected, since no leak could show', async (held) => {
