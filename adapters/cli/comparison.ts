@@ -35,7 +35,7 @@ function headOf({ ledgers, known, data, seed, limited, rounds, runMs, node, mach
   const more = limited ? ', where --ledgers ended reading' : ''
   const again = known > 0 ? `, ${known} more were held already` : ''
   return [
-    `${countOf(ledgers, 'ledger')}, ${origin}${more}${again}; ${rounds} rounds of ${runMs} ms or more`,
+    `${countOf(ledgers, 'ledger')}, ${origin}${more}${again}; ${countOf(rounds, 'round')} of ${runMs} ms or more`,
     `Node ${node}, ${machine.platform}, ${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB`,
   ].join('\n')
 }
@@ -44,8 +44,16 @@ const legend = `n×: how many times the first store's, the median of the rounds,
 ~n×: cannot be told from 1×: too many rounds lie on either side of it, or there are fewer than 7
 `
 
-const shown = (figure: number | undefined): string =>
-  figure === undefined ? '-' : figure >= 100 ? figure.toFixed(0) : figure >= 10 ? figure.toFixed(1) : figure.toFixed(2)
+const shown = (figure: number | undefined, unit: Row['unit']): string =>
+  figure === undefined
+    ? '-'
+    : unit === 'calls' && Number.isInteger(figure)
+      ? String(figure)
+      : figure >= 100
+        ? figure.toFixed(0)
+        : figure >= 10
+          ? figure.toFixed(1)
+          : figure.toFixed(2)
 
 const span = ([least, most]: Span): string => ` (${least.toFixed(2)} to ${most.toFixed(2)})`
 
@@ -59,17 +67,45 @@ function timesOf({ figures, ratio, alike }: Row, at: number): string {
   return times === undefined ? '' : ` ${alike?.[at] ? '~' : ''}${times.toFixed(2)}×`
 }
 
-export function table(facts: Facts, stores: readonly string[], rows: readonly Row[]): string {
+/** The columns that fit beside each other, each time with those of the first store, to which the others are compared. */
+function partsOf(widths: readonly number[], room: number): readonly (readonly number[])[] {
+  const parts: number[][] = []
+  let left = 0
+  for (const [at, width] of widths.entries()) {
+    if (at === 0) continue
+    if (parts.length === 0 || left < width) {
+      parts.push([0])
+      left = room - LABELS - widths[0]!
+    }
+    parts.at(-1)!.push(at)
+    left -= width
+  }
+  return parts.length === 0 ? [[0]] : parts
+}
+
+/** What stands to the left of the figures. */
+const LABELS = 40
+
+/** @param room how many characters of a line are shown, on a terminal */
+export function table(facts: Facts, stores: readonly string[], rows: readonly Row[], room = Number.POSITIVE_INFINITY): string {
   const column = (text: string, at: number, behind = ''): string => {
     const wide = stores[at]!.length + 2
     return at > 0 ? text.padStart(Math.max(17, wide)) + behind.padEnd(17) : text.padStart(Math.max(10, wide))
   }
-  const lines = rows.map((row) => {
-    const cells = row.figures.map((figure, at) =>
-      at > 0 ? column(shown(figure) + timesOf(row, at), at, row.ratios && span(row.ratios[at]!)) : column(shown(figure), at),
-    )
-    return `${`${costs.includes(row.unit) ? '  ' : ''}${row.name}`.padEnd(34)}${row.unit.padEnd(6)}${cells.join('')}`.trimEnd()
-  })
-  const names = `${''.padEnd(40)}${stores.map((store, at) => column(store, at)).join('')}`.trimEnd()
-  return `${[headOf(facts), '', names, ...lines].join('\n')}\n${stores.length > 1 ? `\n${legend}` : ''}`
+  const part = (columns: readonly number[]): string => {
+    const lines = rows.map((row) => {
+      const cells = columns.map((at) => {
+        const figure = shown(row.figures[at], row.unit)
+        return at > 0 ? column(figure + timesOf(row, at), at, row.ratios && span(row.ratios[at]!)) : column(figure, at)
+      })
+      return `${`${costs.includes(row.unit) ? '  ' : ''}${row.name}`.padEnd(34)}${row.unit.padEnd(6)}${cells.join('')}`.trimEnd()
+    })
+    const names = `${''.padEnd(LABELS)}${columns.map((at) => column(stores[at]!, at)).join('')}`.trimEnd()
+    return [names, ...lines].join('\n')
+  }
+  const parts = partsOf(
+    stores.map((_, at) => column('', at).length),
+    room,
+  )
+  return `${[headOf(facts), ...parts.map(part)].join('\n\n')}\n${stores.length > 1 ? `\n${legend}` : ''}`
 }

@@ -8,7 +8,7 @@ import { oneLine, withoutUser } from './text.ts'
 export interface Io {
   readonly stdin: Readable
   /** Answers only: records, acknowledgements, requested help. */
-  readonly stdout: Writable
+  readonly stdout: Writable & { readonly columns?: number }
   /** Everything meant for people: notes, progress, errors. Whoever passes it listens for its `error`. */
   readonly stderr: Writable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>

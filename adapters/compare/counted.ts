@@ -1,7 +1,7 @@
 /** A store, and what is asked of it while that is measured. */
 import { isPromise, type KeyRange, type MaybePromise, type Store } from '../../src/index.ts'
 
-/** Calls that read, and the bytes of the values that they returned. */
+/** Calls that read, and the bytes of the values that they returned; or calls that write, and the bytes of the keys and values in them. */
 export interface Cost {
   calls: number
   bytes: number
@@ -9,6 +9,8 @@ export interface Cost {
 
 export interface Counted {
   readonly store: Store
+  /** What was written since it was opened: counted always, since that costs far less than the write. */
+  readonly written: Readonly<Cost>
   /** What is asked of the store while the work is done. */
   costOf(work: () => Promise<unknown>): Promise<Cost>
 }
@@ -19,6 +21,7 @@ export interface Counted {
  */
 export function counted(store: Store, onCall: (call: keyof Store) => void): Counted {
   let cost: Cost | undefined
+  const written: Cost = { calls: 0, bytes: 0 }
   const { note } = store
   /** Passes on what a call returns, counted. */
   const tell = <T>(given: MaybePromise<T>, valuesOf: (given: T) => readonly (Uint8Array | undefined)[]): MaybePromise<T> => {
@@ -32,6 +35,7 @@ export function counted(store: Store, onCall: (call: keyof Store) => void): Coun
     return isPromise(given) ? given.then(look) : look(given)
   }
   return {
+    written,
     store: {
       capabilities: store.capabilities,
       get(key) {
@@ -48,6 +52,8 @@ export function counted(store: Store, onCall: (call: keyof Store) => void): Coun
       },
       write(batch, options) {
         onCall('write')
+        written.calls++
+        for (const [key, value] of batch) written.bytes += key.length + (value?.length ?? 0)
         return store.write(batch, options)
       },
       ...(store.watch && { watch: (ring: () => void) => store.watch!(ring) }),

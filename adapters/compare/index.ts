@@ -96,7 +96,7 @@ async function measured(trials: readonly Trial[], closes: Closes, pace: Pace, on
   onStep('ingesting, each ledger durable before the next')
   const filled = await fill(trials, closes, pace)
   onStep('closing and reopening the stores')
-  const rows = [filled.row, ...(await reopen(trials, pace))]
+  const rows = [...filled.rows, ...(await reopen(trials, pace))]
   const sample = await trials[0]!.run(sampleOf)
   if (sample)
     for (const work of works)

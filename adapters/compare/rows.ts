@@ -2,6 +2,7 @@
 import type { Ledger, LedgerClose } from '../../src/index.ts'
 import { locateError } from '../ndjson/index.ts'
 import type { Closes } from './closes.ts'
+import type { Cost } from './counted.ts'
 import { orderOf, type Row, rowOf } from './measure.ts'
 import type { Trial } from './trial.ts'
 import { Incomparable, type Watch } from './watch.ts'
@@ -27,7 +28,7 @@ interface Tally {
 }
 
 export interface Filled {
-  readonly row: Row
+  readonly rows: readonly Row[]
   /** How many ledgers were appended, and how many were held already. */
   readonly ledgers: number
   readonly known: number
@@ -36,6 +37,7 @@ export interface Filled {
 /** Appends every ledger, each durable before the next. */
 export async function fill(trials: readonly Trial[], closes: Closes, { rounds, watch }: Pace): Promise<Filled> {
   const turns: Tally[][] = trials.map(() => [])
+  const before = trials.map(({ written }) => ({ ...written }))
   let given = 0
   for (let turn = 0; ; turn++) {
     const part = await closes.take(TURN)
@@ -47,7 +49,22 @@ export async function fill(trials: readonly Trial[], closes: Closes, { rounds, w
   const parts = turns.map((list) => inRounds(list, rounds))
   const whole = [...parts[0]!.keys()].filter((round) => parts.every((list) => list[round]!.count > 0))
   const micros = parts.map((list) => whole.map((round) => (list[round]!.ms * 1000) / list[round]!.count))
-  return { row: rowOf({ work: 'append', name: 'a durable ledger', unit: 'µs' }, micros), ledgers, known: given - ledgers }
+  const timed = rowOf({ work: 'append', name: 'a durable ledger', unit: 'µs' }, micros)
+  const costs = costRows(
+    'append',
+    ['writes to the store', 'bytes written'],
+    trials.map(({ written: { calls, bytes } }, at) => ({ calls: calls - before[at]!.calls, bytes: bytes - before[at]!.bytes })),
+    ledgers,
+  )
+  return { rows: [timed, ...costs], ledgers, known: given - ledgers }
+}
+
+/** Below a row of times: what each of so many ledgers or requests cost. */
+function costRows(work: string, [calls, bytes]: readonly [string, string], costs: readonly Readonly<Cost>[], count: number): Row[] {
+  return [
+    { work, name: calls, unit: 'calls', figures: costs.map((cost) => cost.calls / count) },
+    { work, name: bytes, unit: 'KB', figures: costs.map((cost) => cost.bytes / count / 1000) },
+  ]
 }
 
 /** A ledger that is held already costs nothing worth knowing, and is not counted. */
@@ -139,13 +156,9 @@ export async function pages(trials: readonly Trial[], sample: Sample, work: Work
   const micros = times.map((list) => list.map((ms) => ms * 1000))
   const timed = rowOf({ work: name, name: `${name}, ${limit}`, unit: 'µs' }, micros)
   if (limit !== 200) return [timed]
-  const costs = []
-  for (const trial of trials) costs.push(await trial.costOf((ledger) => read(ledger, asked[0]!)))
-  return [
-    timed,
-    { work: name, name: 'calls of the store', unit: 'calls', figures: costs.map(({ calls }) => calls) },
-    { work: name, name: 'bytes read', unit: 'KB', figures: costs.map(({ bytes }) => bytes / 1000) },
-  ]
+  const costs: Cost[] = []
+  for (const trial of trials) costs.push(await trial.costOf((ledger) => readAll(ledger, asked, pace.watch)))
+  return [timed, ...costRows(name, ['calls of the store', 'bytes read'], costs, asked.length)]
 }
 
 /** Reads pages for a while. */
@@ -154,16 +167,20 @@ const readFor = (trial: Trial, asked: readonly Draw[], { runMs, watch }: Pace): 
     const started = performance.now()
     let [ms, count] = [0, 0]
     do {
-      for (const one of asked) {
-        const turn = watch.step()
-        if (turn) await turn
-        await read(ledger, one)
-      }
+      await readAll(ledger, asked, watch)
       count += asked.length
       ms = performance.now() - started
     } while (ms < runMs)
     return { ms, count }
   })
+
+async function readAll(ledger: Ledger, asked: readonly Draw[], watch: Watch): Promise<void> {
+  for (const one of asked) {
+    const turn = watch.step()
+    if (turn) await turn
+    await read(ledger, one)
+  }
+}
 
 /** Reads a page down to the bytes of its records; returns how many there are. */
 async function read(ledger: Ledger, { query, values, options }: Draw): Promise<number> {

@@ -70,6 +70,11 @@ export class Trial {
     return this.answers(() => work(ledger))
   }
 
+  /** What was written to the store since it was opened. */
+  get written(): Readonly<Cost> {
+    return this.held!.counted.written
+  }
+
   /** What the work asks of the store. */
   costOf(work: (ledger: Ledger) => Promise<unknown>): Promise<Cost> {
     const { ledger, counted } = this.held!
@@ -111,8 +116,12 @@ function blamed(name: string, error: unknown): unknown {
 const said = ({ fields: { key, reason } }: FolioError): string =>
   `${reason === undefined ? '' : `: ${reason}`}${key === undefined ? '' : ` (key ${key})`}; storeConformance of ledger-folio/testing says which law of stores that breaks`
 
-/** The name comes before the place that the store gives, since that may be a directory made for the comparison. */
+/**
+ * The name comes before the place that the store gives, since that may be a directory made for the comparison. A store that gives no reason may give a
+ * cause, which nobody would see.
+ */
 function named(name: string, error: FolioError): FolioError {
   const { location, ...fields } = error.fields
-  return new FolioError(error.code, { location: location === undefined ? name : `${name}, ${location}`, ...fields }, error)
+  const reason = error.cause instanceof Error && { reason: error.cause.message }
+  return new FolioError(error.code, { location: location === undefined ? name : `${name}, ${location}`, ...reason, ...fields }, error)
 }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { expect, test, vi } from 'vitest'
 import { generateLines } from '../../adapters/generate/index.ts'
 import { type Answer, directory, folio, lines, ndjson, start } from './support.ts'
@@ -29,7 +30,7 @@ test('gives one figure per store for every row', async () => {
 test('takes ledgers of the user, and prints a table that says where it stopped', async () => {
   const { code, out, err } = await bench(['--store', 'memory', '--data', '-', '--ledgers', '10'], { stdin: ndjson(lines(12)) })
   expect([code, err]).toEqual([0, ''])
-  expect(out).toMatch(/^10 ledgers, the first of standard input, where --ledgers ended reading; 1 rounds of 1 ms or more\nNode /)
+  expect(out).toMatch(/^10 ledgers, the first of standard input, where --ledgers ended reading; 1 round of 1 ms or more\nNode /)
   expect(out).toMatch(/\n\n +memory\na durable ledger +µs/)
 })
 
@@ -46,6 +47,26 @@ test('names of any length stand apart, above their figures', async () => {
   const names = ['a-name-that-takes-much-room', 'another-that-takes-as-much-room']
   const { out } = await bench(['--store', names.map((name) => `${name}=${path}`).join(','), '--ledgers', '12'])
   expect(out).toMatch(new RegExp(`\\n +${names.join(' +')}\\n`))
+})
+
+test('on a terminal that is too narrow for all stores, each part of the table begins with the first one', async () => {
+  const path = moduleOf(keeping)
+  const argv = ['--store', `memory,level,other=${path},mine=${path}`, '--ledgers', '12']
+  const heads = async (columns: number): Promise<string[]> => {
+    const stdout = Object.assign(new PassThrough(), { columns })
+    const [{ code }, out] = await Promise.all([bench(argv, { stdout }).finally(() => stdout.end()), text(stdout)])
+    expect(code).toBe(0)
+    const parts = out.split('\n\n').slice(1, -1)
+    for (const part of parts) {
+      expect(part.match(/^(?:a durable ledger|effects of an account, 200) /gm)).toHaveLength(2)
+      // Two stores are shown in any case.
+      for (const line of part.split('\n')) expect(line.length).toBeLessThanOrEqual(Math.max(columns, 84))
+    }
+    return parts.map((part) => part.split('\n')[0]!.trim().replace(/ +/g, ' '))
+  }
+  expect(await heads(60)).toEqual(['memory level', 'memory other', 'memory mine'])
+  expect(await heads(118)).toEqual(['memory level other', 'memory mine'])
+  expect(await heads(152)).toEqual(['memory level other mine'])
 })
 
 test('the JSON says what was measured and where', async () => {
@@ -227,6 +248,13 @@ test('counts the calls and bytes of each store', async () => {
     JSON.parse(out).rows.flatMap((row: { name: string; figures: [number, number] }) => (row.name === name ? [row.figures] : []))
   const [calls, bytes] = [rowsOf('calls of the store'), rowsOf('bytes read')]
   for (const row of [...calls, ...bytes]) for (const figure of row) expect(figure).toBeGreaterThan(0)
+  const named = (name: string): { work: string; unit: string; figures: [number, number] } =>
+    JSON.parse(out).rows.find((row: { name: string }) => row.name === name)
+  const [writes, written] = [named('writes to the store'), named('bytes written')]
+  expect([writes.work, writes.unit, writes.figures, written.work, written.unit]).toEqual(['append', 'calls', [1, 1], 'append', 'KB'])
+  expect(written.figures[0]).toBe(written.figures[1])
+  // The requests differ in what they cost, and all of them count.
+  expect(calls.flat().some((figure) => !Number.isInteger(figure))).toBe(true)
   // A store that answers at once may be asked twice for a value, since nothing waits for it.
   for (const rows of [calls, bytes]) expect(rows.some(([one, other]) => one !== other)).toBe(true)
 })
@@ -250,6 +278,9 @@ test('says which store failed, whatever it throws', async () => {
   expect(await given("new Error('no wire')")).toMatchObject({ code: 1, err: 'folio: cannot be compared: mine fails: no wire\n' })
   const { code, err } = await given("new FolioError('STORE_FAILED', { reason: 'no wire' })")
   expect([code, err]).toEqual([3, expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, reason: no wire\)\n$/)])
+  // Nobody sees a cause.
+  const caused = await given("new FolioError('STORE_FAILED', {}, new Error('no wire'))")
+  expect([caused.code, caused.err]).toEqual([3, expect.stringMatching(/^folio: STORE_FAILED: .* \(location: mine, reason: no wire\)\n$/)])
   // It is gone when the command ends: nothing could be verified, or repaired.
   expect(await given("new FolioError('CORRUPT', { key: '10', reason: 'no seal' })")).toMatchObject({
     code: 1,

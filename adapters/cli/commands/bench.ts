@@ -26,9 +26,11 @@ interface Options {
 
 const help = `
 Every store gets the same ledgers and answers the same requests, in turns, after a warm-up on others; their answers are
-compared first. Pages are read without the engine's cache, so that what the store costs is seen. With the defaults, two
-stores take about half a minute on an idle machine: pages take 14 times --rounds times --run-ms for each store, or more.
+compared first. Pages are read one at a time and without the engine's cache, so that what the store costs is seen; the
+system's cache is warm. With the defaults, two stores take about half a minute on an idle machine: pages take 14 times
+--rounds times --run-ms for each store, or more.
 
+Below times stands what was asked of the store for a ledger or a page, on average.
 Figures are medians of the rounds. For every store but the first, a ratio to the first one follows: the median of the
 ratios round by round, with the least and the most in brackets. A ~ before it says that it cannot be told from 1. It is
 left out only if there are at least seven rounds and nearly all of them lie on one side; even of identical stores, about
@@ -44,7 +46,8 @@ contract of stores: storeConformance of ledger-folio/testing does.
 Examples:
   folio bench --store level,memory
   folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json
-  folio bench --store level,mine=./my-store.js`
+  folio bench --store level,mine=./my-store.js
+  folio bench --store before=./old/my-store.js,after=./my-store.js   # in turns, unlike two runs`
 
 const storesOption = (): Option =>
   new Option('--store <names>', `the stores, comma-separated: ${storeNames.join(', ')}, or name=module for your own`)
@@ -83,7 +86,7 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
     const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, runMs, ...here() }
-    await print(io, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows))
+    await print(io, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows, io.stdout.columns))
   } finally {
     status.stop()
     // Standard input waiting for more would keep the process from exiting.
