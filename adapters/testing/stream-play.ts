@@ -24,17 +24,30 @@ export interface Stage<R> {
 
 /** How many turns with nothing to release make a standstill. */
 const IDLE = 6
+/** So do this many steps of which nothing comes, for each record that each reader may see, and so many more: a source that polls takes them for ever. */
+const FRUITLESS = { each: 4, more: 500 } as const
+/** A reader may see so many times the records that are planned, and so many more: a source may add more than was asked for, but not without end. */
+const SEEN = { times: 10, more: 1000 } as const
+
+const planned = ({ history, steps }: Plan): number => steps.reduce((sum, count) => sum + count, history)
+
 const turn = (): Promise<void> => new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(() => resolve()))
 
 /** Plays a plan. Returns what is wrong. */
 export async function play<R>(s: fc.Scheduler, plan: Plan, { open, patience }: Stage<R>): Promise<string[]> {
-  const steps = new Steps(s, patience)
+  const steps = new Steps(s, patience, FRUITLESS.more + FRUITLESS.each * planned(plan) * plan.readers.length)
   const source = await open(() => steps.take('source'))
+  const now: unknown = source.now
+  if (now !== undefined && typeof now !== 'string')
+    throw new TypeError(`the source has a ${typeof now} as \`now\`: it must be a cursor, as text`)
   if (plan.history > 0) await source.append(plan.history)
   const scene = new Scene(source, plan, steps, await source.records())
   steps.scheduled = true
   scene.begin()
-  await steps.settle(() => scene.isQuiet)
+  await steps.settle(
+    () => scene.isQuiet,
+    () => scene.come,
+  )
   const faults = scene.faults()
   return [...faults, ...(await scene.end())]
 }
@@ -45,23 +58,30 @@ class Steps {
   scheduled = false
   private readonly scheduler: fc.Scheduler
   private readonly patience: number
+  /** After how many steps of which nothing comes everything stands still. */
+  private readonly most: number
 
-  constructor(scheduler: fc.Scheduler, patience: number) {
+  constructor(scheduler: fc.Scheduler, patience: number, most: number) {
     this.scheduler = scheduler
     this.patience = patience
+    this.most = most
   }
 
   take(label: string): Promise<void> {
     return this.scheduled ? this.scheduler.schedule(Promise.resolve(), label) : Promise.resolve()
   }
 
-  /** Lets everything happen that can. */
-  async settle(isOver: () => boolean): Promise<void> {
+  /** Lets everything happen that can. @param come what has come of it so far */
+  async settle(isOver: () => boolean, come: () => number): Promise<void> {
     const until = Date.now() + this.patience
-    for (let idle = 0; idle < IDLE || (!isOver() && Date.now() < until); idle++) {
+    let [fruitless, before] = [0, come()]
+    for (let idle = 0; fruitless < this.most && (idle < IDLE || (!isOver() && Date.now() < until)); idle++) {
       if (this.scheduler.count() > 0) {
         await this.scheduler.waitOne()
         idle = -1
+        const now = come()
+        fruitless = now === before ? fruitless + 1 : 0
+        before = now
       } else await turn()
     }
   }
@@ -83,12 +103,15 @@ class Scene<R> {
   /** All records, as of the last append that is over. */
   private known: readonly R[]
   private written: true | Error | undefined
+  /** After how many records a reader has seen enough. */
+  private readonly most: number
 
   constructor(source: StreamSource<R>, plan: Plan, steps: Steps, known: readonly R[]) {
     this.source = source
     this.plan = plan
     this.steps = steps
     this.known = known
+    this.most = SEEN.more + SEEN.times * planned(plan)
   }
 
   begin(): void {
@@ -119,7 +142,7 @@ class Scene<R> {
     for (const [n, reader] of plan.readers.entries()) {
       if (reader.when % plan.steps.length !== at || reader.eager !== eager) continue
       if (reader.from === 'now' && source.now === undefined) continue
-      const one = new Seat(source, reader, n, known, coming, (label) => steps.take(label))
+      const one = new Seat(source, reader, n, known, { coming, most: this.most }, (label) => steps.take(label))
       this.seats.push(one)
       if (!one.stopped && reader.stop !== 'never') void this.stopLater(one)
     }
@@ -128,6 +151,15 @@ class Scene<R> {
   private async stopLater(one: Seat<R>): Promise<void> {
     for (let n = 0; n < one.reader.stopAfter; n++) await this.steps.take('stop')
     one.stop()
+  }
+
+  /** Changes as long as something comes of the steps. What the writer does shows only when it is done: until then this is NaN, unlike itself. */
+  get come(): number {
+    if (this.written === undefined) return Number.NaN
+    return this.seats.reduce((sum, { seen, end, returned, afterwards }) => {
+      const settled = [end !== 'reading', returned !== 'pending', afterwards !== 'pending'].filter((is) => is)
+      return sum + seen.length + settled.length
+    }, 0)
   }
 
   /** True once all is written, and every reader has seen it, was stopped, or has ended. */
@@ -156,7 +188,7 @@ class Scene<R> {
     const { source, steps, known } = this
     const reader: Reader = { ...{ from: 'start', when: 0, eager: false, pause: 0, ahead: 1 }, stop: 'never', stopAfter: 0 }
     try {
-      return new Seat(source, reader, this.seats.length, known, 0, (label) => steps.take(label))
+      return new Seat(source, reader, this.seats.length, known, { coming: 0, most: this.most }, (label) => steps.take(label))
     } catch {
       return undefined
     }
@@ -169,12 +201,14 @@ class Scene<R> {
     const reading = (): Seat<R>[] => seats.filter(({ end }) => end === 'reading')
     const closing = close ? source.close?.() : undefined
     if (!close) for (const one of reading()) one.stop()
-    await steps.settle(() => reading().length === 0)
+    const come = (): number => this.come
+    await steps.settle(() => reading().length === 0, come)
     const faults = reading().map(({ name }) => `${name}: ${close ? 'closing' : 'returning'} did not end it`)
     const late = close ? this.lateReader() : undefined
     for (const one of seats) one.pullAgain()
     await steps.settle(
       () => late?.end !== 'reading' && seats.every(({ returned, afterwards }) => ![returned, afterwards].includes('pending')),
+      come,
     )
     if (late?.end === 'reading') faults.push('a stream that began after the close did not end')
     for (const { name, returned, afterwards } of seats) {

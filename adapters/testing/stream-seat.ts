@@ -45,7 +45,8 @@ export class Seat<R> {
   readonly reader: Reader
   /** Where its first record may lie in the list of all records. */
   readonly begins: readonly [least: number, most: number]
-  end: 'reading' | 'ended' | Error = 'reading'
+  /** Left: it gave far more records than there are, and is stopped. */
+  end: 'reading' | 'ended' | 'left' | Error = 'reading'
   stopped = false
   readonly stop: () => void
   /** What its return gave, once it was returned. */
@@ -59,7 +60,7 @@ export class Seat<R> {
     reader: Reader,
     at: number,
     known: readonly R[],
-    coming: number,
+    { coming, most }: { readonly coming: number; readonly most: number },
     step: (label: string) => Promise<void>,
   ) {
     const { from, pause, ahead } = reader
@@ -81,17 +82,19 @@ export class Seat<R> {
       if (reader.stop === 'abort') controller.abort()
       else this.return()
     }
-    const read = async (): Promise<void> => {
+    const read = async (): Promise<'ended' | 'left'> => {
       for (;;) {
         for (let n = 0; n < pause; n++) await step('pause')
         const answers = await Promise.all(Array.from({ length: ahead }, () => stream.next()))
         for (const answer of answers) if (!answer.done) this.seen.push(answer.value)
-        if (answers.some(({ done }) => done)) return
+        if (answers.some(({ done }) => done)) return 'ended'
+        if (this.seen.length > most) return 'left'
       }
     }
     read().then(
-      () => {
-        this.end = 'ended'
+      (end) => {
+        this.end = end
+        if (end === 'left') this.stop()
       },
       (error: Error) => {
         this.end = this.stopped ? 'ended' : error

@@ -149,6 +149,15 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
     },
   ],
   [
+    FIRST,
+    'delivers its last record over and over',
+    class extends Feed {
+      override async page(after: number) {
+        return super.page(Math.min(after, this.items.length - 1))
+      }
+    },
+  ],
+  [
     AFTER,
     'delivers the record of its cursor again',
     class extends Feed {

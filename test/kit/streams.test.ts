@@ -9,6 +9,38 @@ describe('a stream over an array', () => {
   for (const law of streamLaws({ open: (step) => new Feed(step) })) test(law.name, law.run)
 })
 
+/** Asks again and again, a step each time, and is never woken. */
+class Polled extends Feed {
+  override async rung(): Promise<void> {
+    await this.step()
+  }
+}
+
+describe('a stream that polls', () => {
+  for (const law of streamLaws({ open: (step) => new Polled(step), runs: 20 })) test(law.name, law.run)
+})
+
+test('a stream that polls, and loses a record, is rejected', async () => {
+  class Losing extends Polled {
+    override async page(after: number) {
+      return (await super.page(after)).filter(({ id }) => id !== 3)
+    }
+  }
+  const laws = streamLaws({ open: (step) => new Losing(step) })
+  await rejects(
+    laws,
+    'a stream delivers what is there',
+    /^reader 0 from the start: (?:it waits, and never saw 3|record 2 that it saw is 4)/,
+  )
+})
+
+test('a cursor for now that is no text is named', async () => {
+  const laws = streamLaws({ open: (step) => Object.assign(new Feed(step), { now: (() => '0') as never }) })
+  await expect(named(laws, 'a stream delivers what is there').run()).rejects.toThrow(
+    'the source has a function as `now`: it must be a cursor',
+  )
+})
+
 test.for(faultyStreams)('"%s…" rejects a stream that %s', async ([start, , Source]) => {
   const laws = streamLaws({ open: (step) => new Source(step), runs: 500 })
   await rejects(laws, start)
