@@ -142,7 +142,10 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
         model.write(last)
         if (isWritten) model.write(late)
       }
-      /** What a log may keep, or lose, in a way of its own: expectations met and not met, calls that do not wait, many writes, deletes alone. */
+      /**
+       * What a log may keep, or lose, in a way of its own: expectations met and not met, with what no later batch writes again; calls that do not wait;
+       * many writes; deletes alone, few and many; a value of more than 1 MiB; and what was there before a compact.
+       */
       const more = async (to: Store, round: number): Promise<void> => {
         const head = numbered(90)
         const value = model.get(head)
@@ -155,11 +158,23 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
           [[head, bytes(round, 2)]],
           Array.from({ length: 1200 }, (_, n): Write => [numbered(1000 + n), (n + round) % 3 === 0 ? undefined : bytes(n & 255, round)]),
           [1, 2, 4].map((n): Write => [numbered(1000 + 3 * n + round), undefined]),
+          [
+            [numbered(100 + round), filled((1 << 20) + 1, round)],
+            [head, bytes(round, 3)],
+          ],
+          Array.from({ length: 300 }, (_, n): Write => [numbered(1600 + n), undefined]),
         ]
+        const expected = new Map([
+          [0, value],
+          [5, bytes(round, 2)],
+        ])
         await Promise.all(
-          batches.map(async (batch, n) => to.write(batch, { durable: n % 2 === 1, ...(n === 0 && { expect: { key: head, value } }) })),
+          batches.map(async (batch, n) =>
+            to.write(batch, { durable: n % 2 === 1, ...(expected.has(n) && { expect: { key: head, value: expected.get(n) } }) }),
+          ),
         )
         for (const batch of batches) model.write(batch)
+        if (round > 0) await to.compact?.(everything)
       }
       await write(store, 0)
       let before = own

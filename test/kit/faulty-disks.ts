@@ -8,9 +8,11 @@ import { dump, later } from './faulty-store.ts'
 interface Held {
   readonly store: Store
   readonly disk: MemoryDisk
-  readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean }[]
+  readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean; readonly expects: boolean }[]
   readonly bells: Set<() => void>
   readonly note: NonNullable<Store['note']>
+  /** Set once it was compacted, if it can be. */
+  compacted?: boolean
   /** Set once the disk fails: what reads and writes throw, or `silent` if they throw nothing. */
   broken?: (() => never) | 'silent'
 }
@@ -24,6 +26,8 @@ interface Change {
   rings?: (ring: () => void) => void
   /** Rings before it writes. */
   early?: boolean
+  /** Has `compact`. */
+  compacts?: boolean
   broken?: Held['broken']
   /** What is left of a batch that the failed disk rejects; reads go on. */
   torn?: (batch: readonly Write[], store: Store) => readonly Write[]
@@ -66,9 +70,14 @@ function over(change: Change = {}): StoreSubject {
           return
         }
         await inner.write(batch, options)
-        batches.push({ batch: copy, durable: options.durable })
+        batches.push({ batch: copy, durable: options.durable, expects: options.expect !== undefined })
         for (const ring of bells) setTimeout(() => rings(ring), 0)
       },
+      ...(change.compacts && {
+        compact() {
+          all.get(store)!.compacted = true
+        },
+      }),
       watch(given) {
         // One bell each, even if the same function is given twice.
         const ring = () => given()
@@ -141,6 +150,40 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     'loses values of more than 128 KiB',
     () =>
       over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => (value?.length ?? 0) <= 2 ** 17))) }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses values of more than 1 MiB',
+    () =>
+      over({ reopen: ({ batches }) => replayed(batches.map(({ batch }) => batch.filter(([, value]) => (value?.length ?? 0) <= 2 ** 20))) }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses batches that expect something',
+    () => over({ reopen: ({ batches }) => replayed(batches.filter(({ expects }) => !expects).map(({ batch }) => batch)) }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses durable batches that expect something',
+    () =>
+      over({
+        reopen: ({ batches }) => replayed(batches.filter(({ expects, durable }) => !expects || !durable).map(({ batch }) => batch)),
+      }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses batches of more than a hundred deletes',
+    () =>
+      over({
+        reopen: ({ batches }) =>
+          replayed(batches.filter(({ batch }) => batch.length <= 100 || batch.some(([, value]) => value)).map(({ batch }) => batch)),
+      }),
+  ],
+  [
+    'a reopen finds everything',
+    'loses its first entry if it was compacted',
+    () => over({ compacts: true, reopen: ({ compacted, disk }) => (compacted ? withoutClose(replayed([dump(disk).slice(1)])) : {}) }),
+    /^after the (?:second|third) reopen: /,
   ],
   [
     'a reopen finds everything',
