@@ -7,7 +7,8 @@
  * the runner to skip it, if the runner passes the test's context to `run` (node:test, vitest); otherwise it passes.
  *
  * Part of the contract, and never tried, since it would take a crash: that a batch is on the disk whole or not at all when the process dies in the
- * middle of a write or the power fails, and that a durable write survives that. Only the rejected writes of `fail` are tried for halves.
+ * middle of a write or the power fails, and that a durable write survives that. Only the rejected writes of `fail` are tried for halves, and what
+ * `killed` says is left between writes.
  *
  * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), writing keys
  * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
@@ -24,6 +25,7 @@ import type { MakeLaw } from './store-checks.ts'
 import { same, show } from './store-checks.ts'
 import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
+import { killLaw } from './store-kill.ts'
 import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes, materialFor } from './store-model.ts'
 import { overlapLaws } from './store-overlap.ts'
@@ -38,6 +40,11 @@ export interface StoreSubject {
   reopen?(store: Store): MaybePromise<Store>
   /** Opens what `store`, which is open, holds a second time, as another process would. Without it, the laws about that are skipped. */
   beside?(store: Store): MaybePromise<Store>
+  /**
+   * Opens what would be left of `store`, which is open, if its process were killed now: a copy of its files. Called between writes. Without it, the law
+   * about that is skipped.
+   */
+  killed?(store: Store): MaybePromise<Store>
   /**
    * Makes whatever `store`, which is open, rests on fail from now on: fills its disk, cuts its connection. Not every call need fail, and the store
    * can still be closed. Without it, the law about that is skipped.
@@ -58,7 +65,7 @@ export interface StoreSubject {
 
 const members = new OptionRules<StoreSubject>('storeConformance', {
   open: { needed: 'callback' },
-  ...{ reopen: 'callback', beside: 'callback', fail: 'callback', held: 'callback' },
+  ...{ reopen: 'callback', beside: 'callback', killed: 'callback', fail: 'callback', held: 'callback' },
   ...{ capabilities: 'object', declined: 'object' },
   patience: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
 })
@@ -103,6 +110,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
     formsLaw(law),
     ...[orderLaws, scanLaws, valueLaws, batchLaws, overlapLaws, bulkLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
+    killLaw(law, subject),
     ...besideLaws(law, subject),
     compactLaw(law),
     ...noteLaws(law, subject),

@@ -1,4 +1,5 @@
 /** The stores that come with the package keep the laws of stores. A new one gets a line in the list. */
+import { cpSync } from 'node:fs'
 import { ClassicLevel } from 'classic-level'
 import { MemoryLevel } from 'memory-level'
 import { describe, test } from 'vitest'
@@ -23,10 +24,17 @@ const inDirectory = async (place: string, open: (place: string) => Promise<Store
   homes.set(store, place)
   return store
 }
+/** Opens a copy of a directory that is in use, which is what a process that is killed leaves. */
+const copied = (store: Store, open: (place: string) => Promise<Store>): Promise<Store> => {
+  const place = directory()
+  cpSync(homes.get(store)!, place, { recursive: true })
+  return open(place)
+}
 const levelSubject = (open: (place: string) => Promise<Store>): StoreSubject => ({
   capabilities: { name: 'level', sync: true, persistent: true, shared: false },
   open: async () => inDirectory(directory(), open),
   reopen: (store) => inDirectory(homes.get(store)!, open),
+  killed: (store) => copied(store, open),
 })
 
 /** A database without `getSync`, as in browsers. */
@@ -54,6 +62,7 @@ const subjects: Record<string, StoreSubject> = {
     open: async () => inDirectory(directory(), lmdb),
     reopen: (store) => inDirectory(homes.get(store)!, lmdb),
     beside: (store) => inDirectory(homes.get(store)!, lmdb),
+    killed: (store) => copied(store, lmdb),
   },
   'level over memory-level': {
     capabilities: { sync: true, persistent: false },

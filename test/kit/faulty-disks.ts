@@ -18,6 +18,8 @@ interface Held {
 }
 
 interface Change {
+  /** What is left if the process is killed. */
+  killed?: (batches: Held['batches']) => readonly (readonly Write[])[]
   reopen?: (held: Held) => Store | Partial<Store>
   beside?: (held: Held, there: Store) => Partial<Store>
   stop?: boolean
@@ -98,6 +100,10 @@ function over(change: Change = {}): StoreSubject {
       const again = opened(held.disk, held.bells, held.note)
       return Object.assign(again, change.reopen?.(held))
     },
+    killed: (store) => {
+      const { batches } = all.get(store)!
+      return replayed(change.killed ? change.killed(batches) : batches.map(({ batch }) => batch))
+    },
     fail: (store) => {
       all.get(store)!.broken = change.broken ?? failed
     },
@@ -118,6 +124,9 @@ const replayed = (batches: readonly (readonly Write[])[]): Store => {
   for (const batch of batches) store.write(batch, { durable: false })
   return store
 }
+
+const KILLED = 'what is left if the process is killed'
+const batchesOf = (batches: Held['batches']): (readonly Write[])[] => batches.map(({ batch }) => batch)
 
 export const rightSubject = (): StoreSubject => over()
 
@@ -252,6 +261,28 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     /^after the first reopen: close: expected an answer; got STORE_FAILED: .*the disk is full/,
   ],
   ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
+  [
+    KILLED,
+    'keeps everything in memory until it is closed',
+    () => over({ killed: () => [] }),
+    /^what is left after batch 2 \(the last durable one was 2\), compared with what the first 2 leave: expected .*, got \[\]$/,
+  ],
+  [KILLED, 'keeps its newest batch in memory, durable or not', () => over({ killed: (batches) => batchesOf(batches).slice(0, -1) })],
+  [
+    KILLED,
+    'keeps in memory what need not be durable, and writes it later than what must be',
+    () => over({ killed: (batches) => batchesOf(batches.filter(({ durable }) => durable)) }),
+  ],
+  [
+    KILLED,
+    'writes the first half of a batch that need not be durable, and the other half later',
+    () =>
+      over({
+        killed: (batches) =>
+          batches.map(({ batch, durable }, n) => (durable || n < batches.length - 1 ? batch : batch.slice(0, batch.length >> 1))),
+      }),
+    /^what is left after batch 1 \(none was durable\), compared with what the first 0 leave: expected \[\], got /,
+  ],
   [
     'what another process wrote',
     'reads what was there when it was opened',

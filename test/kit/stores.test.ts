@@ -53,7 +53,7 @@ test.for<[answer: string, change: (store: Store) => unknown, said: string]>([
 describe('stores over a disk', () => {
   for (const law of storeConformance(rightSubject())) test(`a correct one: ${law.name}`, law.run)
 
-  const { open, reopen, beside, fail } = rightSubject()
+  const { open, reopen, beside, killed, fail } = rightSubject()
   const within = new WeakMap<Store, Store>()
   const slowed = (store: Store): Store => {
     const late = slowStore(store)
@@ -65,6 +65,7 @@ describe('stores over a disk', () => {
     open: async () => slowed(await open()),
     reopen: async (store) => slowed(await reopen!(within.get(store)!)),
     beside: async (store) => slowed(await beside!(within.get(store)!)),
+    killed: async (store) => slowed(await killed!(within.get(store)!)),
     fail: (store) => fail!(within.get(store)!),
   })
   for (const law of late) test(`the same with every answer late: ${law.name}`, law.run)
@@ -273,6 +274,7 @@ describe('a declined law', () => {
     expect(laws.filter(({ skip }) => skip !== undefined).map(({ name, skip }) => [name.slice(0, 12), skip])).toEqual([
       ['a scan stops', 'this store counts no bytes'],
       ['a reopen fin', 'the subject cannot reopen its store'],
+      ['what is left', 'the subject cannot tell what is left of its store'],
       ['what another', 'the subject cannot open its store twice'],
       ['of writers i', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],

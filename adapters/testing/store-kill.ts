@@ -1,0 +1,47 @@
+/** The law of what is left when a process is killed between two writes. */
+import type { Entry, Store, Write } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { checked, closing, opened } from './store-answers.ts'
+import { alike, type MakeLaw, same } from './store-checks.ts'
+import type { StoreSubject } from './store-conformance.ts'
+import { bytes, everything, filled, Model, numbered } from './store-model.ts'
+
+const BATCHES = 16
+const HEAD = bytes(1)
+
+/** Of few or many writes: new keys, one that the batch before had put, deleted, and a head that says which one it was. */
+const batchOf = (n: number): Write[] => [
+  ...Array.from({ length: n % 5 === 4 ? 400 : 3 }, (_, i): Write => [numbered(n * 1000 + i), filled(i % 60, n)]),
+  ...(n > 0 ? [[numbered((n - 1) * 1000 + 1), undefined] as const] : []),
+  [HEAD, bytes(n)],
+]
+
+export const killLaw = (law: MakeLaw, subject: StoreSubject): Law =>
+  law(
+    'what is left if the process is killed between writes is every batch up to the last durable one, and of later ones the first few, each whole',
+    async (store, own) => {
+      const model = new Model()
+      /** What the first batches leave, at the place of their number. */
+      const after: (readonly Entry[])[] = [[]]
+      let sure = 0
+      for (let n = 0; n < BATCHES; n++) {
+        const durable = n % 4 === 1 || n % 4 === 2
+        await store.write(batchOf(n), { durable, ...(n % 2 === 1 && { expect: { key: HEAD, value: bytes(n - 1) } }) })
+        model.write(batchOf(n))
+        after.push(model.entries)
+        if (durable) sure = after.length - 1
+        const found = await leftOf(await opened('killed', () => subject.killed!(own), subject))
+        if (after.slice(sure).some((entries) => alike(entries, found))) continue
+        const head = found.find(([key]) => alike(key, HEAD))
+        const seen = Math.max(sure, head ? (head[1][0] ?? 0) + 1 : 0)
+        const what = `what is left after batch ${n + 1} (${sure === 0 ? 'none was durable' : `the last durable one was ${sure}`})`
+        same(found, after[seen] ?? [], `${what}, compared with what the first ${seen} leave`)
+      }
+    },
+    subject.killed ? undefined : 'the subject cannot tell what is left of its store',
+  )
+
+async function leftOf(given: Store): Promise<Entry[]> {
+  const left = checked(given)
+  return closing(left, async () => (await left.scan(everything, { limit: 10_000 })).entries)
+}
