@@ -22,6 +22,9 @@ const MOST_SETS = 2 ** 22
 /** 64 KiB at first: if every ledger that is opened had a table as large as it may become, small ones would take six times as long. */
 const FIRST_SETS = 2 ** 10
 const GROWTH = 8
+/** How many places of the smaller table are moved with each entry: all at once would touch megabytes of fresh memory in one turn. */
+const MOVED = 16
+const none = new Int32Array(0)
 
 export interface Found {
   /** The tag of the log. */
@@ -32,9 +35,11 @@ export interface Found {
 export class Hashes {
   /** How many sets there may be. */
   private readonly most: number
-  /** How many there are: more whenever an entry would have to be evicted, until there are as many as there may be. */
-  private sets = 0
-  private table = new Int32Array(0)
+  /** It grows whenever an entry would have to be evicted, until it is as large as it may be. */
+  private table = none
+  /** The table before it had grown, of which what lies before `moved` has been moved. */
+  private older = none
+  private moved = 0
   /** How often an entry was evicted: determines the next one. */
   private turn = 0
 
@@ -49,16 +54,9 @@ export class Hashes {
 
   /** The place of a record whose hash may be this one. */
   get(hash: string): Found | undefined {
-    if (this.table.length === 0) return undefined
+    if (this.table === none) return undefined
     const [first, second] = [beginning(hash, 0), beginning(hash, 8)]
-    const { table } = this
-    const set = this.set(first)
-    for (let at = set; at < set + SET; at += ENTRY) {
-      if (table[at] !== first || table[at + 1] !== second || isEmpty(table, at)) continue
-      const entry = (table[at + 3]! >>> 0) * HALF + (table[at + 2]! >>> 0) - 1
-      return { log: entry % TAGS, ordinal: Math.floor(entry / TAGS) }
-    }
-    return undefined
+    return foundIn(this.table, first, second) ?? (this.older === none ? undefined : foundIn(this.older, first, second))
   }
 
   add(hash: string, { log, ordinal }: Found): void {
@@ -80,50 +78,72 @@ export class Hashes {
 
   private put(first: number, second: number, log: number, ordinal: number): void {
     if (this.most === 0) return
-    if (this.sets === 0) this.allocate(Math.min(FIRST_SETS, this.most))
+    if (this.table === none) this.grow(Math.min(FIRST_SETS, this.most))
+    if (this.older !== none) this.move(MOVED)
     const entry = ordinal * TAGS + log + 1
     this.enter(first, second, (entry % HALF) | 0, Math.floor(entry / HALF))
   }
 
   private enter(first: number, second: number, low: number, high: number): void {
-    const { table } = this
-    const set = this.set(first)
-    let at = set
-    while (at < set + SET && !(table[at] === first && table[at + 1] === second) && !isEmpty(table, at)) at += ENTRY
-    if (at === set + SET) {
-      if (this.sets < this.most) {
-        this.allocate(Math.min(this.most, this.sets * GROWTH))
-        this.enter(first, second, low, high)
-        return
-      }
-      at = set + ENTRY * (this.turn++ % WAYS)
+    let at = placeIn(this.table, first, second)
+    const sets = this.table.length / SET
+    if (at < 0 && sets < this.most) {
+      this.move(this.older.length)
+      this.grow(Math.min(this.most, sets * GROWTH))
+      at = placeIn(this.table, first, second)
     }
-    table[at] = first
-    table[at + 1] = second
-    table[at + 2] = low
-    table[at + 3] = high
+    if (at < 0) at = setOf(this.table, first) + ENTRY * (this.turn++ % WAYS)
+    write(this.table, at, first, second, low, high)
   }
 
-  /** A table of so many sets, with the entries of the present one. */
-  private allocate(sets: number): void {
-    const { table } = this
-    this.sets = sets
+  private grow(sets: number): void {
+    this.older = this.table
+    this.moved = 0
     this.table = new Int32Array(sets * SET)
-    for (let at = 0; at < table.length; at += ENTRY)
-      if (!isEmpty(table, at)) this.enter(table[at]!, table[at + 1]!, table[at + 2]!, table[at + 3]!)
   }
 
-  private set(first: number): number {
-    return (first & (this.sets - 1)) * SET
+  /** Moves what lies in so many places of the smaller table, unless newer entries have taken its place. */
+  private move(places: number): void {
+    const { older } = this
+    const end = Math.min(older.length, this.moved + places * ENTRY)
+    for (let at = this.moved; at < end; at += ENTRY) {
+      if (isEmpty(older, at)) continue
+      const to = placeIn(this.table, older[at]!, older[at + 1]!)
+      if (to >= 0 && isEmpty(this.table, to)) write(this.table, to, older[at]!, older[at + 1]!, older[at + 2]!, older[at + 3]!)
+    }
+    this.moved = end
+    if (end === older.length) this.older = none
   }
 
   clear(): void {
-    this.table = new Int32Array(0)
-    this.sets = 0
+    this.table = none
+    this.older = none
   }
 }
 
+function write(table: Int32Array, at: number, first: number, second: number, low: number, high: number): void {
+  table[at] = first
+  table[at + 1] = second
+  table[at + 2] = low
+  table[at + 3] = high
+}
+
 const isEmpty = (table: Int32Array, at: number): boolean => table[at + 2] === 0 && table[at + 3] === 0
+const setOf = (table: Int32Array, first: number): number => (first & (table.length / SET - 1)) * SET
+
+/** Where an entry lies in its set, or may lie; −1 if others fill it. */
+function placeIn(table: Int32Array, first: number, second: number): number {
+  const set = setOf(table, first)
+  for (let at = set; at < set + SET; at += ENTRY) if ((table[at] === first && table[at + 1] === second) || isEmpty(table, at)) return at
+  return -1
+}
+
+function foundIn(table: Int32Array, first: number, second: number): Found | undefined {
+  const at = placeIn(table, first, second)
+  if (at < 0 || isEmpty(table, at)) return undefined
+  const entry = (table[at + 3]! >>> 0) * HALF + (table[at + 2]! >>> 0) - 1
+  return { log: entry % TAGS, ordinal: Math.floor(entry / TAGS) }
+}
 
 /** Eight hexadecimal digits as a signed number. */
 const beginning = (hash: string, from: number): number => Number.parseInt(hash.substring(from, from + 8), 16) | 0

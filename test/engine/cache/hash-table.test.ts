@@ -47,6 +47,31 @@ test('the table is small at first, and grows before anything gives way', () => {
   expect(hashes.maxBytes).toBe(2 ** 25)
 })
 
+test('a table that has grown is filled little by little, and what came later stays', () => {
+  const hashes = new Hashes(2 ** 25)
+  const { older } = hashes as unknown as { older: Int32Array }
+  const isFilled = (): boolean => (hashes as unknown as { older: Int32Array }).older === older
+  let [n, grown] = [0, 0]
+  const add = (ordinal: number, of = n++): void => hashes.add(hashOf(of), { log: 2, ordinal })
+  const places: number[] = []
+  while (n < 60_000) {
+    const before = n
+    while (isFilled() && n < 60_000) add(n)
+    if (n === 60_000) break
+    grown++
+    // The same transactions in other places: what is moved afterwards is older.
+    for (let k = 0; k < before; k += 97) add(k + 1, k)
+    for (let k = 0; k < before; k++) expect(hashes.get(hashOf(k))?.ordinal).toBe(k % 97 === 0 ? k + 1 : k)
+    const first = n
+    while (!isFilled()) add(n)
+    places.push(n - first)
+    for (let k = 0; k < before; k++) expect(hashes.get(hashOf(k))?.ordinal).toBe(k % 97 === 0 ? k + 1 : k)
+    for (let k = 0; k < before; k += 97) add(k, k)
+  }
+  expect(grown).toBe(2)
+  expect(places.every((added, at) => added > 100 * 8 ** at)).toBe(true)
+})
+
 test('the table learns from blocks of transactions', () => {
   const hashes = new Hashes(2 ** 16)
   const block = blockOf(
