@@ -16,7 +16,7 @@ import { Posting } from '../scan/list.ts'
 import { ListKey } from '../scan/list-key.ts'
 import { countsAfter, ledgerAt } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
-import type { Waiting } from '../scan/unfiled.ts'
+import type { Unfiled, Waiting } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
@@ -28,16 +28,17 @@ import { removeDigests, removeHashes, type Step } from './step.ts'
 export async function stepBack({ readToWrite: run, head: before, backlog }: History, target: number): Promise<Step> {
   const head = await run((reader) => headTowards(reader, target))
   const removed: Between = [head.counts, before.counts]
+  const filed = await fileAgain(run, [head.filedCounts, before.filedCounts])
   const writes = [
     ...(await run((reader) => logs.flatMap((log) => cutLog(reader, log, head.counts[log.tag]!)))),
-    ...(await cutLists(run, [head.filedCounts, before.filedCounts])),
+    ...(await cutLists(run, filed, head.filedCounts)),
     ...(await removeHashes(run, removed)),
     ...(await restoreOffers(run, removed)),
     ...removeDigests(Math.max(head.last + 1, before.oldest), before.last + 1),
   ]
-  // What waited before is at hand, and not read again.
-  const unfiled =
-    head.filed === before.filed ? backlog.unfiled.whole.split(head.counts).older! : await fileAgain(run, [head.filedCounts, head.counts])
+  const upTo = (waiting: Unfiled): Unfiled => waiting.split(head.counts).older!
+  // What is filed no more waits again, before what waited; all of that is at hand.
+  const unfiled = upTo(filed).with(upTo(backlog.unfiled.whole))
   return { writes, head, unfiled }
 }
 
@@ -92,9 +93,8 @@ function cutLog(reader: Reader, resource: Resource, count: number): Write[] {
   return writes
 }
 
-/** Takes from the lists what was filed of the records `between`. */
-async function cutLists(run: Run, between: Between): Promise<Write[]> {
-  const [bounds] = between
+/** Takes from the lists what was filed. @param bounds counts of every log from which on that is */
+async function cutLists(run: Run, filed: Unfiled, bounds: readonly number[]): Promise<Write[]> {
   const cut = (reader: Reader, { index, key }: Waiting): Write[] => {
     const list = new ListKey(index, key)
     const [edge, page] = [reader.edge(list), reader.pages(list)]
@@ -102,7 +102,6 @@ async function cutLists(run: Run, between: Between): Promise<Write[]> {
     const pages = cut.dropped.map(({ level, page }): Write => [postingPageKey(index.tag, key, level, page), undefined])
     return [...pages, edgeWrite(postingKey(index.tag, key), cut.edge)]
   }
-  const filed = await fileAgain(run, between)
   return (await joined(readEach(run, filed.all(), cut))).flat()
 }
 
