@@ -58,11 +58,14 @@ async function whatFollows(
   const unbroken = grown && lowest === Number.POSITIVE_INFINITY
   // A cached list is recognised as old by a newer ledger that filed it; pruning may file without one.
   const kept = unbroken && (state.era === era ? head.oldest === before.oldest : head.filed === before.filed)
-  const reader = (): Reader => new Reader(store, kept ? cache : new Cache(LOOK_BYTES), head, new Unfiled())
+  const within = kept ? cache : new Cache(LOOK_BYTES)
   // What already waited is not computed again, apart from what has been filed since.
   const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
-  const added = await fileAgain((read) => reader().run(read), [goesOn ? before.counts : head.filedCounts, head.counts])
+  const added = await fileAgain(
+    (read) => new Reader(store, within, head, new Unfiled()).run(read),
+    [goesOn ? before.counts : head.filedCounts, head.counts],
+  )
   const unfiled = still.with(added)
   const left = grown ? before.last : lowest
   return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
