@@ -102,6 +102,7 @@ export class Tree {
   }
 }
 
+/** A constant of this file: of an import, the compiler forgets within functions that it is there. */
 const buffer = NodeBuffer
 
 /**

@@ -80,11 +80,6 @@ export class Hashes {
     if (this.most === 0) return
     if (this.table === none) this.grow(Math.min(FIRST_SETS, this.most))
     if (this.older !== none) this.move(MOVED)
-    const entry = ordinal * TAGS + log + 1
-    this.enter(first, second, (entry % HALF) | 0, Math.floor(entry / HALF))
-  }
-
-  private enter(first: number, second: number, low: number, high: number): void {
     let at = placeIn(this.table, first, second)
     const sets = this.table.length / SET
     if (at < 0 && sets < this.most) {
@@ -93,7 +88,8 @@ export class Hashes {
       at = placeIn(this.table, first, second)
     }
     if (at < 0) at = setOf(this.table, first) + ENTRY * (this.turn++ % WAYS)
-    write(this.table, at, first, second, low, high)
+    const entry = ordinal * TAGS + log + 1
+    write(this.table, at, first, second, (entry % HALF) | 0, Math.floor(entry / HALF))
   }
 
   private grow(sets: number): void {
