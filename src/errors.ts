@@ -110,7 +110,11 @@ export const errorTable = {
   CONFLICT: {
     status: 503,
     sentence: 'Another writer has moved the head of this store. Run only one writer; reopen the ledger to continue as that writer.',
-    fields: { ...store, store: 'or its kind', reason: 'of `verify`: why the faults that it found may be none' },
+    fields: {
+      ...store,
+      store: 'or its kind',
+      reason: 'of `verify`: why the faults that it found may be none; of `copyStore`: what can be done',
+    },
     retry: REOPENED,
   },
   STORE_LOCKED: {
@@ -160,6 +164,12 @@ export const errorTable = {
   STORE_UNREPAIRED: {
     status: 503,
     sentence: 'A repair of this store was begun but not finished. Run folio repair again; it continues where it stopped.',
+    fields: store,
+  },
+  STORE_INCOMPLETE: {
+    status: 503,
+    sentence:
+      'A copy into this store was begun but not finished, so it is not complete. Copy again, which begins anew; or delete it, if the copy is no longer wanted.',
     fields: store,
   },
   STORE_MISUSE: {

@@ -21,7 +21,7 @@ const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
 /**
  * Opens a ledger over a store, creating it if the store is empty.
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK,
- * STORE_WENT_BACK, STORE_UNREPAIRED, CORRUPT, and whatever opening the store throws
+ * STORE_WENT_BACK, STORE_UNREPAIRED, STORE_INCOMPLETE, CORRUPT, and whatever opening the store throws
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store

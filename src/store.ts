@@ -65,8 +65,16 @@ export interface Capabilities {
   readonly maxValueBytes?: number
 }
 
+/** What a store held when the snapshot was taken. */
+export interface Snapshot {
+  /** As of the store, with the same laws. */
+  scan(range: KeyRange, options: ScanOptions): MaybePromise<Chunk>
+  /** Gives back what it holds on to. Scans in progress are waited for; another close changes nothing. */
+  close(): MaybePromise<void>
+}
+
 /**
- * The sorted key-value contract: a store is five methods that keep these laws, and up to three optional members.
+ * The sorted key-value contract: a store is five methods that keep these laws, and up to four optional members.
  *
  * **Order.** Keys compare as unsigned bytes over their whole length; a key that is a prefix of another comes first. 00 and FF are ordinary.
  * **Scan.** One atomic view: a scan sees all of a batch or none of it. Keys rise strictly (fall, with `reverse`). A scan may return fewer
@@ -115,6 +123,12 @@ export interface Store {
    * themselves.
    */
   compact?(range: KeyRange): MaybePromise<void>
+  /**
+   * One view of all keys for as long as it is open: of every write that had resolved when this was called, and of no part of one that is called after
+   * this has resolved, here or in another process. Any number may be open. Closing the store closes them; once either is closed, its scans give
+   * `CLOSED`. Without it, what is read in several calls may come from several states, so `copyStore` needs a store that nobody writes to.
+   */
+  snapshot?(): MaybePromise<Snapshot>
   close(): MaybePromise<void>
 }
 

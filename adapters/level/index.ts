@@ -7,7 +7,7 @@
 import { same } from '../../src/bytes.ts'
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
+import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { Calls, noteIn, pathOf } from '../directory/index.ts'
 import { failure, type LevelOptions, levelOptions, openDirectory } from './open.ts'
@@ -64,9 +64,16 @@ function checkEncodings(db: Database): void {
 const keepsBytes = (db: Database): boolean =>
   db.keyEncoding() === db.keyEncoding(encodings.keyEncoding) && db.valueEncoding() === db.valueEncoding(encodings.valueEncoding)
 
+interface Supported {
+  readonly permanence: boolean
+  readonly getSync?: boolean
+  readonly explicitSnapshots?: boolean
+}
+
 class LevelStore implements Store {
   readonly capabilities: Store['capabilities']
   readonly note?: NonNullable<Store['note']>
+  readonly snapshot?: () => Snapshot
   private readonly db: Database
   private readonly location: string
   private readonly step: Step
@@ -78,10 +85,11 @@ class LevelStore implements Store {
   private poison: FolioError | undefined
 
   constructor(db: Database, location: string, step: Step, note?: Store['note']) {
-    const { permanence, getSync = false } = db.supports as { permanence: boolean; getSync?: boolean }
+    const { permanence, getSync = false, explicitSnapshots } = db.supports as Supported
     this.db = db
     this.calls = new Calls(location, (error) => failure(error, location))
     if (note) this.note = this.calls.note(note)
+    if (explicitSnapshots) this.snapshot = () => this.view()
     this.location = location
     this.step = step
     this.told = keepsBytes(db) ? {} : encodings
@@ -103,12 +111,7 @@ class LevelStore implements Store {
   }
 
   scan(range: KeyRange, options: ScanOptions): Promise<Chunk> {
-    return this.calls.run(async () => {
-      checkScan(range, options)
-      if (isEmptyRange(range)) return { entries: [], more: false }
-      const { entries, more } = await readChunk(this.db, this.step, range, options)
-      return { entries: entries.map(([key, value]): Entry => [this.own(key), this.own(value)]), more }
-    })
+    return this.calls.run(() => this.read(range, options))
   }
 
   write(batch: readonly Write[], options: WriteOptions): Promise<void> {
@@ -133,8 +136,26 @@ class LevelStore implements Store {
     })
   }
 
+  /** The database closes with it what is still open. */
   close(): Promise<void> {
     return this.calls.close(() => this.db.close())
+  }
+
+  private view(): Snapshot {
+    this.calls.checkOpen()
+    const snapshot = this.db.snapshot()
+    const calls = new Calls(this.location, (error) => failure(error, this.location))
+    return {
+      scan: (range, options) => this.calls.run(() => calls.run(() => this.read(range, options, snapshot))),
+      close: () => calls.close(() => snapshot.close()),
+    }
+  }
+
+  private async read(range: KeyRange, options: ScanOptions, snapshot?: ReturnType<Database['snapshot']>): Promise<Chunk> {
+    checkScan(range, options)
+    if (isEmptyRange(range)) return { entries: [], more: false }
+    const { entries, more } = await readChunk(this.db, this.step, range, options, snapshot)
+    return { entries: entries.map(([key, value]): Entry => [this.own(key), this.own(value)]), more }
   }
 
   private async apply(batch: readonly Write[], { durable, expect }: WriteOptions): Promise<void> {

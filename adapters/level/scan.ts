@@ -5,7 +5,7 @@
  * is left of an iterator's limit, so `all()` and `nextv()` hide damage in every full page (measured: 65 of 67 damaged tables).
  * **Invariant:** no entries leave this file before LevelDB was asked whether it had to skip any.
  */
-import type { AbstractIterator, AbstractLevel } from 'abstract-level'
+import type { AbstractIterator, AbstractLevel, AbstractSnapshot } from 'abstract-level'
 import type { Chunk, Entry, KeyRange, ScanOptions } from '../../src/store.ts'
 
 export type Database = AbstractLevel<any, any, any>
@@ -50,13 +50,19 @@ export const nextOne: Step = async (cursor) => {
 const MAX_BYTES = 2 ** 32 - 1
 const MAX_COUNT = 2 ** 31 - 2
 
-/** The chunk at the low end of a non-empty range, or at the high end with `reverse`. */
-export async function readChunk(db: Database, step: Step, range: KeyRange, options: ScanOptions): Promise<Chunk> {
+/** The chunk at the low end of a non-empty range, or at the high end with `reverse`; of what a snapshot shows, if one is given. */
+export async function readChunk(
+  db: Database,
+  step: Step,
+  range: KeyRange,
+  options: ScanOptions,
+  snapshot?: AbstractSnapshot,
+): Promise<Chunk> {
   const { limit, reverse = false } = options
   const maxBytes = Math.max(0, Math.min(Math.floor(options.maxBytes ?? MAX_BYTES), MAX_BYTES))
   // One more than asked tells whether there is more; two more if the reads of `next` would end exactly at the limit.
   const count = Math.min(limit + (limit % 1000 === 0 ? 2 : 1), MAX_COUNT)
-  const native = { ...encodings, gte: range.gte, lt: range.lt, reverse, limit: count, highWaterMarkBytes: maxBytes }
+  const native = { ...encodings, gte: range.gte, lt: range.lt, reverse, limit: count, highWaterMarkBytes: maxBytes, snapshot }
   const cursor: Cursor = db.iterator<Uint8Array, Uint8Array>(native)
   const found: Found[] = []
   let bytes = 0
@@ -74,7 +80,7 @@ export async function readChunk(db: Database, step: Step, range: KeyRange, optio
     // Reads that LevelDB cut at its high-water mark reported no damage. Reading the keys again, to the end of a range, does.
     const last = found.at(-1)![0]
     const keys = reverse ? { gte: last, lt: range.lt } : { gte: range.gte, lte: last }
-    await db.keys<Uint8Array>({ keyEncoding: 'view', ...keys }).all()
+    await db.keys<Uint8Array>({ keyEncoding: 'view', snapshot, ...keys }).all()
   }
   return cut(found, limit, maxBytes)
 }

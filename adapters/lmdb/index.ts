@@ -3,16 +3,16 @@
  *
  * **Invariant:** a batch is one transaction, in a child of LMDB's own, so that what fails half way leaves nothing behind.
  * **Invariant:** a read begins with the newest snapshot and ends before it gives way to anything: it sees all of a batch or nothing, and keeps no page
- * from being used again.
+ * from being used again. Only a snapshot that was asked for does, until it is closed.
  */
 import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
-import type { Chunk, Entry, KeyRange, ScanOptions, Store, Write, WriteOptions } from '../../src/store.ts'
+import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { Calls, noteIn, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
 import { DATA } from './files.ts'
-import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf } from './open.ts'
+import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf, type Transaction } from './open.ts'
 
 export type { FileFault, FilesOptions, FilesReport } from '../directory/index.ts'
 export { checkFiles } from './files.ts'
@@ -49,6 +49,8 @@ class LmdbStore implements Store {
   private readonly location: string
   private readonly calls: Calls
   private readonly watchers = new Set<{ close(): void }>()
+  /** Those that are open: LMDB must not be closed under them. */
+  private readonly snapshots = new Set<Snapshot>()
 
   constructor(db: Database, location: string) {
     this.db = db
@@ -66,10 +68,7 @@ class LmdbStore implements Store {
   }
 
   scan(range: KeyRange, options: ScanOptions): Chunk {
-    return this.read(() => {
-      checkScan(range, options)
-      return isEmptyRange(range) ? { entries: [], more: false } : this.chunk(range, options)
-    })
+    return this.read(() => this.look(range, options))
   }
 
   write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
@@ -98,25 +97,47 @@ class LmdbStore implements Store {
     }
   }
 
+  /** What is freed by writes meanwhile is not used again before it is closed: the file grows by what they replace. */
+  snapshot(): Snapshot {
+    // Those between which nothing was written share one, which counts how often it is used.
+    const transaction = this.read(() => this.db.useReadTransaction())
+    const snapshot: Snapshot = {
+      scan: (range, options) => {
+        if (!this.snapshots.has(snapshot)) throw new FolioError('CLOSED', { location: this.location })
+        return this.read(() => this.look(range, options, transaction))
+      },
+      close: () => {
+        if (this.snapshots.delete(snapshot)) transaction.done()
+      },
+    }
+    this.snapshots.add(snapshot)
+    return snapshot
+  }
+
   close(): Promise<void> {
     for (const watcher of this.watchers) watcher.close()
+    for (const snapshot of this.snapshots) void snapshot.close()
     return this.calls.close(() => this.db.close())
   }
 
   /** A key that cannot be written is in no store. */
-  private lookUp(key: Uint8Array): Uint8Array | undefined {
+  private lookUp(key: Uint8Array, transaction?: Transaction): Uint8Array | undefined {
     if (key.length === 0 || key.length > MAX_KEY_BYTES) return undefined
-    const found = this.db.getBinaryFast(key)
+    const found = transaction ? this.db.getBinaryFast(key, { transaction }) : this.db.getBinaryFast(key)
     // It lies in memory of LMDB's that the next look-up writes to.
     return found && new Uint8Array(found.buffer, found.byteOffset, this.db.lastSize).slice()
   }
 
-  private chunk({ gte, lt }: KeyRange, { limit, maxBytes = Number.POSITIVE_INFINITY, reverse = false }: ScanOptions): Chunk {
+  private look(range: KeyRange, options: ScanOptions, transaction?: Transaction): Chunk {
+    checkScan(range, options)
+    if (isEmptyRange(range)) return { entries: [], more: false }
+    const { gte, lt } = range
+    const { limit, maxBytes = Number.POSITIVE_INFINITY, reverse = false } = options
     const entries: Entry[] = []
     let bytes = 0
-    for (const found of this.db.getKeys(reverse ? downFrom(lt, gte) : upFrom(gte, lt))) {
+    for (const found of this.db.getKeys({ ...(reverse ? downFrom(lt, gte) : upFrom(gte, lt)), ...(transaction && { transaction }) })) {
       const key = new Uint8Array(found)
-      const value = this.lookUp(key)!
+      const value = this.lookUp(key, transaction)!
       bytes += key.length + value.length
       if (entries.length === limit || (bytes > maxBytes && entries.length > 0)) return { entries, more: true }
       entries.push([key, value])

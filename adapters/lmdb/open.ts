@@ -21,8 +21,14 @@ export interface LmdbOptions {
 
 export const lmdbOptions = new OptionRules<LmdbOptions>('lmdb', { mustExist: 'flag', checkFiles: 'flag' })
 
-/** What the types of the package leave out: the length of the value that `getBinaryFast` found. */
-export type Database = RootDatabase<Uint8Array, Uint8Array> & { readonly lastSize: number }
+/** A read transaction that is kept. */
+export type Transaction = ReturnType<RootDatabase['useReadTransaction']>
+
+/** What the types of the package leave out: that `getBinaryFast` reads in a transaction too, and the length of the value that it found. */
+export type Database = RootDatabase<Uint8Array, Uint8Array> & {
+  readonly lastSize: number
+  getBinaryFast(key: Uint8Array, options: { readonly transaction: Transaction }): Buffer | undefined
+}
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 

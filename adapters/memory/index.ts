@@ -40,6 +40,21 @@ export function memory(disk: MemoryDisk = memoryDisk()): Store {
       if (expect && !same(disk.get(expect.key), expect.value)) throw new FolioError('CONFLICT', { store: 'memory' })
       disk.write(batch)
     },
+    snapshot() {
+      open()
+      let held: Tree | undefined = disk.copied()
+      return {
+        scan(range, options) {
+          open()
+          if (!held) throw new FolioError('CLOSED', { store: 'memory' })
+          checkScan(range, options)
+          return held.scan(range, options)
+        },
+        close() {
+          held = undefined
+        },
+      }
+    },
     close() {
       closed = true
     },

@@ -18,8 +18,21 @@ interface Leaf {
 const LEAF = 128
 
 export class Tree {
-  private readonly firsts: string[] = ['']
-  private readonly leaves: Leaf[] = [{ keys: [], values: [] }]
+  private readonly firsts: string[]
+  private readonly leaves: Leaf[]
+
+  constructor(firsts: string[] = [''], leaves: Leaf[] = [{ keys: [], values: [] }]) {
+    this.firsts = firsts
+    this.leaves = leaves
+  }
+
+  /** Another tree that holds the same now. Values are shared, since none is ever changed. */
+  copied(): Tree {
+    return new Tree(
+      this.firsts.slice(),
+      this.leaves.map(({ keys, values }) => ({ keys: keys.slice(), values: values.slice() })),
+    )
+  }
 
   get(key: Uint8Array): Uint8Array | undefined {
     const name = latin1(key)

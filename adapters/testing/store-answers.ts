@@ -3,7 +3,19 @@
  * as such before anything is made of it, and so are a failure that is not a FolioError, and a store that changes what it was given.
  */
 import { FolioError } from '../../src/errors.ts'
-import { isPromise, type MaybePromise, missingIn, type Store, type Write, type WriteOptions } from '../../src/store.ts'
+import {
+  after,
+  type Chunk,
+  isPromise,
+  type KeyRange,
+  type MaybePromise,
+  missingIn,
+  type ScanOptions,
+  type Snapshot,
+  type Store,
+  type Write,
+  type WriteOptions,
+} from '../../src/store.ts'
 import { asGiven, type Form, inTurns } from './store-forms.ts'
 import { Handed } from './store-handed.ts'
 import { show, showMany } from './store-show.ts'
@@ -43,6 +55,27 @@ function wrapped(store: Store, form: Form): Store {
   const missing = missingIn(store)
   if (missing.length > 0) throw new Error(`expected a store, got ${kindOf(store)}${store ? ` without ${missing.join(', ')}` : ''}`)
   const asked = asking(patiences.get(store) ?? PATIENCE)
+  const scanOf =
+    (of: Pick<Store, 'scan'>, name: string) =>
+    (range: KeyRange, options: ScanOptions): MaybePromise<Chunk> => {
+      const handed = new Handed(form)
+      const given = handed.range(range)
+      const call = () => `${name} from ${show(range.gte)} to ${show(range.lt)}, ${JSON.stringify(options)}`
+      return asked(
+        call,
+        () => of.scan(given, options),
+        handed,
+        (chunk) => checkChunk(call, chunk),
+      )
+    }
+  const seen = (snapshot: Snapshot): Snapshot => ({
+    scan: scanOf(snapshot, 'snapshot.scan'),
+    close: () =>
+      asked(
+        () => 'snapshot.close',
+        () => snapshot.close(),
+      ),
+  })
   return {
     capabilities: store.capabilities,
     get: (key) => {
@@ -70,24 +103,7 @@ function wrapped(store: Store, form: Form): Store {
         },
       )
     },
-    scan: (range, options) => {
-      const handed = new Handed(form)
-      const given = handed.range(range)
-      const call = () => `scan from ${show(range.gte)} to ${show(range.lt)}, ${JSON.stringify(options)}`
-      return asked(
-        call,
-        () => store.scan(given, options),
-        handed,
-        (chunk) => {
-          if (!Array.isArray(chunk?.entries) || typeof chunk.more !== 'boolean') wrong(call, '{ entries: [], more: true or false }', chunk)
-          for (const entry of chunk.entries) {
-            if (!Array.isArray(entry)) wrong(call, 'entries that are arrays of key and value', entry)
-            for (const bytes of [entry[0], entry[1]])
-              if (!(bytes instanceof Uint8Array)) wrong(call, 'keys and values that are Uint8Arrays', bytes)
-          }
-        },
-      )
-    },
+    scan: scanOf(store, 'scan'),
     write: (batch, options) => {
       const handed = new Handed(form)
       const given = handed.list(batch.map(([key, value]): Write => [handed.one(key), handed.one(value)]))
@@ -119,6 +135,20 @@ function wrapped(store: Store, form: Form): Store {
           () => `compact from ${show(range.gte)} to ${show(range.lt)}`,
           () => store.compact!(given),
           handed,
+        )
+      },
+    }),
+    ...(store.snapshot && {
+      snapshot: () => {
+        const call = () => 'snapshot'
+        return after(
+          asked(
+            call,
+            () => store.snapshot!(),
+            undefined,
+            (given) => checkSnapshot(call, given),
+          ),
+          seen,
         )
       },
     }),
@@ -251,6 +281,18 @@ export async function closing<T>(store: Store, work: () => Promise<T>): Promise<
 
 function checkValue(call: () => string, value: unknown): void {
   if (value !== undefined && !(value instanceof Uint8Array)) wrong(call, 'a Uint8Array, or undefined where nothing is', value)
+}
+
+function checkChunk(call: () => string, chunk: Chunk): void {
+  if (!Array.isArray(chunk?.entries) || typeof chunk.more !== 'boolean') wrong(call, '{ entries: [], more: true or false }', chunk)
+  for (const entry of chunk.entries) {
+    if (!Array.isArray(entry)) wrong(call, 'entries that are arrays of key and value', entry)
+    for (const bytes of [entry[0], entry[1]]) if (!(bytes instanceof Uint8Array)) wrong(call, 'keys and values that are Uint8Arrays', bytes)
+  }
+}
+
+function checkSnapshot(call: () => string, snapshot: Partial<Snapshot> | undefined): void {
+  if (typeof snapshot?.scan !== 'function' || typeof snapshot.close !== 'function') wrong(call, '{ scan, close }', snapshot)
 }
 
 function wrong(call: () => string, expected: string, came: unknown): never {

@@ -30,6 +30,7 @@ import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes, materialFor } from './store-model.ts'
 import { overlapLaws } from './store-overlap.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
+import { snapshotLaws } from './store-snapshot.ts'
 import { batchLaws } from './store-writing.ts'
 
 /** The store under test. */
@@ -113,6 +114,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
     killLaw(law, subject),
     ...besideLaws(law, subject),
     compactLaw(law),
+    ...snapshotLaws(law, subject),
     ...noteLaws(law, subject),
     limitLaw(law),
     failureLaw(law, subject),

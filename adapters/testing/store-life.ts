@@ -206,6 +206,7 @@ const ROUNDS = 12
 
 export function leakLaw(subject: StoreSubject): Law {
   const { held = heldByProcess as () => number } = subject
+  let left = 0
   const round = async (): Promise<void> => {
     const store = checked(await opened('open', () => subject.open(), subject))
     await store.write(count(40), { durable: true })
@@ -215,6 +216,10 @@ export function leakLaw(subject: StoreSubject): Law {
     await store.note?.write(bytes(1), { durable: true })
     await store.note?.read()
     await store.compact?.(everything)
+    const snapshot = await store.snapshot?.()
+    await snapshot?.scan(everything, { limit: 3 })
+    // Every other one is left to the close of the store.
+    if (left++ % 2 === 0) await snapshot?.close()
     store.watch?.(() => {})()
     await refused('STORE_MISUSE', () => store.scan(everything, { limit: 0 }))
     await refused('CONFLICT', () => store.write([], { durable: false, expect: { key: bytes(9), value: bytes(9) } }))

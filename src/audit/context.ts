@@ -1,7 +1,7 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
 import { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
-import type { Head, Intent } from '../layout/head.ts'
+import type { Change, Head } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { Reader } from '../scan/reader.ts'
@@ -48,7 +48,7 @@ export class Context {
   /** As the store had it, damaged or not: once it has another one, somebody else has written. */
   storedHead: Uint8Array | undefined
   /** What is unfinished, if that can be read. */
-  readonly intent: Intent | undefined
+  readonly intent: Change | undefined
   readonly findings: Findings
   readonly reader: Reader
   readonly unread = new Unread()
@@ -70,7 +70,7 @@ export class Context {
   readonly pruned = new Map<number, number>()
   records = 0
 
-  constructor(store: Store, head: Head, findings: Findings, intent?: Intent) {
+  constructor(store: Store, head: Head, findings: Findings, intent?: Change) {
     this.store = store
     this.head = head
     this.intent = intent
@@ -115,7 +115,7 @@ export async function readable<T>(read: () => T | Promise<T>): Promise<T | undef
 const CHUNK_BYTES = 1 << 20
 
 /** The entries of a range, in order, read in chunks of bounded size. */
-export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<readonly Entry[], void, undefined> {
+export async function* entriesOf(store: Pick<Store, 'scan'>, range: KeyRange): AsyncGenerator<readonly Entry[], void, undefined> {
   let { gte } = range
   for (;;) {
     const { entries, more } = await store.scan({ gte, lt: range.lt }, { limit: 4096, maxBytes: CHUNK_BYTES })

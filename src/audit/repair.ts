@@ -79,8 +79,8 @@ const ROUNDS = 6
 /**
  * Repairs a store that nobody else has open.
  * @param options `maxFaults` has no meaning here: everything that is lost is listed
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal; CONFLICT
- * if another process writes to it, and then nothing of that is touched
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED, STORE_FAILED, and the reason of the
+ * signal; CONFLICT if another process writes to it, and then nothing of that is touched
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
   const { cut = false, ...told } = repairOptions.check(options)

@@ -24,8 +24,8 @@ import { checkPruned, checkTails, checkValues } from './values.ts'
 
 /**
  * Checks a store to which nobody writes meanwhile. Damage is in the report, by key; it is not thrown.
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, CLOSED, STORE_FAILED, and the reason of the signal; CONFLICT
- * if another process wrote to a shared store meanwhile, and there are faults: what it wrote looks like damage
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED, STORE_FAILED, and the reason of the
+ * signal; CONFLICT if another process wrote to a shared store meanwhile, and there are faults: what it wrote looks like damage
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
   return (await audit(store, verifyOptions.check(options))).report
@@ -88,13 +88,15 @@ async function readState(store: Store, findings: Findings) {
       return undefined
     }
   }
+  const intent = begun && tried(() => decodeIntent(begun))
+  if (intent && 'copy' in intent) throw new FolioError('STORE_INCOMPLETE')
   if (format === undefined) findings.add(FORMAT, 'the format of the store is missing')
   else await networkIn(store, format).catch((error) => findings.take(error))
   const head = tried(() => (held === undefined ? emptyHead : decodeHead(held)))
   if (held === undefined && (await holdsRecords(store))) findings.add(HEAD, 'the head is missing')
   const noted = (await readHighWater(store.note, await eraOf(store)).catch((error) => findings.take(error)))?.last ?? 0
   if (head && noted > head.last) findings.add(HIGH_WATER, `ledgers ${head.last + 1} to ${noted} were held, and are gone`)
-  return { head: head ?? emptyHead, held, intent: begun && tried(() => decodeIntent(begun)) }
+  return { head: head ?? emptyHead, held, intent }
 }
 
 /** The era of the store; the first one if it is damaged, as if it is missing. */

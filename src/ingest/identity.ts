@@ -11,7 +11,7 @@ import type { Store } from '../store.ts'
 export const catalogueOf = (): string => fingerprint(logs, indexes)
 
 /** Whether a store holds more than one that was emptied keeps: its high water and its era. Without a head, that is damage. */
-export async function holdsRecords(store: Store): Promise<boolean> {
+export async function holdsRecords(store: Pick<Store, 'scan'>): Promise<boolean> {
   const { entries } = await store.scan(CONTENT_KEYS, { limit: 3 })
   return entries.some(([key]) => !equal(key, HIGH_WATER) && !equal(key, ERA))
 }

@@ -1,7 +1,7 @@
 /** What a store holds when it is opened: the state of history, and what a writer needs in order to continue from there. */
 
 import { FolioError } from '../errors.ts'
-import { decodeHead, decodeIntent, emptyHead, type Intent } from '../layout/head.ts'
+import { type Cut, decodeHead, decodeIntent, emptyHead } from '../layout/head.ts'
 import { HEAD, INTENT } from '../layout/keys.ts'
 import { corrupt } from '../layout/seal.ts'
 import { ledgerAt } from '../scan/locate.ts'
@@ -61,10 +61,11 @@ export function hashOf(reader: Reader, sequence: number): string | undefined {
   return block.members(at)['hash'] as string
 }
 
-/** The rollback or pruning that was begun and not finished. @throws STORE_UNREPAIRED */
-export async function unfinished(store: Store): Promise<Exclude<Intent, { repair: unknown }> | undefined> {
+/** The rollback or pruning that was begun and not finished. @throws STORE_UNREPAIRED, STORE_INCOMPLETE */
+export async function unfinished(store: Store): Promise<Cut | undefined> {
   const bytes = await store.get(INTENT)
   const intent = bytes && decodeIntent(bytes)
   if (intent && 'repair' in intent) throw new FolioError('STORE_UNREPAIRED')
+  if (intent && 'copy' in intent) throw new FolioError('STORE_INCOMPLETE')
   return intent
 }

@@ -78,12 +78,18 @@ export type Cut =
 
 /** A change that takes several batches, kept until the last of them, so that an open after a crash can finish it. */
 export type Intent =
+  | Change
+  /** Values are being copied into a store, which is none before that is done. The text is another one for each copy. */
+  | { readonly copy: string }
+
+/** The intents of a store that is one. */
+export type Change =
   | Cut
   /** Values are being rebuilt: until that is done nothing may be appended, and what was unfinished before waits. */
   | { readonly repair: true; readonly unfinished?: Cut }
 
-export const kindOf = (intent: Intent): 'rollback' | 'prune' | 'repair' =>
-  'prune' in intent ? 'prune' : 'repair' in intent ? 'repair' : 'rollback'
+export const kindOfCut = (cut: Cut): 'rollback' | 'prune' => ('prune' in cut ? 'prune' : 'rollback')
+export const kindOf = (change: Change): 'rollback' | 'prune' | 'repair' => ('repair' in change ? 'repair' : kindOfCut(change))
 
 export const encodeIntent = (intent: Intent): Uint8Array => encodeJson(INTENT, intent)
 export const decodeIntent = (value: Uint8Array): Intent => decodeJson<Intent>(INTENT, value)

@@ -115,7 +115,7 @@ test('damaged files are reported by verify with and without --files, and salvage
     cutAfter: expect.any(Number),
   })
   const copied = await folio(['copy', '--from', backup, '--to', data])
-  expect(copied).toMatchObject({ code: 0, err: expect.stringMatching(/^folio: both hold 40 ledgers, /) })
+  expect(copied).toMatchObject({ code: 0, err: expect.stringMatching(/^folio: copied 304 values, .*\nfolio: both hold 40 ledgers, /) })
   expect((await folio(['verify', '--data', data, '--files'])).out).toMatch(/^files whole: .*\nwhole: 40 ledgers/)
   expect((await folio(['repair', '--data', data])).out).toMatch(/^repaired: 0 values; /)
 })
@@ -276,21 +276,58 @@ test('a copy holds what the original holds, continues where it stopped, and is r
   expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 8, err: expect.stringMatching(/DIFFER: /) })
 })
 
-test('a copy or an export of a pruned store is said to lack what only pruned ledgers said, unless the copy was begun before', async () => {
-  const data = await stored()
-  const [early, late] = [join(directory(), 'early'), join(directory(), 'late')]
+test('a copy of a pruned store has all that is left, and is continued; what is made of its export is said to lack what pruned ledgers said', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const [early, late, made] = [join(dir, 'early'), join(dir, 'late'), join(dir, 'made')]
+  await folio(['rollback', '--data', data, '--to', String(FIRST + 34)])
   await folio(['copy', '--from', data, '--to', early])
   await folio(['prune', '--data', data, '--before', String(FIRST + 30)])
-  const lacking = (what: string): RegExp => new RegExp(`\\nfolio: ${what} lacks what only ledgers ${FIRST} to ${FIRST + 29} said: offers`)
-  expect(await folio(['copy', '--from', data, '--to', early])).toMatchObject({ code: 0, err: expect.not.stringMatching(/lacks/) })
-  for (let again = 0; again < 2; again++)
-    expect(await folio(['copy', '--from', data, '--to', late])).toMatchObject({ code: 0, err: expect.stringMatching(lacking('the copy')) })
+  const lacks = (what: string): RegExp => new RegExp(`\\nfolio: ${what} lacks what only ledgers ${FIRST} to ${FIRST + 29} said: offers`)
+  const exported = (...range: string[]) => folio(['export', '--data', data, ...range])
+  const { out, err } = await exported()
+  expect(err).toMatch(lacks('a store made of these'))
+  expect((await exported('--from', String(FIRST + 31))).err).not.toMatch(/lacks/)
+  await folio(['ingest', '--data', made, '-'], { stdin: out })
+
+  const whole = /^folio: copied [\d,]+ values, [\d,]+ bytes\nfolio: both hold 5 ledgers, 2100030 to 2100034; digest \w+\n$/
+  expect(await folio(['copy', '--from', data, '--to', `lmdb:${late}`])).toMatchObject({ code: 0, err: expect.stringMatching(whole) })
+  const [one, other] = await Promise.all(
+    [[data], [late, '--store', 'lmdb']].map(([at, ...store]) => folio(['verify', '--data', at!, ...store, '--json'])),
+  )
+  expect(one).toEqual({ ...other, code: 0 })
+  // What is new is appended, whichever way it was begun.
+  await folio(['ingest', '--data', data, '-'], { stdin: ndjson(closes.slice(35)) })
+  for (const [to, count] of [
+    [early, 10],
+    [`lmdb:${late}`, 10],
+  ] as const)
+    expect((await folio(['copy', '--from', data, '--to', to])).err).toMatch(new RegExp(`^folio: both hold ${count} ledgers, .*\\n$`))
+  const said = lacks('the copy')
+  for (const to of [made]) expect((await folio(['copy', '--from', data, '--to', to])).err).toMatch(said)
+  expect((await folio(['copy', '--from', data, '--to', made])).err).toMatch(/: copy into a new store to have everything\n$/)
   // A prune takes from the copy only what it had.
   await folio(['prune', '--data', early, '--before', String(FIRST + 35)])
   expect((await folio(['copy', '--from', data, '--to', early])).err).not.toMatch(/lacks/)
-  const exported = (...range: string[]) => folio(['export', '--data', data, ...range])
-  expect((await exported()).err).toMatch(lacking('a store made of these'))
-  expect((await exported('--from', String(FIRST + 31))).err).not.toMatch(/lacks/)
+})
+
+test('a copy that was stopped says what it left, which nothing but another copy opens', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const to = join(dir, 'copy')
+  const copying = start(['copy', '--from', data, '--to', to])
+  copying.stop('SIGINT')
+  expect(await copying.done).toEqual({
+    code: 130,
+    out: '',
+    err: `folio: stopped: ${to} is not complete, and cannot be opened; copying again begins anew\n`,
+  })
+  for (const command of [['verify'], ['repair'], ['export'], ['get', '/'], ['ingest', '-']])
+    expect(await folio([...command, '--data', to])).toMatchObject({ code: 3, err: expect.stringMatching(/^folio: STORE_INCOMPLETE: /) })
+  expect(await folio(['copy', '--from', to, '--to', join(dir, 'other')])).toMatchObject({ code: 3 })
+  expect(await folio(['copy', '--from', data, '--to', to])).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/^folio: copied 304 values/),
+  })
+  expect((await folio(['verify', '--data', to])).out).toMatch(/^whole: 40 ledgers/)
 })
 
 test('a copy needs a directory other than that of its source, and not in it, however it is spelled', async () => {

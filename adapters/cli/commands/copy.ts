@@ -1,15 +1,25 @@
 /** `folio copy`: copies one store into another, of whatever kinds, and checks that both hold the same. */
 import type { Command } from 'commander'
-import { FolioError, type HistoryHead, type Ledger, type LedgerClose, networkOf, openLedger } from '../../../src/index.ts'
+import {
+  copyStore,
+  FolioError,
+  type HistoryHead,
+  isVacant,
+  type Ledger,
+  type LedgerClose,
+  networkOf,
+  openLedger,
+  type Store,
+} from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
 import { UsageError } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
-import { countOf, type Io, note } from '../io.ts'
+import { countOf, digits, type Io, isStop, note } from '../io.ts'
 import { lackingBefore } from '../lacking.ts'
 import { wholeNumber } from '../options.ts'
-import { showProgress } from '../progress.ts'
+import { showProgress, showStatus } from '../progress.ts'
 import type { Run } from '../run.ts'
-import { isInside, isSamePlace, openNamed, openStore, type StoreOptions, storeOf } from '../stores.ts'
+import { isInside, isSamePlace, openStore, type StoreOptions, storeOf } from '../stores.ts'
 
 interface Options {
   readonly from: StoreOptions
@@ -19,12 +29,12 @@ interface Options {
 
 const help = `
 A store is a directory, or its kind and directory: level:./ledgers, lmdb:./shared. The source is only read; over LevelDB,
-nobody else may have it open. The target keeps the network name of the source, and is refused if it has another. A target
-that holds ledgers already is continued, so run it again to go on after a stop, or to add what is new. At the end, the
-digests of all ledgers that both hold are compared; if they differ, the exit code is 8.
+nobody else may have it open. The target keeps the network name of the source, and is refused if it has another.
 
-If the source was pruned, a copy that was begun before that stays complete. One that is begun afterwards lacks what only
-the pruned ledgers said: offers that have not changed since, and accounts that nothing names any more.
+Into a new store, everything is copied as it is, also what a pruned store keeps of the ledgers that are gone; each value
+is checked, and read back. If that is cut short, the target cannot be opened: run it again, which begins anew.
+To a target that holds ledgers already, those that it lacks are appended, so run it again to add what is new.
+At the end, the digests of all ledgers that both hold are compared; if they differ, the exit code is 8.
 
 Examples:
   folio copy --from ./ledgers --to /backup/ledgers`
@@ -32,14 +42,14 @@ Examples:
 export const copy = (program: Command, run: Run): Command =>
   program
     .command('copy')
-    .description('copy the ledgers of a store into another, and compare both')
+    .description('copy a store, or add to a copy what is new, and compare both')
     .requiredOption('--from <store>', 'the store to read', storeOf)
     .requiredOption('--to <store>', 'the store to write, created if missing', storeOf)
-    .option('--batch <ledgers>', 'ledgers per durable batch', wholeNumber(1, 100_000), 100)
+    .option('--batch <ledgers>', 'ledgers per durable batch, where ledgers are appended', wholeNumber(1, 100_000), 100)
     .addHelpText('after', help)
-    .action((options: Options) => run((io) => copyStore(io, options)))
+    .action((options: Options) => run((io) => copyOrContinue(io, options)))
 
-async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> {
+async function copyOrContinue(io: Io, { from, to, batch }: Options): Promise<number> {
   if (await isSamePlace(from, to)) throw new UsageError(`--from and --to are the same directory, ${from.data}: a copy needs one of its own`)
   if (await isInside(to.data, from.data))
     throw new UsageError(
@@ -48,7 +58,37 @@ async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> 
   const store = await openStore(from, { mustExist: true })
   await using source = await openLedger(store)
   const network = await networkOf(store)
-  await using target = await openNamed({ ...to, ...(network !== undefined && { network }) }, { mustExist: false })
+  const copy = await openStore(to, { mustExist: false })
+  const isWhole = await copiedWhole(io, store, copy, to.data).catch(async (error) => {
+    await copy.close()
+    throw error
+  })
+  await using target = await openLedger(copy, { network })
+  if (!isWhole) await addTo(io, target, source, { to, batch })
+  if (io.signal.aborted) return exitOf(io.signal)
+  return await compare(io, source, target)
+}
+
+/** Copies everything, unless the target holds ledgers already. @returns whether it did */
+async function copiedWhole(io: Io, from: Store, to: Store, target: string | undefined): Promise<boolean> {
+  if (!(await isVacant(to))) return false
+  const status = showStatus(io)
+  try {
+    const { values, bytes } = await copyStore(from, to, {
+      signal: io.signal,
+      onProgress: ({ phase, values, bytes }) => status.say(`${phase}: ${countOf(values, 'value')}, ${digits(bytes)} bytes`),
+    })
+    note(io, `copied ${countOf(values, 'value')}, ${digits(bytes)} bytes`)
+    return true
+  } catch (error) {
+    if (isStop(io, error)) note(io, `stopped: ${target} is not complete, and cannot be opened; copying again begins anew`)
+    throw error
+  } finally {
+    status.stop()
+  }
+}
+
+async function addTo(io: Io, target: Ledger, source: Ledger, { to, batch }: Pick<Options, 'to' | 'batch'>): Promise<void> {
   if (source.head && target.head) checkMeeting(to.data, target.head, source.head)
   const progress = showProgress(io, undefined)
   try {
@@ -56,8 +96,6 @@ async function copyStore(io: Io, { from, to, batch }: Options): Promise<number> 
   } finally {
     progress.stop()
   }
-  if (io.signal.aborted) return exitOf(io.signal)
-  return await compare(io, source, target)
 }
 
 /**
@@ -92,6 +130,7 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
   const what = `${countOf(range.to - range.from + 1, 'ledger')}, ${range.from} to ${range.to}`
   note(io, digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`)
-  if (other.first > one.first) note(io, lackingBefore(other.first, one.first, 'the copy'))
+  // It was begun with ledgers that had been ingested or exported, not with a copy.
+  if (other.first > one.first) note(io, `${lackingBefore(other.first, one.first, 'the copy')}: copy into a new store to have everything`)
   return digest === copied ? exits.ok : exits.damaged
 }

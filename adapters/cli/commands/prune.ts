@@ -15,8 +15,8 @@ const help = `
 Requests for removed ledgers are answered 410 from then on. Accounts and offers that only they named stay known, and the
 book of offers stays as it is. The space is given back. If it is killed, the next open finishes it.
 
-A copy or an export that is begun afterwards lacks what only the removed ledgers said: offers that have not changed
-since, and accounts that nothing names any more.
+A copy has all that is left (see folio copy --help). An export lacks what only the removed ledgers said: offers that have
+not changed since, and accounts that nothing names any more.
 
 Examples:
   folio prune --data ./ledgers --before 2100500`

@@ -1,0 +1,107 @@
+/** Laws of snapshots, of a store that has them. */
+import type { ScanOptions, Snapshot, Store, Write } from '../../src/store.ts'
+import type { Law } from '../check/index.ts'
+import { checked, closing, opened } from './store-answers.ts'
+import { agrees, alike, count, fill, holds, inChunks, type MakeLaw, modelOf, refused, same, turn, wipe } from './store-checks.ts'
+import type { StoreSubject } from './store-conformance.ts'
+import { bytes, everything, filled, type Model, numbered } from './store-model.ts'
+
+const NONE = 'the store has no `snapshot`'
+
+/** What a snapshot shows is what a model holds: scanned whole and in chunks, from both ends, within bounds that are held and that are not. */
+async function shows(snapshot: Snapshot, model: Model): Promise<void> {
+  const seen = snapshot as Store
+  const middle = model.entries[model.entries.length >> 1]?.[0] ?? bytes(1)
+  const ways: readonly ScanOptions[] = [{ limit: 10_000 }, { limit: 7 }, { limit: 10_000, maxBytes: 500 }]
+  for (const reverse of [false, true])
+    for (const options of ways) {
+      for (const range of [everything, { gte: middle, lt: everything.lt }, { gte: bytes(), lt: middle }, { gte: middle, lt: middle }])
+        await agrees(seen, model, range, { ...options, reverse })
+      same(await inChunks(seen, everything, { ...options, reverse }), model.range(everything, reverse), 'a snapshot, read in chunks')
+    }
+}
+
+/** Other values, deletes, and keys before, between and behind those of the model: each batch changes what every scan would give. */
+const changes = ({ entries }: Model): Write[][] => [
+  [[bytes(0), bytes(9)], ...entries.filter((_, n) => n % 3 === 0).map(([key], n): Write => [key, filled(60, n + 1)])],
+  [[bytes(0xfe), bytes(9)], ...entries.filter((_, n) => n % 3 === 1).map(([key]): Write => [key, undefined])],
+  [[bytes(0), undefined], ...[0, 1, 150, 299].map((n): Write => [numbered(n * 256 + 7), filled(n % 40, n)])],
+]
+
+/** Writes through one store what the snapshots of another must not show. */
+async function unmoved(store: Store, writer: Store): Promise<void> {
+  const taken = async (): Promise<Snapshot> => store.snapshot!()
+  const empty = await taken()
+  const model = await fill(writer, count(300))
+  const first = await taken()
+  let now = model
+  for (const [n, batch] of changes(model).entries()) {
+    const before = await taken()
+    const next = modelOf(now.entries)
+    next.write(batch)
+    // Of a write under way, a snapshot may show all or nothing.
+    const writing = writer.write(batch, { durable: n % 2 === 0 })
+    const during = await taken()
+    await writing
+    const shown = await inChunks(during as Store, everything, { limit: 50 })
+    if (!alike(shown, next.entries)) same(shown, now.entries, 'a snapshot taken while a batch was being written')
+    await shows(before, now)
+    await shows(first, model)
+    await holds(store, next)
+    await Promise.all([before.close(), during.close()])
+    now = next
+  }
+  await store.compact?.(everything)
+  await shows(first, model)
+  await wipe(writer)
+  await shows(first, model)
+  await shows(empty, modelOf([]))
+  await Promise.all([first.close(), empty.close()])
+  await holds(store, modelOf([]))
+}
+
+export function snapshotLaws(law: MakeLaw, subject: StoreSubject): Law[] {
+  return [
+    law('a snapshot shows what was there when it was taken, whatever is written, deleted or compacted meanwhile', async (store) =>
+      store.snapshot ? unmoved(store, store) : NONE,
+    ),
+    law(
+      'a snapshot shows nothing of what another process writes after it was taken',
+      async (here, own) => {
+        if (!here.snapshot) return NONE
+        const there = checked(await opened('beside', () => subject.beside!(own), subject))
+        return closing(there, () => unmoved(here, there))
+      },
+      subject.beside ? undefined : 'the subject cannot open its store twice',
+    ),
+    law(
+      'a snapshot gives CLOSED once it is closed, or its store; a close of it waits for its scans, and ends nothing else',
+      async (store) => {
+        if (!store.snapshot) return NONE
+        const model = await fill(store, count(300))
+        const [one, other, left] = [await store.snapshot(), await store.snapshot(), await store.snapshot()]
+        let isScanned = false
+        const scanned = async (): Promise<void> => {
+          const { entries } = await one.scan(everything, { limit: 400 })
+          isScanned = true
+          same(entries, model.entries, 'a scan that began before its snapshot was closed')
+        }
+        const scanning = scanned()
+        await one.close()
+        await turn()
+        same(isScanned, true, 'whether a scan was answered when the close of its snapshot had resolved')
+        await scanning
+        await one.close()
+        await refused('CLOSED', () => one.scan(everything, { limit: 1 }))
+        await shows(other, model)
+        await holds(store, model)
+        await other.close()
+        await refused('STORE_MISUSE', () => left.scan(everything, { limit: 0 }))
+        await store.close()
+        await refused('CLOSED', () => left.scan(everything, { limit: 1 }))
+        await left.close()
+        await refused('CLOSED', () => store.snapshot!())
+      },
+    ),
+  ]
+}
