@@ -168,8 +168,7 @@ export const errorTable = {
   },
   STORE_INCOMPLETE: {
     status: 503,
-    sentence:
-      'A copy into this store was begun but not finished, so it is not complete. Copy again, which begins anew; or delete it, if the copy is no longer wanted.',
+    sentence: 'A copy into this store was begun but not finished, so it lacks values. Copy into it again, which begins anew; or delete it.',
     fields: store,
   },
   STORE_MISUSE: {

@@ -37,7 +37,7 @@ export interface CopyProgress {
 
 export interface CopyOptions {
   /**
-   * Each batch, of some MiB, is on stable storage before the next one is written. Default: true. Without it, if the power fails during the copy or
+   * Each batch, of about 1 MiB, is on stable storage before the next one is written. Default: true. Without it, if the power fails during the copy or
    * shortly after it, the copy may lack values and be opened all the same; {@link verifyStore} tells. The end of the process alone does no harm.
    */
   readonly durable?: boolean | undefined

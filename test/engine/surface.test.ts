@@ -45,11 +45,11 @@ const types = names.filter((name) => !values.includes(name)).sort()
 describe('the names exported', () => {
   test('as values are these', () =>
     expect(values.join(' ')).toMatchInlineSnapshot(
-      `"DEFAULT_LIMIT Digits FolioError MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare concat copy crc32 endOfLedger errorTable fromUtf8 giveWay isCreateAccount isEmptyRange isPayment isPromise missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson utf8 verifyStore writeAscii writeId writeIndexed writeNumber writeText"`,
+      `"DEFAULT_LIMIT Digits FolioError MAX_LIMIT OptionRules Region SLACK after badRequest catalogue checkCloses checkScan closeSchema compare concat copy copyStore crc32 endOfLedger errorTable fromUtf8 giveWay isCreateAccount isEmptyRange isPayment isPromise isVacant missingIn networkOf newestLedger nextTurn openLedger operationTypes params parseCursor parseJson parseLimit parseOrder pathNames paymentTypes repairStore same stringifyJson utf8 verifyStore writeAscii writeId writeIndexed writeNumber writeText"`,
     ))
   test('as types are these', () =>
     expect(types.join(' ')).toMatchInlineSnapshot(
-      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange Ledger LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List Listing MaybePromise NdjsonChunk NdjsonOptions Offer OfferAsset OfferChanges OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Store Stream StreamOptions Subscription Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport WalkOptions Write WriteOptions"`,
+      `"Account AppendOptions AppendResult Asset Block Capabilities Catalogue Chunk CopyOptions CopyProgress CopyReport CreateAccount Effect EffectInput Ended Entry ErrorCode ErrorFields Explanation Fault Filters Finished Finisher HistoryHead Index IngestOptions IngestResult Int64Input Json KeyRange Ledger LedgerClose LedgerInput LedgerOptions LedgerRange LedgerRecord List Listing MaybePromise NdjsonChunk NdjsonOptions Offer OfferAsset OfferChanges OfferInput One OpenRecord Operation OperationInput Order Page PageOptions Param Payment Place Query QueryName RawPage RecordName RecordOf RepairOptions RepairReport Resource Rule Rules ScanOptions Slice Snapshot Store Stream StreamOptions Subscription Taker Trade TradeFilter TradeInput Transaction TransactionInput ValuesOf VerifyOptions VerifyProgress VerifyReport WalkOptions Write WriteOptions"`,
     ))
 })
 
@@ -129,6 +129,7 @@ test('error codes have these statuses', () => {
       "STORE_NETWORK 500",
       "STORE_WENT_BACK 500",
       "STORE_UNREPAIRED 503",
+      "STORE_INCOMPLETE 503",
       "STORE_MISUSE 500",
       "CORRUPT 500",
     ]

@@ -72,6 +72,7 @@ const optionTypes: readonly (readonly [heading: string, path: string, types: rea
   ['Ledger', 'src/audit/range.ts', ['LedgerRange']],
   ['ledger-folio', 'src/audit/report.ts', ['VerifyOptions']],
   ['ledger-folio', 'src/audit/repair.ts', ['RepairOptions']],
+  ['ledger-folio', 'src/audit/copy.ts', ['CopyOptions']],
   ['ledger-folio/level', 'adapters/level/open.ts', ['LevelOptions']],
   ['ledger-folio/level', 'adapters/directory/report.ts', ['FilesOptions']],
   ['ledger-folio/lmdb', 'adapters/lmdb/open.ts', ['LmdbOptions']],

@@ -172,6 +172,17 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     () => over({ reopen: ({ batches }) => replayed(batches.filter(({ expects }) => !expects).map(({ batch }) => batch)) }),
   ],
   [
+    'no snapshot has',
+    'shows in snapshots what another process writes later',
+    () =>
+      over({
+        beside({ store }) {
+          Object.assign(store, { snapshot: () => ({ scan: store.scan, close() {} }) })
+          return {}
+        },
+      }),
+  ],
+  [
     'a reopen finds everything',
     'loses durable batches that expect something',
     () =>

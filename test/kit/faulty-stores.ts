@@ -4,6 +4,7 @@ import { storesWithMore } from './faulty-extras.ts'
 import { storesOfOtherForms } from './faulty-forms.ts'
 import { storesThatOverlap } from './faulty-overlaps.ts'
 import { storesThatMisread } from './faulty-reads.ts'
+import { storesWithSnapshots } from './faulty-snapshots.ts'
 import type { FaultyStore } from './faulty-store.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 
@@ -12,6 +13,7 @@ export const faultyStores: readonly FaultyStore[] = [
   ...storesThatMiswrite,
   ...storesThatOverlap,
   ...storesWithMore,
+  ...storesWithSnapshots,
   ...storesOfOtherForms,
   ...storesWithCorners,
 ]

@@ -129,11 +129,17 @@ describe('a store that takes keys of 20 bytes and values of 300', () => {
 
 test.for([
   ['a compact of any range', 'the store has no `compact`'],
+  ['a snapshot shows what', 'the store has no `snapshot`'],
+  ['a snapshot gives CLOSED', 'the store has no `snapshot`'],
   ['a note gives back', 'the store has no `note`'],
   ['a reopen finds the note', 'the store has no `note`'],
   ['a key or value larger', 'the store names no limit'],
 ])('"%s…" tells the runner that %s', async ([start, reason]) => {
-  const law = named(storeConformance({ open: () => memory(), reopen: () => memory() }), start!)
+  const open = (): Store => {
+    const { snapshot: _, ...store } = memory()
+    return store
+  }
+  const law = named(storeConformance({ open, reopen: open }), start!)
   const skipped: string[] = []
   const run: (context: unknown) => Promise<void> = law.run
   await run({ skip: (why: string) => skipped.push(why) })
@@ -278,6 +284,7 @@ describe('a declined law', () => {
       ['what another', 'the subject cannot open its store twice'],
       ['of writers i', 'the subject cannot open its store twice'],
       ['a watch ring', 'the subject cannot open its store twice'],
+      ['no snapshot ', 'the subject cannot open its store twice'],
       ['a reopen fin', 'the subject cannot reopen its store'],
       ['a failure be', 'the subject cannot make its store fail'],
     ])
