@@ -12,7 +12,7 @@ import {
   type Store,
 } from '../../../src/index.ts'
 import { ingestCloses } from '../../ndjson/index.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError, usage } from '../errors.ts'
 import { exitOf, exits } from '../exit.ts'
 import { countOf, digits, type Io, isStop, note } from '../io.ts'
 import { lackingBefore } from '../lacking.ts'
@@ -77,7 +77,7 @@ async function copiedWhole(io: Io, from: Store, to: Store, target: string | unde
     const { values, bytes } = await copyStore(from, to, {
       signal: io.signal,
       onProgress: ({ phase, values, bytes }) => status.say(`${phase}: ${countOf(values, 'value')}, ${digits(bytes)} bytes`),
-    })
+    }).catch(usage)
     note(io, `copied ${countOf(values, 'value')}, ${digits(bytes)} bytes`)
     return true
   } catch (error) {
