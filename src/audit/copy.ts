@@ -3,7 +3,7 @@
  * **Invariant:** from its first batch to its last, the target holds the intent of a copy and no head: it is not opened, and the next copy begins anew.
  * The last batch brings the head, once everything else was read back.
  */
-import { equal, hex, same } from '../bytes.ts'
+import { equal, hex } from '../bytes.ts'
 import { badRequest, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
@@ -156,10 +156,9 @@ async function sourceOf(from: Store, view: View): Promise<Source | undefined> {
   return { own, head: head ? decodeHead(head) : emptyHead, network, cut: intent, eras: await heldAt(ERA) }
 }
 
-/** True if nothing was written in between: each write changes the head, the intent or the era. */
+/** True if nothing was written in between: each write changes the head or the intent. */
 const isSame = (one: Source, other: Source | undefined): boolean =>
   other !== undefined &&
-  same(one.eras, other.eras) &&
   one.own.length === other.own.length &&
   one.own.every(([key, value], nth) => equal(key, other.own[nth]![0]) && equal(value, other.own[nth]![1]))
 

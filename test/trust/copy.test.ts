@@ -314,6 +314,22 @@ describe('a copy that was cut short', () => {
     await copyStore(memory(other), memory(target))
     expect(await dump(memory(target))).toEqual(await dump(memory(other)))
   })
+
+  test('ends when another one has begun in the same store, and changes nothing of that', async () => {
+    const [disk, other, target] = [await windowed(), memoryDisk(), memoryDisk()]
+    await (await openLedger(memory(other), { network: 'of a test' })).ingest(closes.slice(0, 20))
+    let begun = 0
+    const write: Store['write'] = async (...args) => {
+      // After its first batch of values.
+      if (++begun === 3) await copyStore(memory(other), memory(target))
+      await memory(target).write(...args)
+    }
+    expect(await codeOf(() => copyStore(inPieces(memory(disk)), Object.assign(Object.create(memory(target)) as Store, { write })))).toBe(
+      'CONFLICT',
+    )
+    expect(begun).toBe(3)
+    expect(await dump(memory(target))).toEqual(await dump(memory(other)))
+  })
 })
 
 describe('a source that is in use', () => {
