@@ -29,7 +29,7 @@ import { dump, hex, shared } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
 import { turns } from '../support/turns.ts'
-import { failingAfter } from './support.ts'
+import { failingAfter, resealed } from './support.ts'
 
 type Step =
   | { readonly do: 'append'; readonly shapes: readonly CloseShape[] }
@@ -525,6 +525,15 @@ describe('what cannot be copied is refused', () => {
         const [[key, value], ...rest] = batch as [[Uint8Array, Uint8Array]]
         const spoiled = batch.length > 5 ? [[key, value.map((byte, at) => (at === 0 ? byte ^ 1 : byte))] as const, ...rest] : batch
         return store.write(spoiled, options)
+      },
+      'CORRUPT',
+    ],
+    [
+      'keeps another value of the same key and length',
+      (store) => (batch, options) => {
+        const [[key, value], ...rest] = batch as [[Uint8Array, Uint8Array]]
+        const other = (): Uint8Array => value.map((byte, at) => (at === 0 ? byte ^ 1 : byte))
+        return store.write(batch.length > 5 ? [resealed(key, other()), ...rest] : batch, options)
       },
       'CORRUPT',
     ],
