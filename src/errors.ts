@@ -125,7 +125,8 @@ export const errorTable = {
   },
   STORE_DENIED: {
     status: 503,
-    sentence: 'No permission to read or write the store. Check that the directory exists, its owner and its permissions.',
+    sentence:
+      'No permission to read or write the store. Check that the directory exists, its owner and its permissions. Reading needs permission to write there too, for the lock.',
     fields: { ...store, reason },
   },
   STORE_MISSING: {

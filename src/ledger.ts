@@ -12,6 +12,7 @@ import { type IngestOptions, Ingests, inBatches, ingestOptions } from './ingest/
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { History } from './ingest/history.ts'
+import { watch } from './ingest/watch.ts'
 import { type BatchOrder, LedgerWriter } from './ingest/writer.ts'
 import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
@@ -76,23 +77,11 @@ export class Ledger {
   /** @internal */
   async load(): Promise<void> {
     await this.writer.load()
-    if (this.store.capabilities.shared) this.unwatch = this.follow()
-  }
-
-  /**
-   * Follows what other processes write: whenever the store signals it, and at every poll, which keeps this one alive only while streams wait. Returns the
-   * function that stops it.
-   */
-  private follow(): () => void {
-    // A look that fails is repeated by the next one; reads meanwhile fail by themselves, with an error that reaches a caller.
-    const look = (): void => void this.writer.refresh().catch(() => {})
-    const unwatch = this.store.watch?.(look)
-    const timer = setInterval(look, this.pollMs)
+    if (!this.store.capabilities.shared) return
+    const { timer, stop } = watch(this.store, this.pollMs, () => this.writer.refresh())
+    this.unwatch = stop
+    // Polls keep the process alive only while streams wait.
     this.bell.keepBy(timer)
-    return () => {
-      clearInterval(timer)
-      unwatch?.()
-    }
   }
 
   /**
@@ -378,18 +367,23 @@ export class Ledger {
   /**
    * Ends all streams and ingests, these with CLOSED, waits for work in progress, then closes the store. Later calls fail with CLOSED, but for this one,
    * which gives the same promise.
-   * @throws what closing the store throws
+   * @throws what closing the store throws, or no longer watching it; it is closed even so
    */
   close(): Promise<void> {
-    this.closing ??= (async () => {
+    this.closing ??= this.shut()
+    return this.closing
+  }
+
+  private async shut(): Promise<void> {
+    try {
       this.unwatch?.()
+    } finally {
       this.bell.silence()
       this.ingests.end()
       await this.writer.rest()
       await this.reads.rest()
       await this.store.close()
-    })()
-    return this.closing
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,6 +9,7 @@ import { encodeFormat } from '../../src/layout/head.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { seal } from '../../src/layout/seal.ts'
 import { ledgerOf } from '../support/benches.ts'
+import { shared } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
 
 const first = richClose(5, hashOf(4))
@@ -58,6 +59,25 @@ describe('a closed ledger', () => {
     const asked = [ledger.append(second), ledger.append(third), ledger.append(first)]
     await ledger.close()
     expect((await Promise.all(asked)).map(({ appended }) => appended)).toEqual([true, true, false])
+  })
+})
+
+describe('a store that cannot be left', () => {
+  test('once no longer watching it fails, is closed all the same', async () => {
+    let closed = 0
+    const stuck = Object.assign(shared(memory()), {
+      watch: () => () => {
+        throw new Error('stuck')
+      },
+      close: () => void closed++,
+    })
+    const ledger = await openLedger(stuck)
+    await ledger.append(first)
+    const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' }).next()
+    await expect(ledger.close()).rejects.toThrow('stuck')
+    expect(closed).toBe(1)
+    expect(await stream).toMatchObject({ done: true })
+    expect(await codeOf(() => ledger.append(second))).toBe('CLOSED')
   })
 })
 
