@@ -13,7 +13,6 @@ import { decodeText, type Head } from '../layout/head.ts'
 import { blockKey, bookSellerKey, hashKey } from '../layout/keys.ts'
 import { ledgerSides } from '../layout/ledger-row.ts'
 import { blockNumber, recordsPerBlock } from '../layout/ordinals.ts'
-import type { PostingEdge } from '../layout/posting.ts'
 import type { Row } from '../layout/row.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
@@ -23,7 +22,7 @@ import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
 import type { EncodedClose, Entry } from './encode.ts'
-import { type Backlog, type Bound, type FiledList, Filing, isDue } from './filing.ts'
+import { type Backlog, type Bound, type EdgeOf, type FiledList, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
 export interface Tail {
@@ -127,10 +126,9 @@ export class Draft {
 
   /**
    * Adds a ledger. Everything it needs from the store is read in one call.
-   * @param cachedEdge the edge of a posting list, if it is cached
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
-  async add(close: EncodedClose, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<void> {
+  async add(close: EncodedClose, store: Store, cachedEdge: EdgeOf): Promise<void> {
     const { before } = this
     const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !before?.seenHashes.get(hash))
     // No offer with a higher id was ever in the book.
@@ -172,8 +170,8 @@ export class Draft {
    * @param own what the ledger files
    * @returns whether that has to wait
    */
-  private async file(ledger: Bound, own: Added, store: Store, cachedEdge: (id: string) => PostingEdge | undefined): Promise<boolean> {
-    const edgeOf = (id: string): PostingEdge | undefined => (this.edges.get(id) ?? this.before?.edges.get(id))?.edge ?? cachedEdge(id)
+  private async file(ledger: Bound, own: Added, store: Store, cachedEdge: EdgeOf): Promise<boolean> {
+    const edgeOf: EdgeOf = (list) => (this.edges.get(list.id) ?? this.before?.edges.get(list.id))?.edge ?? cachedEdge(list)
     let waits = true
     // A filing begun before may end here, and what has come since then may be due.
     while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {

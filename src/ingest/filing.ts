@@ -67,6 +67,9 @@ export interface FiledList {
   readonly write: Write
 }
 
+/** The edge of a list as a filing has to go on from it, if it is at hand. */
+export type EdgeOf = (list: ListKey) => PostingEdge | undefined
+
 /** A filing in progress. */
 export class Filing {
   readonly bound: Bound
@@ -92,10 +95,9 @@ export class Filing {
 
   /**
    * Prepares as many lists as should be ready after a ledger.
-   * @param edgeOf the edge of a list, if it is cached
    * @returns whether all are prepared, so that the batch of this ledger has to write them
    */
-  async advance(counts: readonly number[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<boolean> {
+  async advance(counts: readonly number[], store: Store, edgeOf: EdgeOf): Promise<boolean> {
     const since = recordsBetween(this.bound.counts, counts)
     const isLast = since >= this.spread
     const parts = isLast ? PARTS : Math.floor((PARTS * since) / this.spread)
@@ -108,10 +110,10 @@ export class Filing {
   }
 
   /** Prepares the lists that are next. If a read fails, nothing has changed. */
-  private async prepare(part: readonly Waiting[], store: Store, edgeOf: (id: string) => PostingEdge | undefined): Promise<void> {
+  private async prepare(part: readonly Waiting[], store: Store, edgeOf: EdgeOf): Promise<void> {
     const found = part.map(({ index, key }) => {
-      const { id } = new ListKey(index, key)
-      return { id, key: postingKey(index.tag, key), edge: edgeOf(id) }
+      const list = new ListKey(index, key)
+      return { id: list.id, key: postingKey(index.tag, key), edge: edgeOf(list) }
     })
     const unknown = found.filter(({ edge }) => edge === undefined)
     const values = unknown.length > 0 ? await store.getMany(unknown.map(({ key }) => key)) : []

@@ -8,13 +8,12 @@ import type { Cache } from '../cache/cache.ts'
 import { FolioError } from '../errors.ts'
 import { decodeHead, emptyHead, encodeHead, type Head } from '../layout/head.ts'
 import { HEAD } from '../layout/keys.ts'
-import type { PostingEdge } from '../layout/posting.ts'
 import type { ReadableHistory } from '../scan/ask.ts'
 import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import type { Tails } from './draft.ts'
-import type { Backlog, FiledList } from './filing.ts'
+import type { Backlog, EdgeOf, FiledList } from './filing.ts'
 import type { Following } from './follow.ts'
 import { HighWaterMark } from './high-water.ts'
 import { isSame, type Snapshot, type State, stateOf } from './state.ts'
@@ -128,7 +127,8 @@ export class History implements ReadableHistory {
   }
 
   /** The edge of a list as it is in the store, if it is cached, and nobody else files. */
-  readonly cachedEdge = (id: string): PostingEdge | undefined => (this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id))
+  readonly cachedEdge: EdgeOf = ({ id, index }) =>
+    this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id, this.head.since[index.of.tag]!)
 
   /** True once a write failed. */
   get poisoned(): boolean {

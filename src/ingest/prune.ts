@@ -1,24 +1,28 @@
 /**
  * Giving up the oldest ledgers: their records, and what only these named. A step gives up a bounded number of records and ends at a ledger. What
  * stays is a function of history and of the oldest ledger held, however many steps led there.
- * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list keeps its edge, its count, and every page to which a
- * bound at or above `since` can lead; of an offer that changed below `since` the last such change is kept, since a rollback may need it.
+ * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list that names a record from `since` on keeps its edge, its
+ * count, and every page to which a bound at or above `since` can lead, and any other is forgotten; of an offer whose changes are listed, and that
+ * changed below `since`, the last such change is kept, since a rollback may need it.
  */
 import type { Place } from '../layout/block.ts'
-import { encodePruned, type Head } from '../layout/head.ts'
-import { blockKey, blockRange, digestRange, KIND, keysOf, PRUNED, postingPageKey } from '../layout/keys.ts'
+import type { Head } from '../layout/head.ts'
+import { blockKey, blockRange, digestRange, KIND, keysOf } from '../layout/keys.ts'
 import { blockNumber } from '../layout/ordinals.ts'
-import { rank, unreachable } from '../layout/posting.ts'
+import { type PostingEdge, rank, unreachable } from '../layout/posting.ts'
+import type { Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
-import type { Resource } from '../query.ts'
-import { offerChanges } from '../resources/offer.ts'
+import type { Index, Resource } from '../query.ts'
+import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import { ListKey } from '../scan/list-key.ts'
 import { countsAfter } from '../scan/locate.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { Waiting } from '../scan/unfiled.ts'
 import type { KeyRange, Write } from '../store.ts'
+import type { Element } from '../tuple.ts'
 import { baseWrite } from './book.ts'
 import { Filing, fileAgain, recordsBetween } from './filing.ts'
+import { countPruned, forget, isForgotten, removePages } from './forget.ts'
 import type { History } from './history.ts'
 import { type Between, joined, type Run, readEach, readRecords } from './parts.ts'
 import { removeDigests, removeHashes, type Step } from './step.ts'
@@ -45,11 +49,23 @@ async function fileUp(history: History, sequence: number): Promise<Step> {
 async function giveUp({ readToWrite: run, head: before }: History, target: number): Promise<Step> {
   const head = await run((reader) => headFrom(reader, target))
   const given: Between = [before.since, head.since]
+  const changes = await lastChanges(run, given)
+  const lists = await passedLists(run, given, changes)
+  const [forgotten, left] = [lists.filter((list) => list.isForgotten), lists.filter((list) => !list.isForgotten)]
+  const gone = new Set(forgotten.filter(({ index }) => index === changesByOffer).map(({ key }) => String(key[0])))
   const writes = [
     ...logs.flatMap((log) => removeBlocks(log, given)),
-    ...(await giveUpPages(run, given)),
+    ...left.flatMap((list) => removePages(list, list.from, list.to)),
+    ...[...changes].filter(([id]) => !gone.has(id)).map(([id, { row, ordinal }]) => baseWrite(BigInt(id), row, ordinal)),
+    ...forgotten.flatMap((list) => forget(list, list.edge, list.from)),
+    await run((reader) =>
+      countPruned(
+        reader,
+        lists.filter(({ isFirst }) => isFirst),
+        forgotten,
+      ),
+    ),
     ...(await removeHashes(run, given)),
-    ...(await keepBases(run, given)),
     ...removeDigests(before.oldest, head.oldest),
   ]
   return { writes, head }
@@ -69,31 +85,53 @@ function removeBlocks(log: Resource, given: Between): Write[] {
   return Array.from({ length: to - from }, (_, nth) => [blockKey(log.tag, from + nth), undefined])
 }
 
-/** Gives up the pages of lists that no read from now on can reach, and counts the lists that name pruned records. */
-async function giveUpPages(run: Run, given: Between): Promise<Write[]> {
-  const pruned = { ...(await run((reader) => reader.pruned())) }
-  const writes: Write[] = []
-  const reach = (reader: Reader, { index, key }: Waiting) => {
-    const list = new ListKey(index, key)
-    const [edge, page] = [reader.edge(list), reader.pages(list)]
-    const [passed, passing] = given.map((counts) => rank(edge, counts[index.of.tag]!, page)) as [number, number]
-    return { index, key, isFirst: passed === 0, from: unreachable(edge, passed), to: unreachable(edge, passing) }
-  }
-  const filed = await fileAgain(run, given)
-  for (const { index, key, isFirst, from, to } of await joined(readEach(run, filed.all(), reach))) {
-    if (isFirst) pruned[index.tag] = (pruned[index.tag] ?? 0) + 1
-    for (const [level, end] of to.entries())
-      for (let number = from[level]!; number < end; number++) writes.push([postingPageKey(index.tag, key, level, number), undefined])
-  }
-  return [...writes, [PRUNED, encodePruned(pruned)]]
+/** A list that names something that is given up. */
+interface Passed {
+  readonly index: Index
+  readonly key: readonly Element[]
+  readonly edge: PostingEdge
+  /** It names nothing that was pruned before. */
+  readonly isFirst: boolean
+  readonly isForgotten: boolean
+  /** The first page of each level that is there, and the first that a read from now on can reach. */
+  readonly from: readonly number[]
+  readonly to: readonly number[]
 }
 
-/** Keeps the last change of each offer that changed in what is given up. */
-async function keepBases(run: Run, given: Between): Promise<Write[]> {
+async function passedLists(run: Run, given: Between, changes: ReadonlyMap<string, Change>): Promise<Passed[]> {
+  const lives = (offer: bigint): boolean => changes.get(String(offer))!.lives
+  const passed = (reader: Reader, { index, key }: Waiting): Passed => {
+    const list = new ListKey(index, key)
+    const [edge, page] = [reader.edge(list), reader.pages(list)]
+    const [before, after] = given.map((counts) => rank(edge, counts[index.of.tag]!, page)) as [number, number]
+    const isAll = after === edge.count
+    return {
+      index,
+      key,
+      edge,
+      isFirst: before === 0,
+      isForgotten: isAll && isForgotten({ index, key }, reader.unfiled, lives),
+      from: unreachable(edge, before),
+      to: unreachable(edge, after),
+    }
+  }
+  const filed = await fileAgain(run, given)
+  return joined(readEach(run, filed.all(), passed))
+}
+
+/** A change of an offer: its row, where it lies, and whether it left the offer in the book. */
+interface Change {
+  readonly row: Row
+  readonly ordinal: number
+  readonly lives: boolean
+}
+
+/** The last change of each offer that changed in what is given up. */
+async function lastChanges(run: Run, given: Between): Promise<Map<string, Change>> {
   const { id } = offerChanges.columns
-  const change = ({ block, at }: Place, _: Resource, ordinal: number) => [block.side(at, id), { row: block.row(at), ordinal }] as const
-  const last = new Map(await joined(readRecords(run, [offerChanges], given, change)))
-  return Array.from(last, ([id, { row, ordinal }]) => baseWrite(BigInt(id), row, ordinal))
+  const change = ({ block, at }: Place, _: Resource, ordinal: number) =>
+    [block.side(at, id), { row: block.row(at), ordinal, lives: block.textBytes(at) > 0 }] as const
+  return new Map(await joined(readRecords(run, [offerChanges], given, change)))
 }
 
 /** The ranges of keys that pruning leaves sparse, for a store that can reclaim their space. */

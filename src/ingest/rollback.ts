@@ -8,7 +8,7 @@ import { emptyHead, type Head } from '../layout/head.ts'
 import { blockKey, postingKey, postingPageKey } from '../layout/keys.ts'
 import { filedAt, topOfferAt } from '../layout/ledger-row.ts'
 import { blockNumber, firstOfBlock, placeInBlock } from '../layout/ordinals.ts'
-import { rank, truncate } from '../layout/posting.ts'
+import { rank, truncate, unreachable } from '../layout/posting.ts'
 import { logs } from '../logs.ts'
 import type { Resource } from '../query.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
@@ -20,6 +20,7 @@ import type { Unfiled, Waiting } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
 import { offerWrites } from './book.ts'
 import { edgeWrite, fileAgain } from './filing.ts'
+import { countPruned, forget, isForgotten } from './forget.ts'
 import type { History } from './history.ts'
 import { type Between, joined, type Run, readEach, readRecords } from './parts.ts'
 import { removeDigests, removeHashes, type Step } from './step.ts'
@@ -29,16 +30,18 @@ export async function stepBack({ readToWrite: run, head: before, backlog }: Hist
   const head = await run((reader) => headTowards(reader, target))
   const removed: Between = [head.counts, before.counts]
   const filed = await fileAgain(run, [head.filedCounts, before.filedCounts])
+  const waited = backlog.unfiled.whole.split(head.counts)
+  // What is filed no more waits again, before what waited; all of that is at hand.
+  const unfiled = filed.split(head.counts).older!.with(waited.older!)
+  // What waited may be all that kept a list from being forgotten.
+  const lists = head.oldest > head.first ? filed.with(waited.newer) : filed
   const writes = [
     ...(await run((reader) => logs.flatMap((log) => cutLog(reader, log, head.counts[log.tag]!)))),
-    ...(await cutLists(run, filed, head.filedCounts)),
+    ...(await cutLists(run, lists, head, unfiled)),
     ...(await removeHashes(run, removed)),
     ...(await restoreOffers(run, removed)),
     ...removeDigests(Math.max(head.last + 1, before.oldest), before.last + 1),
   ]
-  const upTo = (waiting: Unfiled): Unfiled => waiting.split(head.counts).older!
-  // What is filed no more waits again, before what waited; all of that is at hand.
-  const unfiled = upTo(filed).with(upTo(backlog.unfiled.whole))
   return { writes, head, unfiled }
 }
 
@@ -93,16 +96,29 @@ function cutLog(reader: Reader, resource: Resource, count: number): Write[] {
   return writes
 }
 
-/** Takes from the lists what was filed. @param bounds counts of every log from which on that is */
-async function cutLists(run: Run, filed: Unfiled, bounds: readonly number[]): Promise<Write[]> {
-  const cut = (reader: Reader, { index, key }: Waiting): Write[] => {
+/** Cuts lists to what is filed under a head, and forgets those that name nothing else than what was pruned. @param unfiled what waits under it */
+async function cutLists(run: Run, lists: Unfiled, head: Head, unfiled: Unfiled): Promise<Write[]> {
+  const cut = (reader: Reader, { index, key }: Waiting) => {
     const list = new ListKey(index, key)
-    const [edge, page] = [reader.edge(list), reader.pages(list)]
-    const cut = truncate(edge, rank(edge, bounds[index.of.tag]!, page), page)
-    const pages = cut.dropped.map(({ level, page }): Write => [postingPageKey(index.tag, key, level, page), undefined])
-    return [...pages, edgeWrite(postingKey(index.tag, key), cut.edge)]
+    const [before, page] = [reader.edge(list), reader.pages(list)]
+    const { tag } = index.of
+    const { edge, dropped } = truncate(before, rank(before, head.filedCounts[tag]!, page), page)
+    const isAllPruned = edge.count > 0 && rank(edge, head.since[tag]!, page) === edge.count
+    const isGone = isAllPruned && isForgotten({ index, key }, unfiled, (offer) => livesInBase(reader, offer))
+    const pages = dropped.map(({ level, page }): Write => [postingPageKey(index.tag, key, level, page), undefined])
+    const rest = edge.count === before.count ? [] : [edgeWrite(postingKey(index.tag, key), edge)]
+    return { index, key, isGone, writes: [...pages, ...(isGone ? forget({ index, key }, edge, unreachable(edge, edge.count)) : rest)] }
   }
-  return (await joined(readEach(run, filed.all(), cut))).flat()
+  const all = await joined(readEach(run, lists.all(), cut))
+  const gone = all.filter(({ isGone }) => isGone)
+  const writes = all.flatMap((list) => list.writes)
+  return gone.length === 0 ? writes : [...writes, await run((reader) => countPruned(reader, [], gone))]
+}
+
+/** Whether the last pruned change of an offer left it in the book. */
+function livesInBase(reader: Reader, offer: bigint): boolean {
+  const base = reader.base(offer)
+  return base === undefined || base.block.textBytes(base.at) > 0
 }
 
 /** Resets the offers that changed to their newest states before that. */

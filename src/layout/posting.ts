@@ -32,6 +32,13 @@ export class PostingEdge {
     return 200 + this.levels.reduce((sum, level) => sum + 16 + 8 * level.length, 0)
   }
 
+  /** False if all entries lie below a bound; also if only a sealed page could tell. */
+  mayReach(bound: number): boolean {
+    // The last entry of a level above is the first one of the newest page below it.
+    const newest = this.levels.find((level) => level.length > 0)?.at(-1)
+    return newest !== undefined && newest >= bound
+  }
+
   /** The list with entries appended; each page that fills up is passed to `onPage`. */
   append(ordinals: readonly number[], onPage: (level: number, page: number, entries: readonly number[]) => void): PostingEdge {
     const tail = this.levels[0] ?? []
@@ -170,6 +177,9 @@ export function slice(edge: PostingEdge, from: number, to: number, page: PageSou
  */
 export const unreachable = (edge: PostingEdge, from: number): number[] =>
   edge.levels.map((_, level) => Math.max(0, Math.ceil(from / FANOUT ** (level + 1)) - 1))
+
+/** How many sealed pages of each level there are. */
+export const sealed = ({ count, levels }: PostingEdge): number[] => levels.map((_, level) => Math.floor(count / FANOUT ** (level + 1)))
 
 /** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page per level. */
 export function truncate(

@@ -7,7 +7,7 @@ import type { Block, Place } from '../layout/block.ts'
 import { looseBlock } from '../layout/encode-block.ts'
 import { indexes } from '../logs.ts'
 import type { KeyName, ParamTypes, PlaceName } from '../params.ts'
-import { TRANSACTION_STEP } from '../position.ts'
+import { MAX_ID, TRANSACTION_STEP } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { accounts } from '../resources/account.ts'
 import { takeApart } from '../text/writer.ts'
@@ -20,7 +20,7 @@ import type { Reader } from './reader.ts'
 interface Key<V> {
   /** The record it names. */
   find(reader: Reader, value: V): Place | undefined
-  /** True once any record has named it, even if that record was pruned since. */
+  /** True if any record that is held names it, or the book does. */
   exists(reader: Reader, value: V): boolean
 }
 
@@ -34,8 +34,8 @@ interface Within<V> {
 
 const parents: { readonly [N in keyof ParamTypes]: N extends PlaceName ? Within<ParamTypes[N]> : Key<ParamTypes[N]> } = {
   account: {
-    find: (reader, id) => (isNamed(reader, 'account', id) ? { block: accountBlock(id), at: 0 } : undefined),
-    exists: (reader, id) => isNamed(reader, 'account', id),
+    find: (reader, id) => (isAccount(reader, id) ? { block: accountBlock(id), at: 0 } : undefined),
+    exists: isAccount,
   },
   offer: {
     find(reader, id) {
@@ -64,8 +64,8 @@ const spanOfStep = (reader: Reader, resource: Resource, { block, at }: Place, st
   spanOfIds(reader, resource, block.hi(at), block.lo(at), block.lo(at) + step)
 
 /**
- * True once any index by this parameter has listed the value. In the order of {@link indexes}: nearly every account is found in the first of them.
- * What a partial index lists, another one by the same parameter does too.
+ * True if any index by this parameter lists the value. In the order of {@link indexes}: nearly every account is found in the first of them. What a
+ * partial index lists, another one by the same parameter does too. The changes of an offer that lives are listed even if all of them were pruned.
  */
 const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean =>
   indexes.some((index) => {
@@ -74,6 +74,12 @@ const isNamed = (reader: Reader, name: KeyName, value: string | bigint): boolean
     const list = new ListKey(index, [value])
     return (from > 0 && filedBelow(reader, list, from) > 0) || new Posting(reader, list).take({ from, to }, 1, false).ordinals.length > 0
   })
+
+/** An account of which all records were pruned is still known by its offers. */
+function isAccount(reader: Reader, id: string): boolean {
+  if (isNamed(reader, 'account', id)) return true
+  return reader.head.oldest > reader.head.first && reader.book(id, 0n, MAX_ID + 1n, 1, false).length > 0
+}
 
 /** An account has no stored record: its id is all there is. */
 function accountBlock(id: string): Block {

@@ -14,7 +14,7 @@ import { baseKey, blockKey, bookKey, bookRange, bookSellerKey, hashKey, PRUNED, 
 import { blockBySize, blockNumber, recordsInBlock, recordsPerBlock } from '../layout/ordinals.ts'
 import { decodeEdge, decodePage, type PageSource, PostingEdge } from '../layout/posting.ts'
 import { corrupt } from '../layout/seal.ts'
-import type { Resource } from '../query.ts'
+import type { Index, Resource } from '../query.ts'
 import { type Offer, offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Chunk, KeyRange, MaybePromise, ScanOptions, Store } from '../store.ts'
@@ -27,7 +27,12 @@ const isScattered = (ordinals: readonly number[], size: number): boolean =>
   ordinals.length >= 8 && Math.abs(ordinals.at(-1)! - ordinals[0]!) > ordinals.length * size
 
 export const toHeld = (cache: Cache, edge: PostingEdge, asOf: number): Held<PostingEdge> => new Held(cache, edge, edge.weight, asOf)
-export const cachedEdge = (cache: Cache, id: string): PostingEdge | undefined => cache.get<Held<PostingEdge>>(id)?.value
+
+/** The edge of a list, if it is cached, and names a record from `since` on: pruning forgets a list that does not, and later it begins anew. */
+export function cachedEdge(cache: Cache, id: string, since: number): PostingEdge | undefined {
+  const edge = cache.get<Held<PostingEdge>>(id)?.value
+  return since === 0 || edge?.mayReach(since) ? edge : undefined
+}
 
 export class Reader {
   readonly head: Head
@@ -212,7 +217,7 @@ export class Reader {
   /** The right edge of a posting list; empty if nothing was ever filed under the key. */
   edge({ id, index, key: elements }: ListKey): PostingEdge {
     const cached = this.cache.get<Held<PostingEdge>>(id)
-    if (cached !== undefined && this.isNew(cached)) {
+    if (cached !== undefined && this.isCurrentEdge(cached, index)) {
       this.stats.hits++
       return cached.value
     }
@@ -225,9 +230,9 @@ export class Reader {
   }
 
   /** The same, if it is cached. */
-  heldEdge({ id }: ListKey): Held<PostingEdge> | undefined {
+  heldEdge({ id, index }: ListKey): Held<PostingEdge> | undefined {
     const cached = this.cache.peek<Held<PostingEdge>>(id)
-    return cached !== undefined && this.isNew(cached) ? cached : undefined
+    return cached !== undefined && this.isCurrentEdge(cached, index) ? cached : undefined
   }
 
   /** A sealed page of level 0, if it is cached. */
@@ -235,17 +240,19 @@ export class Reader {
     return this.cache.peek<Held<unknown>>(list.pageId(0, page))
   }
 
-  /** False if another process may have changed it since. */
-  private isNew({ asOf }: Held<unknown>): boolean {
-    return !this.store.capabilities.shared || asOf >= this.head.last
+  /** False if another process may have changed it since, or pruning may have forgotten it. */
+  private isCurrentEdge({ asOf, value }: Held<PostingEdge>, { of }: Index): boolean {
+    const since = this.head.since[of.tag]!
+    return (!this.store.capabilities.shared || asOf >= this.head.last) && (since === 0 || value.mayReach(since))
   }
 
-  /** The sealed pages of a posting list. */
+  /** The sealed pages of a posting list. One that names only what was pruned may be of a list that was forgotten and begun anew. */
   pages(list: ListKey): PageSource {
+    const since = this.head.since[list.index.of.tag]!
     return (level, page) => {
       const id = list.pageId(level, page)
       const cached = this.cache.get<Held<readonly number[]>>(id)
-      if (cached !== undefined) {
+      if (cached !== undefined && (since === 0 || cached.value.at(-1)! >= since)) {
         this.stats.hits++
         return cached.value
       }

@@ -12,7 +12,7 @@ import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import type { Bell, Sleeper } from './bell.ts'
-import { throughOf } from './pruned.ts'
+import { isNotFound, throughOf } from './pruned.ts'
 
 /** What crowds need from the ledger to which they belong. */
 export interface StreamSource {
@@ -38,6 +38,8 @@ export function followed(listing: Listing): Followed {
 
 /** A tail as its crowd sees it. */
 export interface Waiting {
+  /** What its path names was found once. If it is pruned away, there is nothing to give until it comes up again. */
+  isKnown: boolean
   /** Receives the page after its cursor, and then stands where the crowd does; `reached` is the newest ledger in the page. */
   take(page: RawPage, crowd: Crowd, reached: number): void
   /** History was pruned: fails if something may be gone that it was not given, though nothing up to ledger `through` is. */
@@ -66,6 +68,8 @@ export class Crowd implements Sleeper {
   private oldest: number
   private rollbacks: number
   private reading = false
+  /** What its path names was found. */
+  private isKnown = false
 
   constructor(crowds: Crowds, list: Followed, cursor: string) {
     this.crowds = crowds
@@ -91,7 +95,14 @@ export class Crowd implements Sleeper {
 
   join(tail: Waiting): void {
     this.tails.add(tail)
+    if (this.isKnown) tail.isKnown = true
+    else if (tail.isKnown) this.know()
     if (this.tails.size === 1 && !this.reading) this.crowds.source.bell.after(this.ticket, this)
+  }
+
+  private know(): void {
+    this.isKnown = true
+    for (const tail of this.tails) tail.isKnown = true
   }
 
   leave(tail: Waiting): void {
@@ -118,7 +129,7 @@ export class Crowd implements Sleeper {
     try {
       page = source.read(this.list.listing, { cursor: this.cursor, limit: MAX_LIMIT })
     } catch (error) {
-      return void this.failed(error)
+      return void this.refused(error, ticket, last)
     }
     if (!isPromise(page)) return void this.found(page, ticket, last)
     this.reading = true
@@ -127,15 +138,25 @@ export class Crowd implements Sleeper {
         this.reading = false
         this.found(come, ticket, last)
       },
-      (error) => this.failed(error),
+      (error) => {
+        this.reading = false
+        this.refused(error, ticket, last)
+      },
     )
   }
 
-  private found(page: RawPage, ticket: number, last: number): void {
+  private refused(error: unknown, ticket: number, last: number): void {
+    if (this.isKnown && isNotFound(error)) this.found(undefined, ticket, last)
+    else this.failed(error)
+  }
+
+  /** @param page undefined if what the path names was pruned away */
+  private found(page: RawPage | undefined, ticket: number, last: number): void {
     const { bell } = this.crowds.source
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
+    if (!this.isKnown) this.know()
     this.comparePruned()
-    if (page.count === 0) {
+    if (page === undefined || page.count === 0) {
       this.ticket = ticket
       this.through = Math.max(this.through, last)
       // All who waited have left meanwhile; a tail that comes back enters the crowd again.

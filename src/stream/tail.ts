@@ -59,6 +59,7 @@ function unwatch(signal: AbortSignal, tail: Tail): void {
 
 export class Tail implements Subscription, Waiting {
   cursor = ''
+  isKnown = false
   private readonly crowds: Crowds
   private readonly list: Followed
   private readonly startHead: number

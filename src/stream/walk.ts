@@ -6,7 +6,7 @@ import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type RawPage, type WalkOptions } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
 import type { StreamSource } from './crowd.ts'
-import { missedBy, throughOf } from './pruned.ts'
+import { isNotFound, missedBy, throughOf } from './pruned.ts'
 import { done, Item, type Stream } from './stream.ts'
 
 /**
@@ -55,8 +55,6 @@ export async function* pagesToEnd<R>(
     if (options.order !== 'desc') through = throughOf(listing.query.of, cursor)
   }
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof FolioError && error.code === 'NOT_FOUND'
 
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */
 export class Walk<R> implements Stream<R> {
