@@ -8,7 +8,7 @@ import { decodeDigest, encodeDigest } from '../layout/digest.ts'
 import { encodeBlock } from '../layout/encode-block.ts'
 import { encodeHash } from '../layout/hash.ts'
 import { encodePruned } from '../layout/head.ts'
-import { baseKey, bookSellerKey, hashKey, isHashKey, KIND, keysOf, PRUNED, readBlockKey, readDigestKey, readOffer } from '../layout/keys.ts'
+import { baseKey, hashKey, isHashKey, KIND, keysOf, PRUNED, readBlockKey, readDigestKey, readOffer } from '../layout/keys.ts'
 import { firstOfBlock, recordsInBlock } from '../layout/ordinals.ts'
 import { isEmpty, type Row } from '../layout/row.ts'
 import { logs } from '../logs.ts'
@@ -17,7 +17,6 @@ import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
-import { takeApart } from '../text/writer.ts'
 import { type Context, entriesOf, rowAt } from './context.ts'
 import { lastPruned } from './lists.ts'
 import { eachRecord } from './verify.ts'
@@ -118,14 +117,12 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
     const place = await reader.run((read) => read.at(offerChanges, later))
     if (place.block.side(place.at, offerChanges.columns.id) === String(id)) return []
   }
-  const held = await inBook(context, id)
-  if (held === undefined) return []
-  const row = held ?? { hi: 0, lo: 0, index: 0, texts: [takeApart('')], sides: ['', String(id), '', ''], exact: false }
-  return [baseWrite(id, row, ordinal)]
+  const row = await inBook(context, id)
+  return row ? [baseWrite(id, row, ordinal)] : []
 }
 
-/** An offer of the book, whether or not its seller is known; null if there is none, undefined if it is damaged, or if only its seller is there. */
-async function inBook({ store, findings }: Context, id: bigint): Promise<Row | null | undefined> {
+/** An offer of the book, whether or not its seller is known; undefined if it is lost or damaged. */
+async function inBook({ store, findings }: Context, id: bigint): Promise<Row | undefined> {
   let seen = 0
   for await (const entries of entriesOf(store, keysOf(KIND.book))) {
     await findings.progress('naming', seen)
@@ -135,7 +132,7 @@ async function inBook({ store, findings }: Context, id: bigint): Promise<Row | n
       return tried(() => decodeBlock(key, offers, value).row(0))
     }
   }
-  return (await store.get(bookSellerKey(id))) === undefined ? null : undefined
+  return undefined
 }
 
 /** A damaged digest is computed again from the records; one that contradicts them is evidence, and stays. */

@@ -181,7 +181,8 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
     for (const key of inBookAlone) gone.set(key, { key, reason: NO_BASE })
   const uncounted = of(kindOfKey(PRUNED)).length > 0
   if (uncounted && lists.length > 0) gone.set(hex(PRUNED), { key: hex(PRUNED), reason: UNCOUNTED })
-  if (uncounted || forgotten.length > 0) parts.push(rebuildPruned(context))
+  // What a list names is counted once all lists are whole.
+  if ((uncounted || forgotten.length > 0) && lists.length === 0) parts.push(rebuildPruned(context))
   if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash), unsure))
   if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
   // The last change of an offer is judged by the list of its changes, so it is looked at once that list is whole.

@@ -12,6 +12,10 @@ export async function dump(store: Store): Promise<string[]> {
   return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
 }
 
+/** The same but for posting lists, of which those that a prune forgot have begun anew, and their number. */
+export const dumpBesideLists = async (store: Store): Promise<string[]> =>
+  (await dump(store)).filter((entry) => !/^(?:03|20|21)/.test(entry))
+
 /** The same store, declared to be written to by other processes too. */
 export const shared = (store: Store): Store =>
   Object.assign(Object.create(store) as Store, { capabilities: { ...store.capabilities, shared: true } })

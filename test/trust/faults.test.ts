@@ -351,7 +351,7 @@ describe('a pruned store', () => {
     const found = await audited((store) => {
       const from = pick(store)
       const row = decodeBlock(from, offerChanges, held(store, from)).row(0)
-      return [sealed(stray, encodeBlock, offerChanges, [{ ...row, sides: [row.sides[0]!, '5', ...row.sides.slice(2)] }])]
+      return [sealed(stray, encodeBlock, offerChanges, [{ ...row, texts: [takeApart('')], sides: ['', '5', '', ''] }])]
     }, 4)
     expect(found).toEqual({ [hex(stray)]: 'it is not the last change of the offer that was pruned' })
   })

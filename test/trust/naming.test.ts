@@ -26,7 +26,7 @@ import { indexes } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { changesByOffer, offerChanges, offers } from '../../src/resources/offer.ts'
 import { operations, operationsByAccount, payments, paymentsByAccount } from '../../src/resources/operation.ts'
-import { trades, tradesByOffer } from '../../src/resources/trade.ts'
+import { trades } from '../../src/resources/trade.ts'
 import { transactions } from '../../src/resources/transaction.ts'
 import { longCloses } from '../support/closes.ts'
 import { everything } from '../support/dump.ts'
@@ -73,6 +73,7 @@ const { names, stored, planted, spoiled, mends } = storesOf({
   'half filed': { closes, fileEvery: 130 },
   pruned: { closes, oldest: FIRST + 6, fileEvery: 1 },
   'pruned by blocks': { closes, oldest: FIRST + 8, fileEvery: 1 },
+  'pruned later': { closes, oldest: FIRST + 10, fileEvery: 1 },
   long: { closes: longCloses(FIRST, 4), fileEvery: 1 },
   'long and pruned': { closes: longCloses(FIRST, 4), oldest: FIRST + 1, fileEvery: 1 },
   'long, pruned by pages': { closes: longCloses(FIRST, 4), oldest: FIRST + 3, fileEvery: 1 },
@@ -270,9 +271,10 @@ describe('what was pruned', () => {
   })
 
   test('is missed by the index of a list that is gone, and by that index alone', async () => {
-    const key = postingKey(tradesByOffer.tag, [7n])
+    const forty = postingKey(changesByOffer.tag, [40n])
     const forgotten = 'a posting list of this index is missing; everything it named was pruned, so its key is unknown'
-    await says('pruned', () => [gone(key)], fault(key.subarray(0, 2), forgotten))
+    const lost = [forty, baseKey(40n), bookKey('GBOB', 40n), bookSellerKey(40n)].map(gone)
+    await says('pruned later', () => lost, fault(forty.subarray(0, 2), forgotten))
     const offer = postingKey(changesByOffer.tag, [7n])
     await says('pruned', () => [gone(offer)], fault(offer, 'a posting list is missing, of 14 records'))
   })

@@ -399,13 +399,11 @@ describe('the last pruned change of an offer', () => {
     expect(await rebuildBase(context, forty)).toEqual([])
   })
 
-  test('is a removal, if it has not changed since and the book does not have it', async () => {
-    const eight = baseKey(8n)
-    const store = await stored('early')
-    const [row] = rowsOf(store, offerChanges, eight)
-    const [expected] = [baseWrite(8n, { ...row!, sides: ['', '8', '', ''] }, row!.hi * 2 ** 32 + row!.lo)]
-    expect(await rebuildBase(await contextIn('early', () => [gone(eight)]), eight)).toEqual([expected])
-    expect(row!.lo).toBeGreaterThan(0)
+  test('is lost if the book has lost the offer too: of one that was removed nothing would be left', async () => {
+    const [entry, back] = [bookKey('GBOB', 40n), bookSellerKey(40n)]
+    expect(await rebuildBase(await contextIn('pruned', () => [gone(forty), gone(entry), gone(back)]), forty)).toEqual([])
+    const early = await stored('early')
+    expect([baseKey(8n), postingKey(changesByOffer.tag, [8n])].map((key) => early.get(key))).toEqual([undefined, undefined])
   })
 
   test.each([

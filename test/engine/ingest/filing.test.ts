@@ -4,14 +4,14 @@ import { generate } from '../../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { naiveLedger } from '../../../adapters/testing/naive-ledger.ts'
 import { Cache } from '../../../src/cache/cache.ts'
-import { catalogue, FolioError, type LedgerClose, openLedger, type Store, type Write } from '../../../src/index.ts'
+import { catalogue, FolioError, type LedgerClose, openLedger, type Store, verifyStore, type Write } from '../../../src/index.ts'
 import { prepareClose } from '../../../src/ingest/encode.ts'
 import { History } from '../../../src/ingest/history.ts'
 import { LedgerWriter } from '../../../src/ingest/writer.ts'
 import { decodeHead, type Head } from '../../../src/layout/head.ts'
 import { HEAD } from '../../../src/layout/keys.ts'
 import { branchOf } from '../../support/closes.ts'
-import { dump } from '../../support/dump.ts'
+import { dump, dumpBesideLists } from '../../support/dump.ts'
 import { codeOf } from '../../support/errors.ts'
 import { agree } from '../../support/model.ts'
 
@@ -197,7 +197,7 @@ describe('a filing', () => {
     expect(await dump(memory(disk))).toEqual(whole)
   })
 
-  test('goes on while older ledgers are given up: it prepares no list anew, and what it leaves does not show when they were', async () => {
+  test('goes on while older ledgers are given up: it prepares no list anew, and records do not show when they were', async () => {
     const window = 30
     /** The lists looked up to be prepared. */
     const lookedUp = async (prunes: boolean): Promise<[number, string[]]> => {
@@ -215,7 +215,8 @@ describe('a filing', () => {
         if (prunes && ledger.head!.last >= FIRST + window) await ledger.prune(ledger.head!.last - window)
       }
       await ledger.prune(LAST - window)
-      return [lists, await dump(inner)]
+      expect((await verifyStore(inner)).ok).toBe(true)
+      return [lists, await dumpBesideLists(inner)]
     }
     expect(await lookedUp(true)).toEqual(await lookedUp(false))
   })

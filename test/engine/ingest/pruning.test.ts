@@ -5,10 +5,10 @@
 import { expect, test, vi } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
-import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, verifyStore } from '../../../src/index.ts'
 import { decodeHead, encodeIntent } from '../../../src/layout/head.ts'
 import { HEAD, INTENT } from '../../../src/layout/keys.ts'
-import { dump } from '../../support/dump.ts'
+import { dumpBesideLists } from '../../support/dump.ts'
 import { codeOf } from '../../support/errors.ts'
 import { turns } from '../../support/turns.ts'
 
@@ -105,10 +105,13 @@ test('a prune that files nothing leaves what is cached and what is being filed a
     }
     if (!prunes) await ledger.prune(FIRST + 119 - 75)
     await ledger.close()
-    return { filed, bytes, held: await dump(memory(disk)) }
+    expect((await verifyStore(memory(disk))).ok).toBe(true)
+    return { filed, bytes, held: await dumpBesideLists(memory(disk)) }
   }
   const [pruned, whole] = [await lived(true), await lived(false)]
-  expect(pruned.filed).toBe(whole.filed)
+  // Beside those, lists that were forgotten and have come up again.
+  expect(pruned.filed).toBeGreaterThanOrEqual(whole.filed)
+  expect(pruned.filed).toBeLessThan(1.1 * whole.filed)
   expect(pruned.bytes).toBe(whole.bytes)
   expect(pruned.held).toEqual(whole.held)
   expect(whole.filed).toBeGreaterThan(200)
