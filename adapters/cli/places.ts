@@ -70,8 +70,17 @@ export function inDirectory(open: (directory: string) => Store | Promise<Store>)
   }
 }
 
+/**
+ * What is allocated: files may have holes, as that of LMDB. Some file systems do not say; then, how long the files are. A store that is open may remove
+ * files meanwhile.
+ */
 async function bytesIn(directory: string): Promise<number> {
   const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size)
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  const found = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name)).catch(goneOnly)))
+  const stats = found.filter((one) => one !== undefined)
+  return stats.reduce((sum, { blocks }) => sum + blocks * 512, 0) || stats.reduce((sum, { size }) => sum + size, 0)
+}
+
+function goneOnly(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }
