@@ -57,13 +57,13 @@ const shown = (figure: number | undefined, unit: Row['unit']): string =>
 
 const span = ([least, most]: Span): string => ` (${least.toFixed(2)} to ${most.toFixed(2)})`
 
-/** Costs, which are shown below the row of their work. */
-const costs: readonly Row['unit'][] = ['calls', 'KB']
+/** Counts, which are the same whenever they are measured. */
+const counts: readonly Row['unit'][] = ['calls', 'KB', 'MB']
 
-/** Behind the figure of a store that is not the first. */
-function timesOf({ figures, ratio, alike }: Row, at: number): string {
+/** Behind the figure of a store that is not the first. A time without rounds has none: it could not be told from chance. */
+function timesOf({ figures, ratio, alike, unit }: Row, at: number): string {
   const [figure, first] = [figures[at], figures[0]]
-  const times = ratio?.[at] ?? (figure !== undefined && first ? figure / first : undefined)
+  const times = ratio?.[at] ?? (figure !== undefined && first && counts.includes(unit) ? figure / first : undefined)
   return times === undefined ? '' : ` ${alike?.[at] ? '~' : ''}${times.toFixed(2)}×`
 }
 
@@ -98,7 +98,7 @@ export function table(facts: Facts, stores: readonly string[], rows: readonly Ro
         const figure = shown(row.figures[at], row.unit)
         return at > 0 ? column(figure + timesOf(row, at), at, row.ratios && span(row.ratios[at]!)) : column(figure, at)
       })
-      return `${`${costs.includes(row.unit) ? '  ' : ''}${row.name}`.padEnd(34)}${row.unit.padEnd(6)}${cells.join('')}`.trimEnd()
+      return `${`${row.more ? '  ' : ''}${row.name}`.padEnd(34)}${row.unit.padEnd(6)}${cells.join('')}`.trimEnd()
     })
     const names = `${''.padEnd(LABELS)}${columns.map((at) => column(stores[at]!, at)).join('')}`.trimEnd()
     return [names, ...lines].join('\n')

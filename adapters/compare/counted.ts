@@ -11,16 +11,19 @@ export interface Counted {
   readonly store: Store
   /** What was written since it was opened: counted always, since that costs far less than the write. */
   readonly written: Readonly<Cost>
+  /** Whether a write is unanswered. */
+  readonly isWriting: boolean
   /** What is asked of the store while the work is done. */
   costOf(work: () => Promise<unknown>): Promise<Cost>
 }
 
 /**
- * Calls go to the store itself, which may have members of its own; while nobody measures, nothing more is done.
+ * Calls go to the store itself, which may have members of its own; while nobody measures, little more is done.
  * @param onCall told which call is about to be made
  */
 export function counted(store: Store, onCall: (call: keyof Store) => void): Counted {
   let cost: Cost | undefined
+  let writes = 0
   const written: Cost = { calls: 0, bytes: 0 }
   const { note } = store
   /** Passes on what a call returns, counted. */
@@ -36,6 +39,9 @@ export function counted(store: Store, onCall: (call: keyof Store) => void): Coun
   }
   return {
     written,
+    get isWriting() {
+      return writes > 0
+    },
     store: {
       capabilities: store.capabilities,
       get(key) {
@@ -54,7 +60,10 @@ export function counted(store: Store, onCall: (call: keyof Store) => void): Coun
         onCall('write')
         written.calls++
         for (const [key, value] of batch) written.bytes += key.length + (value?.length ?? 0)
-        return store.write(batch, options)
+        const given = store.write(batch, options)
+        if (!isPromise(given)) return given
+        writes++
+        return given.finally(() => writes--)
       },
       ...(store.watch && { watch: (ring: () => void) => store.watch!(ring) }),
       ...(note && { note }),

@@ -6,9 +6,11 @@
  */
 import type { LedgerClose } from '../../src/index.ts'
 import { Closes } from './closes.ts'
+import { appends, type Load, readers } from './load.ts'
 import type { Row } from './measure.ts'
-import { type Filled, fill, type Pace, pages, reopen } from './rows.ts'
+import { fill, pages, reopen, sizes } from './rows.ts'
 import { type Candidate, Trial } from './trial.ts'
+import { SLICES } from './turns.ts'
 import { Incomparable, Watch } from './watch.ts'
 import { sampleOf, works } from './works.ts'
 
@@ -19,6 +21,8 @@ export { Incomparable } from './watch.ts'
 export interface CompareOptions {
   /** How many times each row is measured; the medians are reported. Default 7, the fewest with which stores can be told apart. */
   readonly rounds?: number
+  /** How many readers there are at once, in rows with several. Default 8. */
+  readonly readers?: number
   /** The least time that a measurement takes, in milliseconds. Default 100. */
   readonly runMs?: number
   /** How long a store may leave a call unanswered, in milliseconds. Default 30 s. */
@@ -35,7 +39,7 @@ export interface Comparison {
   readonly rows: readonly Row[]
 }
 
-/** How many ledgers the stores are warmed up with; the same ones are then measured. */
+/** How many ledgers the stores are warmed up with; the same ones are then measured. A third of so many may be kept to be appended under load. */
 const WARM_UP = 100
 
 /**
@@ -46,7 +50,7 @@ const WARM_UP = 100
 export async function compareStores(
   candidates: readonly Candidate[],
   closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>,
-  { rounds = 7, runMs = 100, patienceMs = 30_000, signal, onStep = () => {} }: CompareOptions = {},
+  { rounds = 7, readers = 8, runMs = 100, patienceMs = 30_000, signal, onStep = () => {} }: CompareOptions = {},
 ): Promise<Comparison> {
   const watch = new Watch(signal, patienceMs)
   const source = new Closes(closes, watch)
@@ -56,11 +60,14 @@ export async function compareStores(
     if (first.length === 0) throw new Incomparable('there are no ledgers')
     // Stores share the engine, and those of a kind their code: whichever came first would pay for compiling it.
     await among(candidates, watch, (trials) =>
-      measured(trials, new Closes(first, watch), { rounds: 1, runMs: runMs / 4, watch }, (step) => onStep(`warming up: ${step}`)),
+      measured(trials, new Closes(first, watch), { rounds: 1, readers, runMs: runMs / 4, watch }, (step) => onStep(`warming up: ${step}`)),
     )
-    const found = await among(candidates, watch, (trials) => measured(trials, source, { rounds, runMs, watch }, onStep))
-    if (!found.sampled) throw new Incomparable('the ledgers hold no transactions')
-    return { ledgers: found.ledgers, known: found.known, rows: found.rows }
+    return await among(candidates, watch, async (trials) => {
+      const { ledgers, known, appended, read } = await measured(trials, source, { rounds, readers, runMs, watch }, onStep)
+      if (read.length === 0) throw new Incomparable('the ledgers hold no transactions')
+      onStep('waiting for the files to settle')
+      return { ledgers, known, rows: [...appended, await sizes(trials, watch), ...read] }
+    })
   } finally {
     source.leave()
   }
@@ -90,19 +97,30 @@ async function removed(trials: readonly Trial[]): Promise<void> {
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-type Measured = Filled & { readonly rows: readonly Row[]; readonly sampled: boolean }
+interface Measured extends Omit<Comparison, 'rows'> {
+  readonly appended: readonly Row[]
+  /** Empty if there are no transactions. */
+  readonly read: readonly Row[]
+}
 
-async function measured(trials: readonly Trial[], closes: Closes, pace: Pace, onStep: (step: string) => void): Promise<Measured> {
+async function measured(trials: readonly Trial[], closes: Closes, load: Load, onStep: (step: string) => void): Promise<Measured> {
+  const kept = Math.min(SLICES * load.rounds, Math.floor((await closes.peek(WARM_UP)).length / 3))
   onStep('ingesting, each ledger durable before the next')
-  const filled = await fill(trials, closes, pace)
+  const filled = await fill(trials, closes, load, kept)
   onStep('closing and reopening the stores')
-  const rows = [...filled.rows, ...(await reopen(trials, pace))]
+  const opened = await reopen(trials, load)
   const sample = await trials[0]!.run(sampleOf)
-  if (sample)
-    for (const work of works)
-      for (const limit of [10, 200] as const) {
-        onStep(`${work.name}, ${limit}`)
-        rows.push(...(await pages(trials, sample, work, limit, pace)))
-      }
-  return { ...filled, rows, sampled: sample !== undefined }
+  if (!sample) return { ledgers: filled.ledgers, known: filled.known, appended: filled.rows, read: [] }
+  const read: Row[] = [opened]
+  for (const work of works)
+    for (const limit of [10, 200] as const) {
+      onStep(`${work.name}, ${limit}`)
+      read.push(...(await pages(trials, sample, work, limit, load)))
+    }
+  onStep('several readers')
+  read.push(...(await readers(trials, sample, load)))
+  onStep('several readers, while ledgers are appended')
+  const { ledgers, rows } = await appends(trials, await closes.take(kept), sample, load)
+  read.push(...rows)
+  return { ledgers: filled.ledgers + ledgers, known: filled.known + kept - ledgers, appended: filled.rows, read }
 }

@@ -7,7 +7,9 @@ export interface Row {
   /** What was done: appended, opened, kept on disk, or the list that was read. */
   readonly work: string
   readonly name: string
-  readonly unit: 'µs' | 'ms' | 'MB' | 'calls' | 'KB'
+  readonly unit: '/s' | 'µs' | 'ms' | 'MB' | 'calls' | 'KB'
+  /** Says more about the row before it. */
+  readonly more?: true
   readonly figures: readonly (number | undefined)[]
   /** The least and the greatest of the rounds, if there were rounds. */
   readonly spread?: readonly Span[]
@@ -18,17 +20,9 @@ export interface Row {
   readonly alike?: readonly boolean[]
 }
 
-/**
- * The order in which the candidates have their turn: every other time it is reversed, since the first to do something may pay for what all profit from.
- */
-export function orderOf(count: number, turn: number): readonly number[] {
-  const order = Array.from({ length: count }, (_, at) => at)
-  return turn % 2 === 0 ? order : order.reverse()
-}
-
 /** @param rounds of each candidate, its figures */
-export function rowOf(named: Pick<Row, 'work' | 'name' | 'unit'>, rounds: readonly (readonly number[])[]): Row {
-  const ratios = rounds.map((list) => list.map((figure, round) => figure / rounds[0]![round]!))
+export function rowOf(named: Pick<Row, 'work' | 'name' | 'unit' | 'more'>, rounds: readonly (readonly number[])[]): Row {
+  const ratios = rounds.map((list) => list.map((figure, round) => ratioOf(figure, rounds[0]![round]!)))
   return {
     ...named,
     figures: rounds.map(median),
@@ -39,6 +33,9 @@ export function rowOf(named: Pick<Row, 'work' | 'name' | 'unit'>, rounds: readon
   }
 }
 
+/** Coarse clocks may say 0 of both. */
+const ratioOf = (figure: number, first: number): number => (figure === first ? 1 : figure / first)
+
 const spanOf = (list: readonly number[]): Span => [Math.min(...list), Math.max(...list)]
 
 export function median(list: readonly number[]): number {
@@ -46,6 +43,10 @@ export function median(list: readonly number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
+
+/** The least of a list that so many of a hundred do not exceed; undefined of an empty one. */
+export const percentile = (list: readonly number[], hundredths: number): number | undefined =>
+  list.toSorted((a, b) => a - b)[Math.ceil((list.length * hundredths) / 100) - 1]
 
 /** How often stores that cost the same may be told apart by chance: with seven rounds, if all ratios lie on the same side of 1. */
 const CHANCE = 1 / 50

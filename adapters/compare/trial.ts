@@ -7,7 +7,7 @@ import { Incomparable, type Watch } from './watch.ts'
 export interface Place {
   /** Opens it: empty the first time, later with what was written. */
   open(): Store | Promise<Store>
-  /** How many bytes the closed store takes on disk; without it, or undefined, for one in memory. */
+  /** How many bytes the store takes on disk, open or closed; without it, or undefined, for one in memory. */
   size?(): Promise<number | undefined>
   remove?(): Promise<void>
 }
@@ -23,9 +23,9 @@ export class Trial {
   readonly name: string
   private readonly place: Place
   private readonly watch: Watch
-  /** The call that was made last: if nothing goes on, the one that was never answered. */
+  /** The call that was made last: if nothing goes on, the one that was never answered, unless reads went on beside a write. */
   private called = 'open'
-  private readonly silent = () => new Incomparable(`${this.name} never answered ${this.called}`)
+  private readonly silent = () => new Incomparable(`${this.name} never answered ${this.held?.counted.isWriting ? 'write' : this.called}`)
   private held: { readonly ledger: Ledger; readonly counted: Counted } | undefined
   /** What is open, or still opens after nobody waits for it. */
   private opened: Promise<{ close(): MaybePromise<void> }> | undefined
@@ -81,7 +81,6 @@ export class Trial {
     return this.answers(() => counted.costOf(() => work(ledger)))
   }
 
-  /** Of the closed store. */
   async size(): Promise<number | undefined> {
     return this.place.size?.()
   }

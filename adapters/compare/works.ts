@@ -51,7 +51,23 @@ const place = (nth: number): number => (nth * 0.618034) % 1
 const cursorAt = ({ oldest, last }: { readonly oldest: number; readonly last: number }, nth: number): string =>
   String(BigInt(Math.floor(oldest + place(nth) * (last - oldest))) << 32n)
 
-export function draw({ query, ofAccount = false }: Work, sample: Sample, limit: number, nth: number): Draw {
+export type Limit = 10 | 200
+
+/** How many requests there are, which are asked over and over. */
+const REQUESTS = { 10: 30, 200: 12 } as const
+
+export const drawn = (work: Work, sample: Sample, limit: Limit): readonly Draw[] =>
+  Array.from({ length: REQUESTS[limit] }, (_, nth) => draw(work, sample, limit, nth))
+
+/** Requests of each list, in turn, as a service is asked: few enough that a slow store gets through them in a measurement. */
+export function mixed(sample: Sample, limit: Limit): readonly Draw[] {
+  const all = works.map((work) => drawn(work, sample, limit))
+  return Array.from({ length: OF_EACH }, (_, nth) => all.map((list) => list[nth]!)).flat()
+}
+
+const OF_EACH = 12
+
+function draw({ query, ofAccount = false }: Work, sample: Sample, limit: Limit, nth: number): Draw {
   const values = ofAccount ? { account: sample.accounts[Math.floor(place(3 * nth + 1) * sample.accounts.length)]! } : {}
   return { query, values, options: { cursor: cursorAt(sample, nth), limit, order: nth % 2 === 0 ? 'asc' : 'desc' } }
 }

@@ -20,21 +20,30 @@ interface Options {
   readonly ledgers: number
   readonly seed: string
   readonly rounds: number
+  readonly readers: number
   readonly runMs: number
   readonly json?: boolean
 }
 
 const help = `
 Every store gets the same ledgers and answers the same requests, in turns, after a warm-up on others; their answers are
-compared first. Pages are read one at a time and without the engine's cache, so that what the store costs is seen; the
-system's cache is warm. With the defaults, two stores take about half a minute on an idle machine: pages take 14 times
---rounds times --run-ms for each store, or more.
+compared first. Pages are read without the engine's cache, so that what the store costs is seen; the system's cache is
+warm. With the defaults, two stores take about a minute on an idle machine: pages take 16 times --rounds times --run-ms
+for each store, or more.
 
-Below times stands what was asked of the store for a ledger or a page, on average.
+One page at a time is read of each list; then, of any list, by one reader and by --readers at once, each of which asks
+for a page as soon as it has the last one; and beside appends, for which the last ledgers are kept: one for every 25 pages
+of each reader. What a page takes begins when its reader could ask, so it holds the wait for other readers and for what
+an append does in the event loop. Stores that answer at once, as those of this package do, answer one reader after
+another.
+
+Below a row stands more about it: p99, which 99 of 100 do not exceed, and which on a busy machine says how busy that is;
+the CPU time of the process in all its threads; what was asked of the store for a ledger or a page, on average. What is on
+disk is what the file system has allocated, once the files have settled.
 Figures are medians of the rounds. For every store but the first, a ratio to the first one follows: the median of the
 ratios round by round, with the least and the most in brackets. A ~ before it says that it cannot be told from 1. It is
 left out only if there are at least seven rounds and nearly all of them lie on one side; even of identical stores, about
-one row in forty goes without it.
+one row in forty goes without it. Times of all rounds together have no ratio.
 
 The stores are made in the directory for temporary files (TMPDIR), and removed, also after a signal. A store that leaves
 a call unanswered for 30 s is given up.
@@ -46,7 +55,7 @@ contract of stores: storeConformance of ledger-folio/testing does.
 Examples:
   folio bench --store level,memory
   folio bench --store level,memory --data closes.ndjson.gz --ledgers 500 --json
-  folio bench --store level,mine=./my-store.js
+  folio bench --store level,mine=./my-store.js --readers 32
   folio bench --store before=./old/my-store.js,after=./my-store.js   # in turns, unlike two runs`
 
 const storesOption = (): Option =>
@@ -63,12 +72,13 @@ export const bench = (program: Command, run: Run): Command =>
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
     .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
+    .option('--readers <count>', 'how many pages are read at once, in rows with several readers', wholeNumber(1, 256), 8)
     .option('--run-ms <count>', 'the shortest measurement, in milliseconds', wholeNumber(1, 60_000), 100)
     .option('--json', 'print the rows as one JSON object')
     .addHelpText('after', help)
     .action((options: Options) => run((io) => compare(io, options)))
 
-async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json = false }: Options): Promise<number> {
+async function compare(io: Io, { store, data, ledgers, seed, rounds, readers, runMs, json = false }: Options): Promise<number> {
   const stores = store.map(({ name }) => name)
   const twice = stores.find((name, at) => stores.indexOf(name) < at)
   if (twice !== undefined)
@@ -82,10 +92,10 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, runMs, json
   try {
     // All are loaded before any place is made.
     const candidates = await Promise.all(store.map(({ load }) => load()))
-    const options = { rounds, runMs, signal: io.signal, onStep: (step: string) => status.say(step) }
+    const options = { rounds, readers, runMs, signal: io.signal, onStep: (step: string) => status.say(step) }
     const { rows, ...counts } = await compareStores(candidates, first.closes, options)
     status.stop()
-    const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, runMs, ...here() }
+    const facts = { ...counts, ...(data === undefined ? { seed } : { data, limited: first.limited }), rounds, readers, runMs, ...here() }
     await print(io, json ? `${JSON.stringify({ ...facts, stores, rows })}\n` : table(facts, stores, rows, io.stdout.columns))
   } finally {
     status.stop()
