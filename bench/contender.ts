@@ -39,7 +39,7 @@ export interface Ask {
 export const BASE = 'http://127.0.0.1:8000'
 
 /** An ASCII string whose characters lie side by side, as those that a server has used before; a template gives a tree of its pieces. */
-export const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
+const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
 
 export const assetText = ({ type, code, issuer }: AssetName): string => (type === 'native' ? 'native' : `${code}:${issuer}`)
 
@@ -64,6 +64,12 @@ export function pathOf({ what, account, offer, hash }: Ask): string {
   return what.endsWith('OfAccount') ? `/accounts/${account}/${what.slice(0, -'OfAccount'.length)}` : `/${what}`
 }
 
+/** What the links of a page begin with: the base URL, the path, the filters, and whatever follows for all of them. */
+export function linkOf(ask: Ask, base: string, then = ''): string {
+  const query = filtersOf(ask).map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
+  return inOnePiece(`${base}${pathOf(ask)}?${query.join('')}${then}`)
+}
+
 /** The HTTP request target. */
 export function targetOf(ask: Ask): string {
   if (ask.what === 'transaction') return pathOf(ask)
@@ -72,6 +78,13 @@ export function targetOf(ask: Ask): string {
   query.set('limit', String(ask.limit))
   query.set('order', ask.order)
   return `${pathOf(ask)}?${query}`
+}
+
+/** What a contender's own server takes, apart from the process that asks it: CPU time so far, and memory. */
+export interface ServerUse {
+  readonly cpuMs: number
+  readonly systemMs: number
+  readonly bytes: number
 }
 
 export interface Contender {
@@ -85,5 +98,7 @@ export interface Contender {
   append(close: GeneratedClose): void | Promise<void>
   /** Appends several ledgers in order, each durable by itself. Only where there is a separate way to do that. */
   ingest?(closes: readonly GeneratedClose[]): Promise<void>
+  /** Only where another process does a part of the work. */
+  server?(): ServerUse
   close(): void | Promise<void>
 }

@@ -8,9 +8,11 @@ import { type GeneratedClose, type GenerateOptions, generate } from '../adapters
 import { memory } from '../adapters/memory/index.ts'
 import { openLedger } from '../src/index.ts'
 import { busyNetwork } from './busy.ts'
+import type { PeerKind } from './flags.ts'
 import { LevelRaw } from './peers/classic-level-raw.ts'
 import { Folio } from './peers/folio.ts'
-import { Sqlite } from './peers/sqlite.ts'
+import { peers } from './peers/index.ts'
+import type { Size } from './peers/sql.ts'
 
 /** 200,000 transactions of about 1.2 KB, 400,000 operations, 800,000 effects, 100,000 trades, 10,000 accounts; or a tenth. */
 export const networkOptions = (quick: boolean): GenerateOptions => ({
@@ -33,7 +35,9 @@ export interface Counts {
 
 export interface DataSet {
   readonly level: string
+  /** Where cursors and accounts are drawn from, whatever ours is measured against. */
   readonly sqlite: string
+  readonly peer: { readonly kind: PeerKind } & Filled
   /** A LevelDB that holds the bytes of the transactions, one key each. */
   readonly raw: string
   /** A store in which one account has a million effects (a tenth with `quick`). */
@@ -42,6 +46,11 @@ export interface DataSet {
   readonly counts: Counts
   readonly firstLedger: number
   readonly lastLedger: number
+}
+
+/** A database after its load. */
+interface Filled extends Size {
+  readonly place: string
 }
 
 export const diskBytes = (path: string): number =>
@@ -64,7 +73,6 @@ function digest(paths: readonly string[], also: unknown): string {
 
 const NETWORK = ['adapters/generate']
 const FILES = ['adapters/level/open.ts']
-const PEER = ['bench/wire.ts', 'bench/peers/sqlite.ts']
 
 /** Enough for both networks that lists are filed. */
 const SAMPLE = { network: 300, busy: 20 }
@@ -154,17 +162,21 @@ function count(closes: Iterable<GeneratedClose>): { counts: Counts; firstLedger:
   return { counts, firstLedger, lastLedger }
 }
 
-export async function load(data: string, quick: boolean, log: (line: string) => void): Promise<DataSet> {
+export async function load(data: string, quick: boolean, log: (line: string) => void, against: PeerKind = 'sqlite'): Promise<DataSet> {
   const folder = join(data, quick ? 'quick' : 'full')
   const options = networkOptions(quick)
   mkdirSync(folder, { recursive: true })
-  const sqlite = await kept(folder, 'sqlite', digest([...NETWORK, ...PEER], options), async (path) => {
-    const file = join(path, 'history.db')
-    const side = new Sqlite(file, { synchronous: 'OFF' })
-    await fill('SQLite', generate(options), (batch) => side.appendAll(batch), log)
-    side.close()
-    return file
-  })
+  const filled = (kind: PeerKind): Promise<Filled> =>
+    kept(folder, kind, digest([...NETWORK, ...peers[kind].sources], options), async (path) => {
+      const place = join(path, 'history')
+      const side = await peers[kind].open(place, 'load')
+      await fill(peers[kind].name, generate(options), (batch) => side.appendAll(batch), log)
+      const size = await side.settle()
+      await side.close()
+      return { place, ...size }
+    })
+  const sqlite = await filled('sqlite')
+  const peer = { kind: against, ...(against === 'sqlite' ? sqlite : await filled(against)) }
   const about = await kept(folder, 'about', digest(NETWORK, options), () => count(generate(options)))
   const engine = digest(FILES, await sample(generate(options), SAMPLE.network))
   const level = await kept(folder, 'level', digest(NETWORK, [options, engine]), async (path) => {
@@ -189,5 +201,5 @@ export async function load(data: string, quick: boolean, log: (line: string) => 
     await side.close()
     return path
   })
-  return { ...about, level, sqlite, raw, busy, busyEntries }
+  return { ...about, level, sqlite: sqlite.place, peer, raw, busy, busyEntries }
 }

@@ -5,6 +5,7 @@ import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
 import { inTurns, type Row, type Run, timed } from './measure.ts'
+import { peers } from './peers/index.ts'
 import type { Worker } from './results.ts'
 import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
 
@@ -128,16 +129,12 @@ export async function pageRow(
   await prepare(asks.take(each * pace.rounds))
   const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
   const [left, right] = await inTurns(pace.rounds, run(ours), run(theirs))
-  const floor = work.floors[workload][column]!
+  const { name, hasFloors } = peers[data.peer.kind]
   return timed(
     {
-      suite: 'page',
-      work: work.name,
-      group: work.group,
-      workload,
-      limit,
-      peer: work.answer === 'body' ? 'SQLite' : 'SQLite + JSON.parse',
-      floor,
+      ...{ suite: 'page', work: work.name, group: work.group, workload, limit },
+      peer: work.answer === 'body' ? name : `${name} + JSON.parse`,
+      ...(hasFloors && { floor: work.floors[workload][column]! }),
     },
     left,
     right,

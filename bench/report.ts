@@ -2,7 +2,7 @@
  * Renders the results of the last whole run as one HTML page: `npm run bench:report`, and with `-- part` those of the last run with `--only` as another.
  * A page contains its styles and plots and fetches nothing.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ReportFiles, refuse, reportFilesOf } from './flags.ts'
 import type { Row } from './measure.ts'
@@ -136,13 +136,13 @@ function filesOf(): ReportFiles {
 }
 
 const folder = join(import.meta.dirname, '..', 'results')
-const { isPart, ...files } = filesOf()
+const files = filesOf()
 const source = join(folder, files.results)
 if (!existsSync(source)) {
-  const hasPart = !isPart && existsSync(join(folder, 'part.json'))
-  const other = hasPart ? ', or see those of the part that was run last: npm run bench:report -- part' : ''
+  const others = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  const other = others.length === 0 ? '' : `. There are: ${others.join(', ')}`
   console.error(
-    `There are no results of ${isPart ? 'a part (--only)' : 'a whole run'} yet. Run: npm run bench -- --quick${isPart ? ' --only scan' : ''}${other}`,
+    `There is no bench/results/${files.results} yet: npm run bench -- --quick writes latest.json, --only part.json, --against its own${other}`,
   )
   process.exit(1)
 }

@@ -2,14 +2,17 @@
  * The results that a run writes, and how its processes are started.
  */
 import type { DataSet } from './dataset.ts'
+import type { PeerKind } from './flags.ts'
 import type { Row } from './measure.ts'
 import type { Pace } from './pages.ts'
 import { TRANSACTION } from './peers/bare-http.ts'
+import type { Mode } from './peers/sql.ts'
 import { Remote } from './process.ts'
-import type { WorkerFunctions } from './worker.ts'
+import type { Kind, WorkerFunctions } from './worker.ts'
 
 export interface Results {
   readonly mode: 'quick' | 'full'
+  readonly against: PeerKind
   readonly machine: Readonly<Record<string, string | number>>
   readonly data: DataSet['counts']
   readonly pace: Pace
@@ -23,12 +26,8 @@ export type Worker = Remote<WorkerFunctions>
  * A process that holds one contender.
  * @param path where its data lies; for the bare server, how many bytes its bodies come from
  */
-export const worker = (
-  kind: 'folio' | 'sqlite' | 'level-raw' | 'bare',
-  path: string,
-  mode: 'read' | 'write' = 'read',
-  flags: readonly string[] = [],
-): Worker => new Remote('worker.js', [kind, path, mode], flags)
+export const worker = (kind: Kind, path: string, mode: Mode = 'read', flags: readonly string[] = []): Worker =>
+  new Remote('worker.js', [kind, path, mode], flags)
 
 /** A bare server whose bodies come from as much memory as all transactions take. */
 export const bareWorker = ({ counts }: DataSet): Worker => worker('bare', String(TRANSACTION * counts.transactions))

@@ -1,30 +1,35 @@
 /**
- * The whole benchmark: `npm run bench -- [--quick] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes `results/latest.json`
- * (`results/part.json` with `--only`).
+ * The whole benchmark: `npm run bench -- [--quick] [--against PEER] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes
+ * `results/latest.json` (`results/part.json` with `--only`, and that of the peer with `--against`).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { load } from './dataset.ts'
-import { type Flags, flagsOf, refuse } from './flags.ts'
+import { AGAINST, type Flags, flagsOf, type PeerKind, refuse, resultsOf, WrongFlag } from './flags.ts'
 import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
+import { peers } from './peers/index.ts'
 import { openDatabase } from './peers/sqlite.ts'
 import { type Results, worker } from './results.ts'
 import { deepRows, diskRow, httpRows, ingestRows, memoryRow, scanRows } from './suites.ts'
 import { Table, verdict } from './table.ts'
 import { works } from './works.ts'
 
-/** Whatever `--only` may choose. */
-const suites = [
+/** Whatever `--only` may choose: what is measured against the peer, and, in a run by default, what has peers of its own. */
+const suitesOf = (against: PeerKind): string[] => [
   ...works.map(({ name }) => `page ${name}`),
   ...works.filter(({ http }) => http).map(({ name }) => `http ${name}`),
-  ...['scan', 'ingest', 'disk', 'deep'],
+  ...['ingest', 'disk'],
+  ...(against === AGAINST[0] ? ['scan', 'deep'] : []),
 ]
 
 function checked(): Flags {
   try {
-    return flagsOf(process.argv.slice(2), suites)
+    const flags = flagsOf(process.argv.slice(2), suitesOf)
+    const missing = peers[flags.against].missing?.()
+    if (missing !== undefined) throw new WrongFlag(missing)
+    return flags
   } catch (error) {
     return refuse(error)
   }
@@ -35,10 +40,10 @@ const here = join(import.meta.dirname, '..')
 const began = performance.now()
 const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: flags.rounds }) }
 /** `--only page`, `--only "http effects"`, `--only scan`: text that occurs in the name of the suite, followed by the work's for `page` and `http`. */
-const wanted = (name: string): boolean => flags.only === undefined || name.includes(flags.only)
+const wanted = (name: string): boolean => suitesOf(flags.against).includes(name) && (flags.only === undefined || name.includes(flags.only))
 
 const folder = join(here, 'data')
-const data = await load(folder, flags.quick, console.error)
+const data = await load(folder, flags.quick, console.error, flags.against)
 const rows: Row[] = []
 const table = new Table(console.log)
 const done = (row: Row): void => {
@@ -50,12 +55,12 @@ const chosen = works.filter(({ name }) => wanted(`page ${name}`))
 const db = openDatabase(data.sqlite, { readonly: true })
 if (chosen.length > 0) {
   const ours = worker('folio', data.level)
-  const theirs = worker('sqlite', data.sqlite)
+  const theirs = worker(data.peer.kind, data.peer.place)
   await warmUp([ours, theirs], db, data)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await pageRow(ours, theirs, db, data, pace, work, workload, limit))
-  done(await memoryRow(ours, theirs))
+  done(await memoryRow(ours, theirs, data))
   await ours.end()
   await theirs.end()
 }
@@ -69,6 +74,7 @@ if (wanted('deep')) await deepRows(data, pace, done)
 const seconds = (performance.now() - began) / 1000
 const results: Results = {
   mode: flags.quick ? 'quick' : 'full',
+  against: flags.against,
   machine: {
     cores: availableParallelism(),
     cpu: cpus()[0]?.model ?? 'unknown',
@@ -83,11 +89,12 @@ const results: Results = {
   rows,
 }
 mkdirSync(join(here, 'results'), { recursive: true })
-const name = flags.only === undefined ? 'latest' : 'part'
+const name = resultsOf(flags)
 writeFileSync(join(here, 'results', `${name}.json`), JSON.stringify(results, undefined, 1))
 const judged = rows.filter((row) => row.ok !== undefined)
 const short = judged.filter((row) => !row.ok)
-console.log(`\n${judged.length - short.length} of ${judged.length} floors reached, in ${seconds.toFixed(0)} s; results/${name}.json`)
+const reached = judged.length === 0 ? 'no floors' : `${judged.length - short.length} of ${judged.length} floors reached`
+console.log(`\n${reached}, in ${seconds.toFixed(0)} s; results/${name}.json`)
 for (const row of short)
   console.log(
     `  ${verdict(row)}  ${row.work}${row.workload ? `, ${row.workload}` : ''}${row.limit ? `, ${row.limit}` : ''}: ${row.ratio.median.toFixed(2)} of ${row.floor}`,

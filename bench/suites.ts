@@ -1,16 +1,18 @@
 /**
  * Everything measured besides pages in process: HTTP, full scans, ingest, disk, depth, memory.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { BUSY_ACCOUNT } from './busy.ts'
 import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
+import type { PeerKind } from './flags.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import { Asks, answering, type Pace, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
+import { peers } from './peers/index.ts'
 import { bareWorker, type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
@@ -41,14 +43,14 @@ export async function httpRows(
 ): Promise<void> {
   const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
   if (chosen.length === 0) return
-  const [left, right] = [worker('folio', data.level), worker('sqlite', data.sqlite)]
+  const [left, right] = [worker('folio', data.level), worker(data.peer.kind, data.peer.place)]
   // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
   const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(bareWorker(data))]
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
       for (const limit of work.limits) done(await httpRow({ ours, theirs, bare }, db, data, pace, work, workload, limit))
-  done(memoryOf('an HTTP server under load', 'Fastify + SQLite', [ours.idle, ours.most], [theirs.idle, theirs.most]))
+  done(memoryOf('an HTTP server under load', `Fastify + ${peers[data.peer.kind].name}`, [ours.idle, ours.most], [theirs.idle, theirs.most]))
   for (const { client, worker: server } of [ours, theirs, bare]) {
     client.close()
     await server.end()
@@ -66,9 +68,9 @@ function memoryOf(work: string, peer: string, ours: readonly [number, number], t
 }
 
 /** Memory after all pages were served in process. */
-export async function memoryRow(ours: Worker, theirs: Worker): Promise<Row> {
+export async function memoryRow(ours: Worker, theirs: Worker, { peer }: DataSet): Promise<Row> {
   const [left, right] = await Promise.all([ours.call('usage'), theirs.call('usage')])
-  const row = memoryOf('the process that served all pages', 'SQLite', [left.own, left.own], [right.own, right.own])
+  const row = memoryOf('the process that served all pages', peers[peer.kind].name, [left.own, left.own], [right.own, right.own])
   return {
     ...row,
     more: {
@@ -135,8 +137,9 @@ async function httpRow(
     ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
     'bytes a body': Math.round(bytes),
   }
-  const floor = work.name === 'transaction by hash' ? undefined : httpFloors[workload][column]!
-  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: 'Fastify + SQLite', more } as const
+  const { name, hasFloors } = peers[data.peer.kind]
+  const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
+  const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: `Fastify + ${name}`, more } as const
   return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right, least)
 }
 
@@ -171,16 +174,18 @@ const WARM_RUNS = { full: 10, quick: 3 }
 
 /** Ledger after ledger, each durable by itself: on top of all of history, as a service does it, and into empty stores. */
 export async function ingestRows(folder: string, data: DataSet, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
-  const at = mkdtempSync(join(folder, 'ingest-'))
-  const copies = [join(at, 'level'), join(at, 'history.db')] as const
+  const at = join(folder, `ingest-${process.pid}`)
+  mkdirSync(at)
+  const { kind, place } = data.peer
+  const copies = [join(at, 'level'), join(at, kind)] as const
   cpSync(data.level, copies[0], { recursive: true })
-  cpSync(data.sqlite, copies[1])
-  await ingestInto(copies, data.counts.ledgers, quick, pace, done, [
+  cpSync(place, copies[1], { recursive: true })
+  await ingestInto(copies, kind, data.counts.ledgers, quick, pace, done, [
     ['ingest', 'ingest, durable a ledger', 2.5],
     ['append', 'append, one awaited after another'],
   ])
-  const empty = [join(at, 'empty'), join(at, 'empty.db')] as const
-  await ingestInto(empty, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
+  const empty = [join(at, 'empty level'), join(at, `empty ${kind}`)] as const
+  await ingestInto(empty, kind, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
   rmSync(at, { recursive: true })
 }
 
@@ -188,14 +193,15 @@ type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
 
 /** @param held how many ledgers the stores already hold */
 async function ingestInto(
-  [level, sqlite]: readonly [string, string],
+  [level, other]: readonly [string, string],
+  kind: PeerKind,
   held: number,
   quick: boolean,
   pace: Pace,
   done: (row: Row) => void,
   works: readonly Ingest[],
 ): Promise<void> {
-  const sides = [worker('folio', level, 'write'), worker('sqlite', sqlite, 'write')] as const
+  const sides = [worker('folio', level, 'write'), worker(kind, other, 'write')] as const
   await Promise.all(sides.map((side) => side.call('skip', quick, held)))
   const each = quick ? 30 : 100
   const persecond = (micros: number): number => Math.round(1e6 / micros)
@@ -204,18 +210,19 @@ async function ingestInto(
     return side.call('appendReady', how)
   }
   for (let i = quick ? WARM_RUNS.quick : WARM_RUNS.full; i > 0; i--) for (const side of sides) await append(side, works[0]![0])()
+  const { durable: peer, hasFloors } = peers[kind]
   for (const [how, work, floor] of works) {
     const [left, right] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
-    const named = { suite: 'ingest', work, group: 'ingest', peer: 'SQLite, WAL, FULL', ...(floor !== undefined && { floor }) } as const
+    const named = { suite: 'ingest', work, group: 'ingest', peer, ...(hasFloors && floor !== undefined && { floor }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
-    if (how === 'append') done(longestRow(each, left, right))
+    if (how === 'append') done(longestRow(each, peer, left, right))
   }
   for (const side of sides) await side.end()
 }
 
 /** The longest append of each run, since anything that waits for the event loop waits as long. */
-function longestRow(each: number, left: readonly Run[], right: readonly Run[]): Row {
+function longestRow(each: number, peer: string, left: readonly Run[], right: readonly Run[]): Row {
   const [ours, theirs] = [left, right].map((runs) => runs.map(({ longestMs = 0 }) => longestMs)) as [number[], number[]]
   const ratio = spread(ours.map((ms, i) => ms / theirs[i]!))
   const named = {
@@ -223,28 +230,21 @@ function longestRow(each: number, left: readonly Run[], right: readonly Run[]): 
     work: `longest append of ${each}`,
     group: 'ingest',
     unit: 'ms',
-    peer: 'SQLite, WAL, FULL',
+    peer,
     sense: 'below',
   } as const
   return { ...named, ours: spread(ours), theirs: spread(theirs), ratio }
 }
 
-export function diskRow(data: DataSet): Row {
-  const [ours, theirs] = [diskBytes(data.level) / MB, diskBytes(data.sqlite) / MB]
+export function diskRow({ level, peer }: DataSet): Row {
+  const { name, hasFloors } = peers[peer.kind]
+  const [ours, theirs] = [diskBytes(level) / MB, peer.bytes / MB]
   const exact = (value: number) => ({ median: value, least: value, most: value })
   const ratio = ours / theirs
   return {
-    ...{
-      suite: 'disk',
-      work: 'disk after load',
-      group: 'disk',
-      unit: 'MB',
-      peer: 'SQLite file',
-      sense: 'below',
-      floor: 0.25,
-      ok: ratio <= 0.25,
-    },
-    ...{ ours: exact(ours), theirs: exact(theirs), ratio: exact(ratio) },
+    ...{ suite: 'disk', work: 'disk after load', group: 'disk', unit: 'MB', peer: name, sense: 'below' },
+    ...(hasFloors && { floor: 0.25, ok: ratio <= 0.25 }),
+    ...{ ours: exact(ours), theirs: exact(theirs), ratio: exact(ratio), more: { 'peer log MB': Math.round(peer.logBytes / MB) } },
   }
 }
 

@@ -22,7 +22,7 @@ declare module 'better-sqlite3' {
 }
 
 declare module 'fastify' {
-  interface Reply {
+  export interface Reply {
     code(status: number): this
     header(name: string, value: string): this
     send(body: unknown): this
@@ -38,4 +38,17 @@ declare module 'fastify' {
     close(): Promise<void>
   }
   export default function fastify(options?: object): App
+}
+
+declare module 'postgres' {
+  interface Query extends Promise<Record<string, unknown>[]> {
+    /** Rows as the bytes that arrived, column by column. */
+    raw(): Promise<Buffer[][]>
+    values(): Promise<unknown[][]>
+  }
+  interface Sql {
+    unsafe(text: string, values?: readonly unknown[], options?: { prepare?: boolean }): Query
+    end(): Promise<void>
+  }
+  export default function postgres(options: object): Sql
 }

@@ -6,19 +6,20 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'
 import { type GeneratedClose, generate } from '../adapters/generate/index.ts'
-import type { Ask, Contender } from './contender.ts'
+import type { Ask, Contender, ServerUse } from './contender.ts'
 import { networkOptions } from './dataset.ts'
+import type { PeerKind } from './flags.ts'
 import type { Run } from './measure.ts'
 import { serveBare } from './peers/bare-http.ts'
 import { LevelRaw } from './peers/classic-level-raw.ts'
-import { serveSqlite } from './peers/fastify-sqlite.ts'
+import { serveFastify } from './peers/fastify.ts'
 import { Folio, serveFolio } from './peers/folio.ts'
-import { Sqlite } from './peers/sqlite.ts'
+import { peers } from './peers/index.ts'
+import type { Mode } from './peers/sql.ts'
 import { answerCalls } from './process.ts'
 import type { Answer } from './works.ts'
 
-export type Kind = 'folio' | 'sqlite' | 'level-raw' | 'bare'
-type Mode = 'read' | 'write'
+export type Kind = 'folio' | PeerKind | 'level-raw' | 'bare'
 
 const [kind, path, mode] = process.argv.slice(2) as [Kind, string, Mode]
 
@@ -27,9 +28,9 @@ const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | L
     ? undefined
     : kind === 'folio'
       ? await Folio.open(path)
-      : kind === 'sqlite'
-        ? new Sqlite(path, { readonly: mode === 'read' })
-        : await LevelRaw.open(path)
+      : kind === 'level-raw'
+        ? await LevelRaw.open(path)
+        : await peers[kind].open(path, mode)
 
 let prepared: unknown[] = []
 let answer: Answer = 'body'
@@ -51,17 +52,25 @@ function ownMemory(): number | undefined {
   }
 }
 
-/** Measures the wall and CPU time of some work. */
+const NO_SERVER: ServerUse = { cpuMs: 0, systemMs: 0, bytes: 0 }
+const server = (): ServerUse => (contender instanceof LevelRaw ? undefined : contender?.server?.()) ?? NO_SERVER
+
+/** Measures the wall time of some work, and the CPU time of this process and of the contender's server, if it has one. */
 async function measured(work: () => number | Promise<number>): Promise<Run> {
+  const there = server()
   const before = process.resourceUsage()
   const start = performance.now()
   const counted = work()
   const count = typeof counted === 'number' ? counted : await counted
   const ms = performance.now() - start
   const after = process.resourceUsage()
+  const later = server()
   const userMs = (after.userCPUTime - before.userCPUTime) / 1000
   const systemMs = (after.systemCPUTime - before.systemCPUTime) / 1000
-  return { count, ms, cpuMs: userMs + systemMs, systemMs, faults: after.minorPageFault - before.minorPageFault }
+  return {
+    ...{ count, ms, cpuMs: userMs + systemMs + later.cpuMs - there.cpuMs, systemMs: systemMs + later.systemMs - there.systemMs },
+    faults: after.minorPageFault - before.minorPageFault,
+  }
 }
 
 const answering = (): Contender => {
@@ -145,11 +154,7 @@ const functions = {
   async listen(): Promise<number> {
     if (contender instanceof LevelRaw) throw new Error('this contender has no server')
     const served =
-      contender instanceof Folio
-        ? await serveFolio(contender)
-        : contender
-          ? await serveSqlite(contender as Sqlite)
-          : await serveBare(Number(path))
+      contender instanceof Folio ? await serveFolio(contender) : contender ? await serveFastify(contender) : await serveBare(Number(path))
     stop = served.stop
     return served.port
   },
@@ -175,11 +180,15 @@ const functions = {
     session = undefined
     return profile
   },
-  /** `own`: memory that belongs to the process alone; `rss` also includes the files it maps. */
+  /** `own`: memory that belongs to the process alone, or to the contender's server; `rss` also includes the files that the process maps. */
   usage(): { cpuMs: number; systemMs: number; rss: number; own: number; heap: number; external: number } {
+    const there = server()
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
-    return { cpuMs: (user + system) / 1000, systemMs: system / 1000, rss, own: ownMemory() ?? rss, heap: heapUsed, external }
+    return {
+      ...{ cpuMs: (user + system) / 1000 + there.cpuMs, systemMs: system / 1000 + there.systemMs },
+      ...{ rss: rss + there.bytes, own: (ownMemory() ?? rss) + there.bytes, heap: heapUsed, external },
+    }
   },
 }
 export type WorkerFunctions = typeof functions

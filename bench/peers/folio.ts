@@ -10,7 +10,7 @@ import { type Body, Sink } from '../../adapters/http/sink.ts'
 import { Tag } from '../../adapters/http/tag.ts'
 import { level } from '../../adapters/level/index.ts'
 import { catalogue, isPromise, type Ledger, openLedger, type Place, type RawPage } from '../../src/index.ts'
-import { type Ask, BASE, type Contender, filtersOf, inOnePiece, pathOf } from '../contender.ts'
+import { type Ask, BASE, type Contender, linkOf } from '../contender.ts'
 
 export interface FolioOptions {
   readonly base?: string
@@ -52,11 +52,7 @@ export class Folio implements Contender {
       ...(base && { base }),
       ...(counter && { counter }),
     }
-    const query = filtersOf(ask)
-      .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
-      .join('')
-    const link = inOnePiece(`${this.base}${pathOf(ask)}?${query}cursor=`)
-    return { query: catalogue[what], values, link, options: { cursor: cursor ?? '', order, limit } }
+    return { query: catalogue[what], values, link: linkOf(ask, this.base, 'cursor='), options: { cursor: cursor ?? '', order, limit } }
   }
 
   private finish(): readonly Uint8Array[] {

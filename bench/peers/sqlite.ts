@@ -4,8 +4,9 @@
  */
 import Database from 'better-sqlite3'
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
-import { type Ask, assetText, BASE, type Contender, filtersOf, inOnePiece, type ListName, pathOf } from '../contender.ts'
+import { type Ask, BASE, type ListName } from '../contender.ts'
 import { Wire, type WireClose } from '../wire.ts'
+import { cursorValues, type Prepared, pageBody, prepared, type Size, type SqlContender } from './sql.ts'
 
 export const SCHEMA = `
 create table ledgers (sequence integer primary key, json text not null);
@@ -81,34 +82,7 @@ const lists: Record<ListName, (desc: boolean) => string> = {
 }
 export const listSql = (what: ListName, desc: boolean): string => lists[what](desc)
 
-const NUMBERED: ReadonlySet<string> = new Set(['effects', 'effectsOfAccount', 'trades', 'tradesOfAccount', 'tradesOfOffer'])
-const MAX = 2n ** 63n - 1n
-const TOKEN = '"paging_token":"'
-const END = Buffer.from(']}}')
-
-/** The first (last) paging token in the joined texts of records. */
-function tokenIn(records: Buffer, last: boolean): string {
-  const from = (last ? records.lastIndexOf(TOKEN) : records.indexOf(TOKEN)) + TOKEN.length
-  return records.toString('latin1', from, records.indexOf('"', from))
-}
-
-/** What a list's statement wants last: the cursor and the limit. */
-function cursorValues({ what, cursor, limit, order }: Ask): unknown[] {
-  const desc = order === 'desc'
-  if (!NUMBERED.has(what)) return [cursor === undefined ? (desc ? MAX : 0) : BigInt(cursor), limit]
-  if (cursor === undefined) return [desc ? MAX : 0, 0, limit]
-  const dash = cursor.indexOf('-')
-  return [BigInt(cursor.slice(0, dash)), Number(cursor.slice(dash + 1)), limit]
-}
-
-/** A request; its URL without cursor, limit and order; and what the statement wants before the cursor. */
-interface Prepared {
-  readonly ask: Ask
-  readonly target: string
-  readonly named: readonly unknown[]
-}
-
-export class Sqlite implements Contender {
+export class Sqlite implements SqlContender {
   readonly db: Database
   private readonly wire: Wire
   private readonly base: string
@@ -130,38 +104,20 @@ export class Sqlite implements Contender {
   }
 
   prepare(ask: Ask): Prepared {
-    const { what, account, offer, hash, base, counter } = ask
-    const query = filtersOf(ask)
-      .map(([name, value]) => `${name}=${encodeURIComponent(value)}&`)
-      .join('')
-    const target = inOnePiece(`${this.base}${pathOf(ask)}?${query}`)
-    if (what === 'transaction') return { ask, target, named: [hash] }
-    if (what === 'trades') {
-      if (!base || !counter) throw new Error('trades are asked for by pair')
-      const [one, other] = [this.assets.get(assetText(base)) ?? -1, this.assets.get(assetText(counter)) ?? -1]
-      return { ask, target, named: [one, Math.min(one, other), Math.max(one, other)] }
-    }
-    return { ask, target, named: account !== undefined ? [account] : offer !== undefined ? [BigInt(offer)] : [] }
+    return prepared(ask, this.base, this.assets)
   }
 
-  body(prepared: unknown): readonly Uint8Array[] {
-    const { ask, target, named } = prepared as Prepared
+  body(asked: unknown): readonly Uint8Array[] {
+    const { ask, named } = asked as Prepared
     if (ask.what === 'transaction') return [this.transaction(named[0] as string, 'select cast(json as blob)') as Buffer]
     const sql = `select cast(group_concat(json) as blob) from (${listSql(ask.what, ask.order === 'desc')})`
     const records = this.statement(sql).get(...named, ...cursorValues(ask)) as Buffer | null
-    const { cursor = '', limit, order } = ask
-    const [first, last] = records === null ? [cursor, cursor] : [tokenIn(records, false), tokenIn(records, true)]
-    const turned = order === 'asc' ? 'desc' : 'asc'
-    const head =
-      `{"_links":{"self":{"href":"${target}cursor=${cursor}&limit=${limit}&order=${order}"}` +
-      `,"next":{"href":"${target}cursor=${last}&limit=${limit}&order=${order}"}` +
-      `,"prev":{"href":"${target}cursor=${first}&limit=${limit}&order=${turned}"}},"_embedded":{"records":[`
-    return records === null ? [Buffer.from(head), END] : [Buffer.from(head), records, END]
+    return pageBody(asked as Prepared, records === null ? [] : [records])
   }
 
   /** Row by row: parsing all of a page as one text takes two to three times as long. */
-  records(prepared: unknown): readonly unknown[] {
-    const { ask, named } = prepared as Prepared
+  records(asked: unknown): readonly unknown[] {
+    const { ask, named } = asked as Prepared
     if (ask.what === 'transaction') return [JSON.parse(this.transaction(named[0] as string, 'select json') as string)]
     const desc = ask.order === 'desc'
     const rows = this.statement(listSql(ask.what, desc)).all(...named, ...cursorValues(ask)) as string[]
@@ -195,6 +151,11 @@ export class Sqlite implements Contender {
     this.db.exec('begin')
     for (const close of closes) this.write(this.wire.close(close))
     this.db.exec('commit')
+  }
+
+  settle(): Size {
+    this.db.pragma('wal_checkpoint(TRUNCATE)')
+    return { bytes: this.db.pragma('page_count', { simple: true }) * this.db.pragma('page_size', { simple: true }), logBytes: 0 }
   }
 
   private write(close: WireClose): void {

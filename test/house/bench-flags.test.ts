@@ -1,28 +1,35 @@
 /** What `npm run bench` and its report are told: what is wrong is said, before anything is measured or written. */
 import { expect, test } from 'vitest'
-import { flagsOf, reportFilesOf, WrongFlag } from '../../bench/flags.ts'
+import { flagsOf, reportFilesOf, resultsOf, WrongFlag } from '../../bench/flags.ts'
 
-const names = ['page transactions', 'http transactions', 'scan']
+const names = ['page transactions', 'http transactions', 'ingest']
+const suitesOf = (against: string): string[] => (against === 'sqlite' ? [...names, 'scan'] : names)
+const read = (...argv: string[]) => flagsOf(argv, suitesOf)
 
 test('flags are read', () => {
-  expect(flagsOf([], names)).toEqual({ quick: false })
-  expect(flagsOf(['--quick', '--only', 'http', '--rounds', '12'], names)).toEqual({ quick: true, only: 'http', rounds: 12 })
+  expect(read()).toEqual({ quick: false, against: 'sqlite' })
+  const all = { quick: true, against: 'sqlite', only: 'http', rounds: 12 }
+  expect(read('--quick', '--only', 'http', '--rounds', '12')).toEqual(all)
+  expect(read('--quick', '--only', 'http', '--rounds', '12', '--against', 'postgres')).toEqual({ ...all, against: 'postgres' })
 })
 
 test.for([
   [['--rounds', 'abc'], '--rounds must be a whole number from 1 to 9999, not abc'],
   [['--rounds', '0'], '--rounds must be a whole number from 1 to 9999, not 0'],
-  [['--only', 'nothing'], '--only nothing names nothing; there is: page transactions; http transactions; scan'],
-  [['--wrong'], "Unknown option '--wrong'. The flags are --quick, --only TEXT, --rounds N"],
+  [['--against', 'oracle'], '--against oracle names nothing; there is: sqlite; postgres'],
+  [['--only', 'nothing'], '--only nothing names nothing; there is: page transactions; http transactions; ingest; scan'],
+  [['--only', 'scan', '--against', 'postgres'], '--only scan names nothing; there is: page transactions; http transactions; ingest'],
+  [['--wrong'], "Unknown option '--wrong'. The flags are --quick, --against PEER, --only TEXT, --rounds N"],
 ] as const)('%j is wrong', ([argv, says]) => {
-  expect(() => flagsOf(argv, names)).toThrow(new WrongFlag(says))
+  expect(() => read(...argv)).toThrow(new WrongFlag(says))
 })
 
-test('the report of a part leaves that of the last whole run as it is', () => {
-  const [whole, part] = [reportFilesOf([]), reportFilesOf(['part'])]
-  expect(whole).toEqual({ isPart: false, results: 'latest.json', page: 'report.html', table: 'table.md' })
-  expect(part.isPart).toBe(true)
-  expect(Object.values(whole).filter((file) => Object.values(part).includes(file))).toEqual([])
+test('what a run writes, and the report of it, leave those of other kinds of runs as they are', () => {
+  const runs = [read(), read('--against', 'postgres'), read('--only', 'http'), read('--only', 'http', '--against', 'postgres')]
+  expect(runs.map(resultsOf)).toEqual(['latest', 'postgres', 'part', 'part'])
+  const reports = [reportFilesOf([]), reportFilesOf(['postgres']), reportFilesOf(['part'])]
+  expect(reports.map(({ results }) => results)).toEqual(['latest.json', 'postgres.json', 'part.json'])
+  expect(new Set(reports.flatMap(Object.values)).size).toBe(9)
 })
 
 test.for([['prat'], ['part', 'x'], ['--part']])('a report is not made for %j', (argv) => {

@@ -1,9 +1,8 @@
 /**
- * The peer over HTTP: Fastify in front of the fastest SQLite variant.
+ * The peers over HTTP: Fastify in front of the fastest variant of an SQL database.
  */
-import fastify from 'fastify'
-import type { Ask, AssetName, ListName } from '../contender.ts'
-import type { Sqlite } from './sqlite.ts'
+import fastify, { type Reply } from 'fastify'
+import type { Ask, AssetName, Contender, ListName } from '../contender.ts'
 
 const TYPE = 'application/hal+json; charset=utf-8'
 
@@ -29,9 +28,14 @@ function side(query: Query, name: string): AssetName | undefined {
   return { type, ...(code !== undefined && { code }), ...(issuer !== undefined && { issuer }) }
 }
 
-export async function serveSqlite(sqlite: Sqlite): Promise<{ port: number; stop: () => Promise<void> }> {
+export async function serveFastify(contender: Contender): Promise<{ port: number; stop: () => Promise<void> }> {
   const app = fastify({ logger: false })
-  const send = (ask: Ask): Buffer => Buffer.concat(sqlite.body(sqlite.prepare(ask)))
+  const answer = (ask: Ask, reply: Reply): unknown => {
+    const send = (parts: readonly Uint8Array[]): unknown =>
+      reply.header('content-type', TYPE).header('access-control-allow-origin', '*').send(Buffer.concat(parts))
+    const parts = contender.body(contender.prepare(ask))
+    return parts instanceof Promise ? parts.then(send) : send(parts)
+  }
   for (const [what, path] of Object.entries(PATHS))
     app.get(path, ({ params, query }, reply) => {
       const { cursor, order = 'asc', limit = '10' } = query
@@ -45,13 +49,10 @@ export async function serveSqlite(sqlite: Sqlite): Promise<{ port: number; stop:
         order: order as Ask['order'],
         limit: Number(limit),
       }
-      return reply.header('content-type', TYPE).header('access-control-allow-origin', '*').send(send(ask))
+      return answer(ask, reply)
     })
   app.get('/transactions/:hash', ({ params }, reply) =>
-    reply
-      .header('content-type', TYPE)
-      .header('access-control-allow-origin', '*')
-      .send(send({ what: 'transaction', hash: params['hash']!, order: 'asc', limit: 1 })),
+    answer({ what: 'transaction', hash: params['hash']!, order: 'asc', limit: 1 }, reply),
   )
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return { port: Number(new URL(url).port), stop: () => app.close() }
