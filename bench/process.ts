@@ -54,8 +54,11 @@ export function answerCalls(functions: Functions, end: () => unknown): void {
     }
     process.send!(answer)
   })
-  process.on('disconnect', async () => {
+  const leave = async (): Promise<void> => {
     await end()
     process.exit()
-  })
+  }
+  // The caller may be gone already: what was opened for it can have taken a while.
+  if (process.connected) process.on('disconnect', leave)
+  else leave()
 }

@@ -1,16 +1,17 @@
 /**
- * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|bare] [--cold] [--quick]`.
+ * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|postgres|bare] [--cold] [--quick]`.
  * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, ndjson). Samples the side's process every 50 µs while it answers fresh
  * draws, and prints self time per page, by function and then by source file. Before that, the side reads all of history and answers as many draws,
  * unless it is to be `cold`.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import type { Profiler } from 'node:inspector'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { targetOf } from './contender.ts'
 import { load } from './dataset.ts'
+import { AGAINST } from './flags.ts'
 import { Client, requestOf } from './load.ts'
 import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
@@ -94,7 +95,8 @@ const name = positionals[0] ?? 'transactions'
 const limit = Number(flags.limit) as Limit
 const workload = flags.workload as Workload
 const folder = join(import.meta.dirname, '..', 'data')
-const data = await load(folder, flags.quick, console.error)
+const peer = AGAINST.find((kind) => kind === flags.side)
+const data = await load(folder, flags.quick, console.error, peer)
 
 interface Profiled {
   readonly run: Run
@@ -115,7 +117,7 @@ function workNamed(name: string): Work {
   return work
 }
 
-const reading = (): Worker => (flags.side === 'sqlite' ? worker('sqlite', data.sqlite) : worker('folio', data.level))
+const reading = (): Worker => (peer ? worker(peer, data.peer.place) : worker('folio', data.level))
 
 async function pages(): Promise<Profiled> {
   const work = workNamed(name)
@@ -169,8 +171,9 @@ async function http(what: string): Promise<Profiled> {
 }
 
 async function ingest(): Promise<Profiled> {
-  const at = mkdtempSync(join(folder, 'profile-'))
-  const side = flags.side === 'sqlite' ? worker('sqlite', join(at, 'history.db'), 'write') : worker('folio', join(at, 'level'), 'write')
+  const at = join(folder, `profile-${process.pid}`)
+  mkdirSync(at)
+  const side = worker(peer ?? 'folio', join(at, 'history'), 'write')
   const count = Number(flags.pages ?? 300)
   await side.call('makeReady', flags.quick, 100)
   await side.call('appendReady', 'append')

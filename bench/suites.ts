@@ -1,13 +1,10 @@
 /**
- * Everything measured besides pages in process: HTTP, full scans, ingest, disk, depth, memory.
+ * Everything measured besides pages in process and ingest: HTTP, full scans, disk, depth, memory.
  */
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { BUSY_ACCOUNT } from './busy.ts'
 import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
-import type { PeerKind } from './flags.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import { Asks, answering, type Pace, warmUp } from './pages.ts'
@@ -167,73 +164,6 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   }
   await ours.end()
   await theirs.end()
-}
-
-/** Untimed runs of ingest at the start: for the first thousand ledgers, much of the code is not compiled yet. */
-const WARM_RUNS = { full: 10, quick: 3 }
-
-/** Ledger after ledger, each durable by itself: on top of all of history, as a service does it, and into empty stores. */
-export async function ingestRows(folder: string, data: DataSet, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
-  const at = join(folder, `ingest-${process.pid}`)
-  mkdirSync(at)
-  const { kind, place } = data.peer
-  const copies = [join(at, 'level'), join(at, kind)] as const
-  cpSync(data.level, copies[0], { recursive: true })
-  cpSync(place, copies[1], { recursive: true })
-  await ingestInto(copies, kind, data.counts.ledgers, quick, pace, done, [
-    ['ingest', 'ingest, durable a ledger', 2.5],
-    ['append', 'append, one awaited after another'],
-  ])
-  const empty = [join(at, 'empty level'), join(at, `empty ${kind}`)] as const
-  await ingestInto(empty, kind, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
-  rmSync(at, { recursive: true })
-}
-
-type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
-
-/** @param held how many ledgers the stores already hold */
-async function ingestInto(
-  [level, other]: readonly [string, string],
-  kind: PeerKind,
-  held: number,
-  quick: boolean,
-  pace: Pace,
-  done: (row: Row) => void,
-  works: readonly Ingest[],
-): Promise<void> {
-  const sides = [worker('folio', level, 'write'), worker(kind, other, 'write')] as const
-  await Promise.all(sides.map((side) => side.call('skip', quick, held)))
-  const each = quick ? 30 : 100
-  const persecond = (micros: number): number => Math.round(1e6 / micros)
-  const append = (side: Worker, how: Ingest[0]) => async (): Promise<Run> => {
-    await side.call('makeReady', quick, each)
-    return side.call('appendReady', how)
-  }
-  for (let i = quick ? WARM_RUNS.quick : WARM_RUNS.full; i > 0; i--) for (const side of sides) await append(side, works[0]![0])()
-  const { durable: peer, hasFloors } = peers[kind]
-  for (const [how, work, floor] of works) {
-    const [left, right] = await inTurns(pace.rounds, append(sides[0], how), append(sides[1], how))
-    const named = { suite: 'ingest', work, group: 'ingest', peer, ...(hasFloors && floor !== undefined && { floor }) } as const
-    const row = timed(named, left, right)
-    done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })
-    if (how === 'append') done(longestRow(each, peer, left, right))
-  }
-  for (const side of sides) await side.end()
-}
-
-/** The longest append of each run, since anything that waits for the event loop waits as long. */
-function longestRow(each: number, peer: string, left: readonly Run[], right: readonly Run[]): Row {
-  const [ours, theirs] = [left, right].map((runs) => runs.map(({ longestMs = 0 }) => longestMs)) as [number[], number[]]
-  const ratio = spread(ours.map((ms, i) => ms / theirs[i]!))
-  const named = {
-    suite: 'ingest',
-    work: `longest append of ${each}`,
-    group: 'ingest',
-    unit: 'ms',
-    peer,
-    sense: 'below',
-  } as const
-  return { ...named, ours: spread(ours), theirs: spread(theirs), ratio }
 }
 
 export function diskRow({ level, peer }: DataSet): Row {

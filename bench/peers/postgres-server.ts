@@ -5,7 +5,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { delimiter, join, relative } from 'node:path'
+import { delimiter, join, relative, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import type { ServerUse } from '../contender.ts'
 
@@ -20,16 +20,13 @@ const SETTINGS: Readonly<Record<string, string | number>> = {
   unix_socket_directories: '.',
   // A quarter of the memory, as its manual advises: all of this history fits.
   shared_buffers: `${Math.floor(totalmem() / 4 / MB)}MB`,
-  // Nobody follows this server, so its log needs less; and it is large enough that no checkpoint has to hurry.
+  // Nobody follows this server, so its log needs less; and it is long enough that no checkpoint has to hurry.
   wal_level: 'minimal',
   max_wal_senders: 0,
-  max_wal_size: '4GB',
-  // The plan of a page is known: along an index to the limit. Plans are made once per statement, and a limit that is not known yet misleads them.
+  max_wal_size: '2GB',
+  // A statement is planned once; one that is planned while its tables are empty must not read them from end to end for ever.
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
-  enable_bitmapscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
   jit: 'off',
   max_parallel_workers_per_gather: 0,
 }
@@ -50,8 +47,9 @@ function said(command: string, ...values: string[]): string | undefined {
 /** The directory of the server's programs: FOLIO_POSTGRES, or else on the path, or where `pg_config` says. */
 function programs(): string | undefined {
   const { FOLIO_POSTGRES, PATH = '' } = process.env
-  if (FOLIO_POSTGRES !== undefined) return has(FOLIO_POSTGRES) ? FOLIO_POSTGRES : undefined
-  return [...PATH.split(delimiter), said('pg_config', '--bindir') ?? ''].find((folder) => folder !== '' && has(folder))
+  const folders = FOLIO_POSTGRES === undefined ? [...PATH.split(delimiter), said('pg_config', '--bindir') ?? ''] : [FOLIO_POSTGRES]
+  const found = folders.find((folder) => folder !== '' && has(folder))
+  return found === undefined ? undefined : resolve(found)
 }
 
 /** Why no server can be started here. */
