@@ -168,8 +168,8 @@ export class Ledger {
   /**
    * Gives up every ledger before `before`: from then on, whatever asks for one is answered GONE_BEFORE_HISTORY. The store reclaims the space if that
    * is a sixteenth of what is held, or else once such calls have given up a quarter, or earlier, so that ledgers can be given up one by one; this call
-   * resolves after that, but others do not wait for it. Accounts and offers that only those ledgers named stay known, and the book does not change.
-   * Returns how many ledgers were given up. If the process crashes midway, the next open finishes the pruning.
+   * resolves after that, but others do not wait for it. The book does not change; accounts and offers that neither it nor a ledger held names are
+   * unknown again. Returns how many ledgers were given up. If the process crashes midway, the next open finishes the pruning.
    * @throws BAD_REQUEST if `before` is not a ledger, or is newer than the newest one, which always stays; POISONED, CONFLICT, CLOSED, STORE_FAILED
    */
   async prune(before: number): Promise<number> {

@@ -2,4 +2,4 @@
 
 /** @param begin the first of these ledgers, @param first the first one ever appended to the source, @param what the copy, for the message */
 export const lackingBefore = (begin: number, first: number, what: string): string =>
-  `${what} lacks what only ledgers ${first} to ${begin - 1} said: offers that have not changed since, accounts that nothing names any more`
+  `${what} lacks what only ledgers ${first} to ${begin - 1} said: offers that have not changed since`

@@ -95,8 +95,8 @@ export const encodeIntent = (intent: Intent): Uint8Array => encodeJson(INTENT, i
 export const decodeIntent = (value: Uint8Array): Intent => decodeJson<Intent>(INTENT, value)
 
 /**
- * How many lists of each index, by its tag, name pruned records: such a list stays, since what it is about still exists, and if it names nothing
- * else, only this number could reveal its loss.
+ * How many lists of each index, by its tag, name pruned records. Of one that names nothing else, which is kept for an offer that lives, this number may
+ * be all that could reveal its loss.
  */
 export type Pruned = Readonly<Record<string, number>>
 

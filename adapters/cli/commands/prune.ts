@@ -12,11 +12,12 @@ interface Options extends StoreOptions {
 }
 
 const help = `
-Requests for removed ledgers are answered 410 from then on. Accounts and offers that only they named stay known, and the
-book of offers stays as it is. The space is given back. If it is killed, the next open finishes it.
+Requests for removed ledgers are answered 410 from then on. The book of offers stays as it is; accounts and offers that
+neither it nor a ledger that is left names are unknown again. The space is given back. If it is killed, the next open
+finishes it.
 
 A copy has all that is left (see folio copy --help). An export lacks what only the removed ledgers said: offers that have
-not changed since, and accounts that nothing names any more.
+not changed since.
 
 Examples:
   folio prune --data ./ledgers --before 2100500`
