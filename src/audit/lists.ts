@@ -3,7 +3,7 @@
  * list, only one page is held, and the first entry of each.
  */
 import { baseKey, postingKey, readPage, readPostingKey } from '../layout/keys.ts'
-import { decodeEdge, FANOUT, type PostingEdge, rank, unreachable } from '../layout/posting.ts'
+import { decodeEdge, FANOUT, type PostingEdge, rank, sealedPages, unreachable } from '../layout/posting.ts'
 import { corrupt } from '../layout/seal.ts'
 import { indexes } from '../logs.ts'
 import type { Index } from '../query.ts'
@@ -66,7 +66,7 @@ export async function* walk(
   for (const [level, tail] of edge.levels.entries()) {
     const below = firsts
     firsts = new Map()
-    const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+    const sealed = sealedPages(edge.count, level)
     let last = -1
     for (let number = gone[level]!; number <= sealed; number++) {
       const entries = number === sealed ? tail : await context.reader.run((read) => read.pages(of)(level, number))
@@ -131,7 +131,7 @@ export function pagesOf(context: Context): (key: Uint8Array) => Promise<string |
     if (known.walked === undefined) return undefined
     const { edge, gone } = known.walked
     const { level, number } = readPage(key)
-    const held = level < edge.levels.length && number >= gone[level]! && number < Math.floor(edge.count / FANOUT ** (level + 1))
+    const held = level < edge.levels.length && number >= gone[level]! && number < sealedPages(edge.count, level)
     return held ? undefined : 'no posting list has this page'
   }
 }

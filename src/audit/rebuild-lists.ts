@@ -11,7 +11,7 @@ import { hex, same } from '../bytes.ts'
 import { appendTo, edgeWrite } from '../ingest/filing.ts'
 import { decodeBlock } from '../layout/block.ts'
 import { baseKey, KIND, kindOfKey, pageRange, postingKey, postingPageKey } from '../layout/keys.ts'
-import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, unreachable } from '../layout/posting.ts'
+import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, sealedPages, unreachable } from '../layout/posting.ts'
 import { eachFiling } from '../logs.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
@@ -78,7 +78,7 @@ async function inPlace({ head, store }: Context, { list, keys, ordinals }: Fault
   const isKnown = !mayLack || unknown === 0
   const writes = new Map<string, Write>(keys.map((key) => [hex(key), [key, undefined]]))
   for (const [level, gone] of unreachable(edge, isKnown ? edge.count - held : 0).entries())
-    for (let number = gone; number < Math.floor(edge.count / FANOUT ** (level + 1)); number++) {
+    for (let number = gone; number < sealedPages(edge.count, level); number++) {
       const key = postingPageKey(index.tag, elements, level, number)
       const isNamed = writes.has(hex(key))
       const entries = Array.from({ length: FANOUT }, (_, i) =>

@@ -5,7 +5,7 @@
  */
 import { encodePruned, type Pruned } from '../layout/head.ts'
 import { baseKey, PRUNED, postingKey, postingPageKey } from '../layout/keys.ts'
-import { type PostingEdge, sealed } from '../layout/posting.ts'
+import { type PostingEdge, sealedPages } from '../layout/posting.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import { ListKey } from '../scan/list-key.ts'
 import type { Reader } from '../scan/reader.ts'
@@ -23,8 +23,10 @@ export const isForgotten = ({ index, key }: Named, unfiled: Unfiled, lives: (off
   unfiled.rank(new ListKey(index, key), Number.POSITIVE_INFINITY) === 0 && !(index === changesByOffer && lives(key[0] as bigint))
 
 /** @param from the first page of each level that may be there */
-export function forget({ index, key }: Named, edge: PostingEdge, from: readonly number[]): Write[] {
-  const writes = removePages({ index, key }, from, sealed(edge))
+export function forget(list: Named, edge: PostingEdge, from: readonly number[]): Write[] {
+  const { index, key } = list
+  const sealed = edge.levels.map((_, level) => sealedPages(edge.count, level))
+  const writes = removePages(list, from, sealed)
   writes.push([postingKey(index.tag, key), undefined])
   if (index === changesByOffer) writes.push([baseKey(key[0] as bigint), undefined])
   return writes

@@ -1,6 +1,6 @@
 /**
  * Giving up the oldest ledgers: their records, and what only these named. A step gives up a bounded number of records and ends at a ledger. What
- * stays is a function of history and of the oldest ledger held, however many steps led there.
+ * stays is the same however many steps led there.
  * **Invariants:** lists are complete at least up to the ledger before the oldest one; a list that names a record from `since` on keeps its edge, its
  * count, and every page to which a bound at or above `since` can lead, and any other is forgotten; of an offer whose changes are listed, and that
  * changed below `since`, the last such change is kept, since a rollback may need it.
@@ -100,7 +100,8 @@ interface Passed {
 
 async function passedLists(run: Run, given: Between, changes: ReadonlyMap<string, Change>): Promise<Passed[]> {
   const lives = (offer: bigint): boolean => changes.get(String(offer))!.lives
-  const passed = (reader: Reader, { index, key }: Waiting): Passed => {
+  const passed = (reader: Reader, waiting: Waiting): Passed => {
+    const { index, key } = waiting
     const list = new ListKey(index, key)
     const [edge, page] = [reader.edge(list), reader.pages(list)]
     const [before, after] = given.map((counts) => rank(edge, counts[index.of.tag]!, page)) as [number, number]
@@ -110,7 +111,7 @@ async function passedLists(run: Run, given: Between, changes: ReadonlyMap<string
       key,
       edge,
       isFirst: before === 0,
-      isForgotten: isAll && isForgotten({ index, key }, reader.unfiled, lives),
+      isForgotten: isAll && isForgotten(waiting, reader.unfiled, lives),
       from: unreachable(edge, before),
       to: unreachable(edge, after),
     }

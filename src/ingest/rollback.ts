@@ -98,16 +98,17 @@ function cutLog(reader: Reader, resource: Resource, count: number): Write[] {
 
 /** Cuts lists to what is filed under a head, and forgets those that name nothing else than what was pruned. @param unfiled what waits under it */
 async function cutLists(run: Run, lists: Unfiled, head: Head, unfiled: Unfiled): Promise<Write[]> {
-  const cut = (reader: Reader, { index, key }: Waiting) => {
+  const cut = (reader: Reader, waiting: Waiting) => {
+    const { index, key } = waiting
     const list = new ListKey(index, key)
     const [before, page] = [reader.edge(list), reader.pages(list)]
     const { tag } = index.of
     const { edge, dropped } = truncate(before, rank(before, head.filedCounts[tag]!, page), page)
     const isAllPruned = edge.count > 0 && rank(edge, head.since[tag]!, page) === edge.count
-    const isGone = isAllPruned && isForgotten({ index, key }, unfiled, (offer) => livesInBase(reader, offer))
+    const isGone = isAllPruned && isForgotten(waiting, unfiled, (offer) => livesInBase(reader, offer))
     const pages = dropped.map(({ level, page }): Write => [postingPageKey(index.tag, key, level, page), undefined])
     const rest = edge.count === before.count ? [] : [edgeWrite(postingKey(index.tag, key), edge)]
-    return { index, key, isGone, writes: [...pages, ...(isGone ? forget({ index, key }, edge, unreachable(edge, edge.count)) : rest)] }
+    return { index, key, isGone, writes: [...pages, ...(isGone ? forget(waiting, edge, unreachable(edge, edge.count)) : rest)] }
   }
   const all = await joined(readEach(run, lists.all(), cut))
   const gone = all.filter(({ isGone }) => isGone)

@@ -16,6 +16,9 @@ import { corrupt, leaveRoom, seal, unseal } from './seal.ts'
 
 export const FANOUT = 128
 
+/** How many pages of a level are sealed in a list of so many entries. */
+export const sealedPages = (count: number, level: number): number => Math.floor(count / FANOUT ** (level + 1))
+
 export class PostingEdge {
   readonly count: number
   /** The entries of each level that are not on a sealed page yet. */
@@ -45,7 +48,7 @@ export class PostingEdge {
     if (ordinals.length > 0 && tail.length + ordinals.length < FANOUT)
       return new PostingEdge(this.count + ordinals.length, [tail.concat(ordinals), ...this.levels.slice(1)])
     const levels = this.levels.map((level) => level.slice())
-    const full = this.levels.map((_, level) => Math.floor(this.count / FANOUT ** (level + 1)))
+    const full = this.levels.map((_, level) => sealedPages(this.count, level))
     const push = (level: number, ordinal: number): void => {
       if (level === levels.length) {
         levels.push([])
@@ -148,7 +151,7 @@ export type PageSource = (level: number, page: number) => readonly number[]
 export function rank(edge: PostingEdge, bound: number, page: PageSource, level = 0): number {
   const tail = edge.levels[level]
   if (tail === undefined) return 0
-  const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+  const sealed = sealedPages(edge.count, level)
   // Nothing is below the bound in an empty tail.
   if (tail[0]! < bound) return sealed * FANOUT + lowerBound(tail, bound)
   const above = rank(edge, bound, page, level + 1)
@@ -178,9 +181,6 @@ export function slice(edge: PostingEdge, from: number, to: number, page: PageSou
 export const unreachable = (edge: PostingEdge, from: number): number[] =>
   edge.levels.map((_, level) => Math.max(0, Math.ceil(from / FANOUT ** (level + 1)) - 1))
 
-/** How many sealed pages of each level there are. */
-export const sealed = ({ count, levels }: PostingEdge): number[] => levels.map((_, level) => Math.floor(count / FANOUT ** (level + 1)))
-
 /** The list cut to its first `count` entries, and the sealed pages that are no longer part of it. Reads at most one page per level. */
 export function truncate(
   edge: PostingEdge,
@@ -190,7 +190,7 @@ export function truncate(
   const levels: number[][] = []
   const dropped: { level: number; page: number }[] = []
   for (const [level, tail] of edge.levels.entries()) {
-    const sealed = Math.floor(edge.count / FANOUT ** (level + 1))
+    const sealed = sealedPages(edge.count, level)
     const kept = Math.floor(count / FANOUT ** level)
     const keptPages = Math.floor(kept / FANOUT)
     if (kept > 0) levels.push((keptPages < sealed ? page(level, keptPages) : tail).slice(0, kept % FANOUT))
