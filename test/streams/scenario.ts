@@ -200,6 +200,9 @@ export const plan: fc.Arbitrary<Plan> = fc
     together ? { ...one, subscribers: one.subscribers.map((each) => ({ ...each, subject: one.subscribers[0]!.subject })) } : one,
   )
 
+/** How long what is to happen may take: a store's own threads take a while, and where a turn was long, work goes on in a later one. */
+const PATIENCE_MS = 3000
+
 export interface Stage {
   /** The store of the ledger; `later` is a wait that the scheduler ends. */
   readonly store: (later: () => Promise<void>) => Store | Promise<Store>
@@ -207,8 +210,6 @@ export interface Stage {
   readonly reader?: (later: () => Promise<void>) => Store
   /** Plants a fault. */
   readonly sabotage?: ((ledger: Ledger) => void) | undefined
-  /** How many milliseconds answers of the store may take by themselves. */
-  readonly patience?: number
 }
 
 /** Plays a plan, and returns what is wrong. */
@@ -356,12 +357,13 @@ export async function play(s: fc.Scheduler, { steps, subscribers, large, close, 
   const telling: Telling = { heads, rollbacks, listOf: ({ name }, head) => listOf(name.split(' ')[1] as Subject, head), hashAt }
 
   /** Lets everything happen that can happen, until all that is left is to wait. */
-  const settle = async (isOver: () => boolean, patience = stage.patience ?? 0): Promise<void> => {
-    const until = Date.now() + patience
+  const settle = async (isOver: () => boolean): Promise<void> => {
+    let until = Date.now() + PATIENCE_MS
     for (let idle = 0; idle < 6 || (!isOver() && Date.now() < until); ) {
       if (s.count() > 0) {
         await s.waitOne()
         idle = 0
+        until = Date.now() + PATIENCE_MS
       } else {
         await turns()
         idle++

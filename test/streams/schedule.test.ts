@@ -48,7 +48,7 @@ test('so it does over LevelDB', async () => {
   const root = mkdtempSync(join(tmpdir(), 'folio-streams-'))
   let runs = 0
   try {
-    await obeys(() => ({ store: () => level(join(root, String(runs++))), patience: 3000 }), 60)
+    await obeys(() => ({ store: () => level(join(root, String(runs++))) }), 60)
   } finally {
     await rm(root, { recursive: true, force: true })
   }
