@@ -192,7 +192,7 @@ export function truncate(
   for (const [level, tail] of edge.levels.entries()) {
     const sealed = sealedPages(edge.count, level)
     const kept = Math.floor(count / FANOUT ** level)
-    const keptPages = Math.floor(kept / FANOUT)
+    const keptPages = sealedPages(count, level)
     if (kept > 0) levels.push((keptPages < sealed ? page(level, keptPages) : tail).slice(0, kept % FANOUT))
     for (let number = keptPages; number < sealed; number++) dropped.push({ level, page: number })
   }
