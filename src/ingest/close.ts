@@ -27,7 +27,7 @@ export interface LedgerClose {
 }
 
 /** JSON Schema of a ledger close, for documentation. */
-export const closeSchema = closedObject({
+export const closeSchema: object = closedObject({
   ledger: ledgerSchema,
   transactions: optional(array(transactionSchema(operationSchema(effectSchema, tradeSchema)))),
   offers: optional(offersSchema),

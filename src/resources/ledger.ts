@@ -1,6 +1,6 @@
 /** Ledgers: the record, its input, its text. Token: `(sequence, 0, 0)`. */
 
-import Type from 'typebox'
+import * as Type from 'typebox'
 import { MAX_LEDGER } from '../position.ts'
 import { resource } from '../query.ts'
 import { Form } from '../text/form.ts'

@@ -2,8 +2,8 @@
  * The building blocks of the input schemas: what a member must be, in JSON Schema, with the phrase that an error quotes.
  * TypeBox compiles a schema to a check function; that of a whole close is exported as documentation.
  */
-import Type, { type TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import * as Type from 'typebox'
+import { Compile } from 'typebox/schema'
 import { invalidInput } from '../errors.ts'
 import { MAX_ID } from '../position.ts'
 
@@ -44,15 +44,15 @@ export const price = Type.Union(
   { expected: 'a ratio of whole numbers { n, d }' },
 )
 export const optional = Type.Optional
-export const object = (members: Record<string, TSchema>): TSchema => Type.Object(members, { expected: 'an object' })
+export const object = (members: Record<string, Type.TSchema>): Type.TSchema => Type.Object(members, { expected: 'an object' })
 /** An object without further members: one that is not known is most likely misspelt, and would be lost. One that is undefined counts as absent. */
-export const closedObject = (members: Record<string, TSchema>): TSchema => {
+export const closedObject = (members: Record<string, Type.TSchema>): Type.TSchema => {
   const known = Object.keys(members).join(', ')
   const additionalProperties = Type.Undefined({ expected: `nothing: what stands beside it can be ${known}` })
   return Type.Object(members, { expected: 'an object', additionalProperties })
 }
 /** Holes are looked for separately, since the check of the members skips them; the message of that rule is the place of the first one. */
-export const array = (of: TSchema): TSchema =>
+export const array = (of: Type.TSchema): Type.TSchema =>
   Type.Refine(
     Type.Array(of, { expected: 'an array' }),
     (value: unknown) => !Array.isArray(value) || !value.includes(undefined),
@@ -96,12 +96,12 @@ function expectation(schema: any, schemaPath: string): string | undefined {
 }
 
 /** Compiles a schema to a function that returns for a good value, and for any other throws INVALID_INPUT, naming the first wrong member. */
-export function validator(schema: TSchema): (value: unknown, ledger?: () => number | undefined, base?: () => string) => void {
+export function validator(schema: Type.TSchema): (value: unknown, ledger?: () => number | undefined, base?: () => string) => void {
   const compiled = Compile(schema)
   return (value, ledger, base) => {
     if (compiled.Check(value)) return
     const prefix = base?.() ?? ''
-    const error = (compiled.Errors(value) as SchemaError[])[0]!
+    const error = (compiled.Errors(value)[1] as SchemaError[])[0]!
     const missing = missingFrom(error)
     const at = memberPath(missing ? `${error.instancePath}/${missing.member}` : error.instancePath)
     const path = prefix && at && !at.startsWith('[') ? `${prefix}.${at}` : prefix + at

@@ -1,6 +1,6 @@
 /** What the package holds, to the file: after `npm run build`, `node --test test/release/*.test.js`. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { posix } from 'node:path'
@@ -22,7 +22,21 @@ test('the package holds its doors, what they share, its documentation, and nothi
   const isPage = (path) => /^docs\/[\w-]+\.md$/.test(path)
   const doors = ways.flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`])
   const pages = ['README.md', 'SECURITY.md', 'bench/README.md', 'src/README.md']
-  assert.deepEqual(files.filter((path) => !isShared(path) && !isPage(path)).sort(), ['LICENSE', 'package.json', ...pages, ...doors].sort())
+  const licences = ['LICENSE', 'dist/typebox.license.txt']
+  assert.deepEqual(
+    files.filter((path) => !isShared(path) && !isPage(path)).sort(),
+    ['package.json', ...licences, ...pages, ...doors].sort(),
+  )
+})
+
+test('a door is opened by loading a few files', () => {
+  const hooks = `import { writeSync } from 'node:fs'
+    export const load = (url, context, next) => { writeSync(2, url + '\\n'); return next(url, context) }`
+  const program = `require('node:module').register('data:text/javascript,' + ${JSON.stringify(encodeURIComponent(hooks))}); import('ledger-folio/http')`
+  const { stderr } = spawnSync(process.execPath, ['-e', program], { cwd: root, encoding: 'utf8' })
+  const loaded = stderr.match(/^file:.*$/gm) ?? []
+  assert.ok(loaded.some((url) => url.endsWith('/dist/http.js')))
+  assert.ok(loaded.length <= 20, loaded.join('\n'))
 })
 
 test('every door opens from CommonJS, so no module waits for another', () => {
