@@ -28,6 +28,7 @@ export default defineConfig(({ mode }) => ({
     env: { FOLIO_SEED: String(seed) },
     // All cores: on a machine with two, the default is one worker.
     maxWorkers: '100%',
+    // As one file: each test file would load the 700 that it is as a package.
     deps: { optimizer: { ssr: { enabled: true, include: ['typebox', 'typebox/schema'] } } },
     // For what hangs, not for what is slow: on a machine that does much else, a test takes twenty times as long as it should.
     testTimeout: 300_000,
