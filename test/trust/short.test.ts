@@ -26,6 +26,7 @@ import { random } from '../stress/stress.ts'
 import { kinds } from '../stress/verify.ts'
 import { longCloses } from '../support/closes.ts'
 import { dump, everything, hex } from '../support/dump.ts'
+import { askedOnce } from '../support/twin.ts'
 
 interface Question {
   readonly name: string
@@ -82,16 +83,6 @@ async function answer(ledger: Ledger, { ask }: Question): Promise<Answer> {
   }
 }
 
-/** What undamaged twins answer: each is compared with many times, and does not change. */
-const answersOfTwins = new WeakMap<Ledger, Map<string, Promise<Answer>>>()
-function answerOfTwin(twin: Ledger, question: Question): Promise<Answer> {
-  const known = answersOfTwins.get(twin) ?? new Map<string, Promise<Answer>>()
-  answersOfTwins.set(twin, known)
-  const told = known.get(question.name) ?? answer(twin, question)
-  known.set(question.name, told)
-  return told
-}
-
 const without = (found: Answer, lost: ReadonlySet<number>): readonly string[] =>
   typeof found === 'string' ? [] : found.filter(([ledger]) => !lost.has(ledger)).map(([, text]) => text)
 
@@ -132,7 +123,7 @@ async function compare(
     // An account may have been named by lost ledgers alone.
     if (gone.size > 0 && question.name.startsWith('account ')) continue
     if (!isSure && /^(offer|trades)/i.test(question.name)) continue
-    const [found, expected] = [await answer(ledger, question), await answerOfTwin(twin, question)]
+    const [found, expected] = [await answer(ledger, question), await askedOnce(twin, question.name, () => answer(twin, question))]
     if (found === 'CORRUPT') {
       expect([question.name, lost.length > 0]).toEqual([question.name, true])
       errors++
