@@ -1,6 +1,7 @@
 /** Members written straight into bytes: what comes out is what JSON says, cut where that text would be cut. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { anyText } from '../../../adapters/testing/arbitrary-values.ts'
 import { Digits } from '../../../src/index.ts'
 import { writeJson } from '../../../src/json.ts'
 import { HOLE, isSimple } from '../../../src/text/apart.ts'
@@ -51,7 +52,7 @@ function checkAllWritten(all: readonly object[]): void {
 const name = fc.oneof(fc.constantFrom('id', 'type', 'a_b', 'é', '', '__proto__', 'with "quote"', '7', ':1234567890123456'), fc.string())
 const leaf = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyText(40),
   fc.stringMatching(/^[a-z][a-z0-9_]{0,30}$/),
   fc.stringMatching(/^G[A-Z2-7]{55}$/),
   fc.constantFrom('a:1234567890123456', '[-12345678901234567890', 'x,9999999999999999 and more than twenty-four', '\u007f', 'Ģ'.repeat(30)),
