@@ -64,7 +64,7 @@ export const narrowTests = [
   'test/engine/{answers,histories,model,paging,races,rollback,shapes,small,states}.test.ts',
   'test/engine/{basics/json,shared/two-writers,text/members}.test.ts',
   'test/http/stream-every.test.ts',
-  'test/kit/engine.test.ts',
+  'test/kit/{engine,stores}.test.ts',
   'test/streams/{branches,crowds,ends,live,small,walks}.test.ts',
   'test/stress/sequences.test.ts',
   'test/trust/{audit,digest,forget,opening,repair}.test.ts',
