@@ -6,7 +6,7 @@
  * `ready` or `taken`, for which opening is refused: a kill leaves a state that {@link finishExchange} completes. Old files are never overwritten or
  * deleted: they are kept in a directory of their own.
  */
-import { namesIn, syncNames } from '../directory/index.ts'
+import { namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { isDatabaseFile } from './names.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
@@ -109,15 +109,6 @@ async function makeKept(directory: string): Promise<string> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await fs().open(path, 'r+')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

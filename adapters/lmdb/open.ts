@@ -7,6 +7,7 @@ import type { RootDatabase } from 'lmdb'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { createFile, removeUnplaced } from './create.ts'
 import { checkFiles, DATA } from './files.ts'
 
 export interface LmdbOptions {
@@ -30,12 +31,16 @@ export type Database = RootDatabase<Uint8Array, Uint8Array> & {
   getBinaryFast(key: Uint8Array, options: { readonly transaction: Transaction }): Buffer | undefined
 }
 
+/** Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails. */
+const SETTINGS = { encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, eventTurnBatching: false } as const
+
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
 /** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location` */
 export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Database> {
   try {
     const { open } = await library(location)
+    const openFile = (path: string, noSubdir: boolean) => open<Uint8Array, Uint8Array>({ path, noSubdir, ...SETTINGS }) as Database
     const names = await namesIn(location)
     const isThere = names.includes(DATA)
     if (!isThere) refuseOther(names, 'LMDB', location)
@@ -43,16 +48,11 @@ export async function openDirectory(location: string, { mustExist = false, check
     if (!isThere) await makeDirectory(location)
     const { access, constants } = fs()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (!isThere) await createFile(location, (path) => openFile(path, true).close())
     if (checked && isThere) await refuseDamage(location)
-    // Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails.
-    const settings = {
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      noSubdir: false,
-      overlappingSync: false,
-      eventTurnBatching: false,
-    } as const
-    return open<Uint8Array, Uint8Array>({ path: location, ...settings }) as Database
+    const database = openFile(location, false)
+    await removeUnplaced(location, names)
+    return database
   } catch (error) {
     throw failure(error, location)
   }

@@ -21,7 +21,7 @@ interface WriteEntry {
 }
 
 export type Entry =
-  | { readonly what: 'C'; readonly inode: string }
+  | { readonly what: 'C' | 'N'; readonly inode: string }
   | { readonly what: 'S'; readonly inode: string; readonly size: number }
   | WriteEntry
 
@@ -35,7 +35,7 @@ export function readJournal(path: string): Entry[] {
     if (end < 0) break
     const [what, inode = '', ...numbers] = all.toString('latin1', at, end).split(' ')
     at = end + 1
-    if (what === 'C') entries.push({ what, inode })
+    if (what === 'C' || what === 'N') entries.push({ what, inode })
     else if (what === 'S') entries.push({ what, inode, size: Number(numbers[0]) })
     else {
       const [offset, length, size, had, sure] = numbers.map(Number) as [number, number, number, number, number]
@@ -59,7 +59,7 @@ export function loosenPages(folder: string, entries: readonly Entry[], chance: C
     const own = entries.filter((entry) => entry.inode === inode)
     const synced = own.findLastIndex(({ what }) => what === 'S')
     const writes = own.slice(synced + 1).filter((entry): entry is WriteEntry => entry.what === 'W')
-    const isNew = synced < 0 && own.some((entry) => entry.what === 'W' && entry.size === 0)
+    const isNew = !own.some(({ what }) => what !== 'W') && own.some((entry) => entry.what === 'W' && entry.size === 0)
     if (isNew && writes.every(({ isSure }) => !isSure) && chance.chance(0.3)) unlinkSync(path)
     else lost += replay(path, writes, chance)
   }

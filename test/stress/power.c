@@ -2,8 +2,8 @@
  * Loss of power, for one process: preloaded, it writes down how much of each file has been synced, so that afterwards everything else can be
  * taken away; and it can end the process right before or right after its n-th sync.
  *
- *   FOLIO_POWER_JOURNAL  where to write: "C <inode>" a file begins anew, "S <inode> <size>" so much of it is on the disk; a folder that is
- *                        synced makes its files be there, with as little as nothing in them
+ *   FOLIO_POWER_JOURNAL  where to write: "C <inode>" a file begins anew, "S <inode> <size>" so much of it is on the disk, "N <inode>" its
+ *                        name is: a folder that is synced makes its files be there, with as little as nothing in them
  *   FOLIO_POWER_FOLDER   files below it are watched
  *   FOLIO_POWER_CUT      n: after the n-th sync; -n: in place of it
  *   FOLIO_POWER_WRITES   if set, every write is written down too, before it is made, for files that are written in place:
@@ -54,10 +54,17 @@ static void journal(char *line) {
   journal_all(&part, 1);
 }
 
-static void journal_sync(const struct stat *file, long long size) {
+static void journal_sync(const struct stat *file) {
   char line[64];
   if (getenv("FOLIO_POWER_LIES") != NULL) return;
-  snprintf(line, sizeof line, "S %llu %lld\n", (unsigned long long)file->st_ino, size);
+  snprintf(line, sizeof line, "S %llu %lld\n", (unsigned long long)file->st_ino, (long long)file->st_size);
+  journal(line);
+}
+
+static void journal_name(const struct stat *file) {
+  char line[64];
+  if (getenv("FOLIO_POWER_LIES") != NULL) return;
+  snprintf(line, sizeof line, "N %llu\n", (unsigned long long)file->st_ino);
   journal(line);
 }
 
@@ -69,7 +76,7 @@ static void journal_folder(void) {
     char path[4096];
     struct stat found;
     snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) journal_sync(&found, 0);
+    if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) journal_name(&found);
   }
   closedir(open_folder);
 }
@@ -88,7 +95,7 @@ static int synced(int fd, const char *name) {
   if (at == -nth) kill(getpid(), SIGKILL);
   int failed = real(fd);
   if (failed == 0 && S_ISDIR(before.st_mode)) journal_folder();
-  if (failed == 0 && S_ISREG(before.st_mode)) journal_sync(&before, before.st_size);
+  if (failed == 0 && S_ISREG(before.st_mode)) journal_sync(&before);
   if (at == nth) kill(getpid(), SIGKILL);
   return failed;
 }

@@ -40,6 +40,7 @@ function onDisk(before: Map<string, number>, entries: readonly Entry[]): Map<str
   for (const entry of entries) {
     const { what, inode } = entry
     if (what === 'C') sure.delete(inode)
+    if (what === 'N') sure.set(inode, sure.get(inode) ?? 0)
     // Two syncs may be written down in the other order.
     if (what === 'S') sure.set(inode, Math.max(sure.get(inode) ?? 0, entry.size))
   }
@@ -78,7 +79,8 @@ function loosen(path: string, synced: number, loose: number, ways: ReturnType<ty
   closeSync(file)
 }
 
-const CUTS_A_STORE = 15
+/** How many cuts a store goes through; the first one is likely to cut its creation short. */
+const CUTS_A_STORE = [1, 1, 15]
 
 /** A plant of the library, not of the store. LevelDB is tried with plants of its own. */
 const LIES = 'the disk says that it has synced, and has not'
@@ -96,8 +98,9 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     const data = join(folder, 'data')
     const journal = join(folder, 'journal')
     const kind = counted.stores++ % 2 === 0 && plant !== LIES ? 'level' : 'lmdb'
+    const cuts = plant === undefined ? chance.pick(CUTS_A_STORE) : 15
     let held = history.first - 1
-    for (let i = 0; i < CUTS_A_STORE && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
+    for (let i = 0; i < cuts && done < count && held >= history.first - 1 && held < history.last - 60; i++) {
       // The first syncs are those of creating a store.
       const nth = chance.pick([1, -1]) * (1 + chance.below(chance.pick([5, 40])))
       const [cut, afterLines] = chance.chance(0.7) ? [nth, 60] : [0, 1 + chance.below(30)]

@@ -1,0 +1,50 @@
+/**
+ * Creates the file of LMDB, whole or not at all. LMDB writes the first two pages of a new file without syncing them: if power is lost before the first
+ * commit, later pages may be there without them, and such a file cannot be told from a store that was damaged. So it is made under another name, synced,
+ * and only then put in its place, where it never replaces the file that another process has put there meanwhile.
+ */
+import { syncFile, syncNames } from '../directory/index.ts'
+import { DATA } from './files.ts'
+
+/** What files are called that are not in their place yet; LMDB's lock of each begins with its name. */
+const UNPLACED = `${DATA}.new-`
+
+/** What a file system says that has no second names for files. */
+const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/**
+ * @param location a directory
+ * @param make makes a file of LMDB at a path, and closes it
+ */
+export async function createFile(location: string, make: (path: string) => Promise<void>): Promise<void> {
+  const { link, rm } = fs()
+  const data = `${location}/${DATA}`
+  const path = `${location}/${UNPLACED}${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
+  try {
+    await make(path)
+    await syncFile(path)
+    await link(path, data)
+  } catch (error) {
+    // Another process was first, and may have taken ours away; or LMDB is left to make the file in its place.
+    const isUnlinkable = UNLINKABLE.has((error as NodeJS.ErrnoException).code ?? '')
+    if (!isUnlinkable && !(await isThere(data))) throw error
+  } finally {
+    for (const left of [path, `${path}-lock`]) await rm(left, { force: true })
+  }
+  await syncNames(location)
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  fs()
+    .access(path)
+    .then(
+      () => true,
+      () => false,
+    )
+
+/** Takes away what creations that were cut short have left. **Invariant:** the file is in its place, so that no creation depends on another one. */
+export async function removeUnplaced(location: string, names: readonly string[]): Promise<void> {
+  for (const name of names) if (name.startsWith(UNPLACED)) await fs().rm(`${location}/${name}`, { force: true })
+}
