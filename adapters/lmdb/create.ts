@@ -4,7 +4,7 @@
  * and only then put in its place, where it never replaces the file that another process has put there meanwhile.
  */
 import { syncFile, syncNames } from '../directory/index.ts'
-import { DATA } from './files.ts'
+import { DATA } from './meta.ts'
 
 /** What files are called that are not in their place yet; LMDB's lock of each begins with its name. */
 const UNPLACED = `${DATA}.new-`

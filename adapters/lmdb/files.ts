@@ -12,9 +12,7 @@
  */
 import { giveWay } from '../../src/turn.ts'
 import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
-
-/** The file that holds everything. */
-export const DATA = 'data.mdb'
+import { DATA, META } from './meta.ts'
 
 const MAGIC = 0xbeefc0de
 const VERSION = 2
@@ -112,16 +110,16 @@ class Check {
 
   /** Returns the newest transaction. */
   async run(): Promise<bigint> {
-    if (!this.read(0, 152)) return 0n
-    if (this.page.getUint32(24, true) !== MAGIC) {
+    if (!this.read(0, META.transaction)) return 0n
+    if (this.page.getUint32(META.magic, true) !== MAGIC) {
       this.fault(0, 'this is no file of LMDB')
       return 0n
     }
     // LMDB itself refuses another version.
-    if (this.page.getUint32(28, true) !== VERSION) return 0n
-    this.size = this.page.getUint32(48, true)
+    if (this.page.getUint32(META.version, true) !== VERSION) return 0n
+    this.size = this.page.getUint32(META.pageSize, true)
     if (this.size < 512 || this.size > 65536) {
-      this.fault(48, `pages of ${this.size} bytes`)
+      this.fault(META.pageSize, `pages of ${this.size} bytes`)
       return 0n
     }
     const first = this.meta(0)
@@ -141,12 +139,15 @@ class Check {
 
   private meta(number: number): { readonly transaction: bigint; readonly roots: readonly bigint[] } | undefined {
     const at = number * this.size
-    if (!this.read(at, 160)) return undefined
-    if (this.page.getUint32(24, true) !== MAGIC) {
+    if (!this.read(at, META.end)) return undefined
+    if (this.page.getUint32(META.magic, true) !== MAGIC) {
       this.fault(at, 'the head of the file is damaged')
       return undefined
     }
-    return { transaction: this.page.getBigUint64(152, true), roots: [this.page.getBigUint64(88, true), this.page.getBigUint64(136, true)] }
+    const [transaction, ...roots] = [META.transaction, META.freeTree, META.mainTree].map((place) =>
+      this.page.getBigUint64(place, true),
+    ) as [bigint, bigint, bigint]
+    return { transaction, roots }
   }
 
   /** Visits the pages of a tree, each once. */

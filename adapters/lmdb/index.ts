@@ -11,7 +11,8 @@ import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, Write
 import { checkScan, isEmptyRange } from '../../src/store.ts'
 import { Calls, noteIn, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
-import { DATA } from './files.ts'
+import type { Gate } from './gate.ts'
+import { DATA } from './meta.ts'
 import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf, type Transaction } from './open.ts'
 
 export type { FileFault, FilesOptions, FilesReport } from '../directory/index.ts'
@@ -36,7 +37,8 @@ const MAX_KEY_BYTES = 1978
 export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
   lmdbOptions.check(options)
   const path = pathOf(location)
-  return new LmdbStore(await openDirectory(path, options), path)
+  const { db, gate } = await openDirectory(path, options)
+  return new LmdbStore(db, gate, path)
 }
 
 /** How many stores this process has opened. */
@@ -46,14 +48,18 @@ class LmdbStore implements Store {
   readonly capabilities = { name: 'lmdb', sync: true, persistent: true, shared: true, maxKeyBytes: MAX_KEY_BYTES } as const
   readonly note: NonNullable<Store['note']>
   private readonly db: Database
+  private readonly gate: Gate
   private readonly location: string
   private readonly calls: Calls
+  /** The write that was asked for last. */
+  private last: Promise<unknown> = Promise.resolve()
   private readonly watchers = new Set<{ close(): void }>()
   /** Those that are open: LMDB must not be closed under them. */
   private readonly snapshots = new Set<Snapshot>()
 
-  constructor(db: Database, location: string) {
+  constructor(db: Database, gate: Gate, location: string) {
     this.db = db
+    this.gate = gate
     this.location = location
     this.calls = new Calls(location, async (error) => failure(await reasonOf(error), location))
     this.note = this.calls.note(noteIn(location, `${process.pid}-${++opened}`))
@@ -74,7 +80,7 @@ class LmdbStore implements Store {
   write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
     return this.calls.run(async () => {
       for (const [key] of batch) if (key.length === 0 || key.length > MAX_KEY_BYTES) throw misfit(key)
-      const isApplied = await transact(this.db, () => {
+      const isApplied = await this.commit(() => {
         if (expect && !same(this.lookUp(expect.key), expect.value)) return false
         for (const [key, value] of batch) {
           if (value) this.db.put(key, value)
@@ -84,6 +90,21 @@ class LmdbStore implements Store {
       })
       if (!isApplied) throw new FolioError('CONFLICT', { location: this.location })
     })
+  }
+
+  /** One after another, since what is said at the gate is of one write. @param change false if it changes nothing */
+  private commit(change: () => boolean): Promise<boolean> {
+    const done = this.last.then(() => this.gate.pass(() => transact(this.db, () => this.enter(change))))
+    this.last = done.catch(() => {})
+    return done
+  }
+
+  /** In a transaction, in which nobody else writes; undefined if it must come to nothing. */
+  private enter(change: () => boolean): boolean | undefined {
+    if (!this.gate.enter(this.db.getWriteTxnId())) return undefined
+    const isChanged = change()
+    if (!isChanged) this.gate.leave()
+    return isChanged
   }
 
   /** Rings a few times for each batch, of whatever process, this one included: as often as LMDB writes to its file. */
@@ -117,7 +138,7 @@ class LmdbStore implements Store {
   close(): Promise<void> {
     for (const watcher of this.watchers) watcher.close()
     for (const snapshot of this.snapshots) void snapshot.close()
-    return this.calls.close(() => this.db.close())
+    return this.calls.close(() => this.gate.close(() => this.db.close()))
   }
 
   /** A key that cannot be written is in no store. */

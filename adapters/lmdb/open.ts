@@ -8,7 +8,9 @@ import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { createFile, removeUnplaced } from './create.ts'
-import { checkFiles, DATA } from './files.ts'
+import { checkFiles } from './files.ts'
+import { Gate } from './gate.ts'
+import { DATA } from './meta.ts'
 
 export interface LmdbOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -34,10 +36,19 @@ export type Database = RootDatabase<Uint8Array, Uint8Array> & {
 /** Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails. */
 const SETTINGS = { encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, eventTurnBatching: false } as const
 
+/** A commit while it is opened is rare; one in each of so many, from a process that does not know of the gate, is not. */
+const MAX_TRIES = 20
+
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
+/** What is open of a directory. */
+export interface Opened {
+  readonly db: Database
+  readonly gate: Gate
+}
+
 /** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location` */
-export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Database> {
+export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Opened> {
   try {
     const { open } = await library(location)
     const openFile = (path: string, noSubdir: boolean) => open<Uint8Array, Uint8Array>({ path, noSubdir, ...SETTINGS }) as Database
@@ -48,13 +59,30 @@ export async function openDirectory(location: string, { mustExist = false, check
     if (!isThere) await makeDirectory(location)
     const { access, constants } = fs()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (!isThere) await createFile(location, (path) => openFile(path, true).close())
     if (checked && isThere) await refuseDamage(location)
-    const database = openFile(location, false)
-    await removeUnplaced(location, names)
-    return database
+    if (!isThere) await createFile(location, (path) => openFile(path, true).close())
+    const gate = new Gate(location)
+    try {
+      const db = await gate.shut(() => openSettled(gate, () => openFile(location, false)))
+      await removeUnplaced(location, names)
+      return { db, gate }
+    } catch (error) {
+      gate.end()
+      throw error
+    }
   } catch (error) {
     throw failure(error, location)
+  }
+}
+
+/** Opens while nobody commits. Where that was not to be had, since a process is stuck or does not know of the gate, it is opened again. */
+async function openSettled(gate: Gate, openFile: () => Database): Promise<Database> {
+  for (let tries = 1; ; tries++) {
+    await gate.settled()
+    const before = gate.newest()
+    const db = openFile()
+    if (gate.newest() === before || tries === MAX_TRIES) return db
+    await db.close()
   }
 }
 

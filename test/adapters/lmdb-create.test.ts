@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 afterEach(() => void vi.restoreAllMocks())
 let places = 0
 const fresh = (): string => join(root, `store ${++places}`)
-const WHOLE = ['data.mdb', 'lock.mdb']
+const WHOLE = ['WRITING', 'data.mdb', 'lock.mdb']
 const [KEY, VALUE] = [Uint8Array.of(1), Uint8Array.of(2)]
 
 /** What is done in place of, or before, putting the file in its place. */

@@ -42,8 +42,11 @@ function ending(place: string, end: string) {
     await write(1)
     process.on('exit', (code) => console.log('exit with', code))
     const second = write(2)
-    // In the turn in which LMDB's thread has been asked to write, and before it is answered.
-    const midway = (act) => setImmediate(act)
+    // In the turn in which LMDB's thread has been asked to write, and before it is answered: it is asked once what was promised before has come.
+    const midway = async (act) => {
+      for (let i = 0; i < 20; i++) await undefined
+      setImmediate(act)
+    }
     ${end}`
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
@@ -116,6 +119,38 @@ test('a process that waits for what another will append stays alive, as long as 
   }
   expect([said, await ended]).toEqual(['waits\n7\n8\n', [0, null]])
   await ledger.close()
+})
+
+test('many processes open, write and close at once, some of which are killed: nothing that was acknowledged is lost', async () => {
+  const place = join(places, 'crowd')
+  const [processes, rounds] = [8, 300]
+  const script = (number: number) => `
+    const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
+    for (let i = 0; i < ${rounds}; i++) {
+      const store = await lmdb(${JSON.stringify(place)}, { checkFiles: false })
+      await store.write([[Uint8Array.of(${number}, i >> 8, i & 255), Uint8Array.of(1)]], { durable: true })
+      console.log(i)
+      await store.close()
+    }`
+  const said = await Promise.all(
+    Array.from({ length: processes }, async (_, number) => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script(number)], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const ended = once(child, 'exit')
+      let text = ''
+      for await (const part of child.stdout.setEncoding('utf8')) {
+        text += part
+        // Not between the lines: in the middle of whatever comes next.
+        if (number % 2 === 1 && text.includes(`\n${number * 30}\n`)) setTimeout(() => child.kill('SIGKILL'), number / 4)
+      }
+      expect(await ended).toEqual(number % 2 === 1 ? [null, 'SIGKILL'] : [0, null])
+      return text.split('\n').slice(0, -1).map(Number)
+    }),
+  )
+  const store = await lmdb(place)
+  const lost = said.flatMap((rows, number) => rows.filter((i) => !store.get(Uint8Array.of(number, i >> 8, i & 255))))
+  expect(lost).toEqual([])
+  expect(said.map(({ length }) => length)).toEqual(said.map((_, n) => (n % 2 === 1 ? expect.any(Number) : rounds)))
+  await store.close()
 })
 
 describe('the package lmdb, if it cannot be loaded,', () => {
