@@ -32,6 +32,8 @@ export class Gate {
   private readonly opening: string
   private readonly dataPath: string
   private data: number | undefined
+  /** By whoever has this gate. */
+  private isShut = false
   private readonly writing: number
   private readonly mark = Buffer.concat([NOTHING.subarray(0, 8), SELF])
   private readonly found = Buffer.alloc(NOTHING.length)
@@ -60,9 +62,11 @@ export class Gate {
         (error) => error.code === 'EEXIST',
       )
     while (await isTaken()) await this.opened()
+    this.isShut = true
     try {
       return await work()
     } finally {
+      this.isShut = false
       await rm(this.opening, { force: true })
     }
   }
@@ -74,18 +78,18 @@ export class Gate {
   }
 
   /**
-   * Runs what writes, again and again until it was let in.
+   * Runs what writes, again and again until it was let in. It shuts the gate itself if it was not, since many that open one after another would keep it
+   * out.
    * @param write undefined if it was not, by `enter`
    */
   async pass<T>(write: () => Promise<T | undefined>): Promise<T> {
     const until = performance.now() + PATIENCE_MS
     try {
       for (;;) {
-        const done = await write()
+        const done = (await write()) ?? (await this.shut(write))
         if (done !== undefined) return done
         if (performance.now() > until) throw new Error(AMISS)
         await pause()
-        await this.opened()
       }
     } catch (error) {
       this.failed()
@@ -94,13 +98,13 @@ export class Gate {
   }
 
   /**
-   * Says that a transaction is going to be committed, which has begun and so keeps others from writing. False if it must not: somebody opens the store, or
+   * Says that a transaction is going to be committed, which has begun and so keeps others from writing. False if it must not: another process opens the store, or
    * it does not follow the newest.
    */
   enter(transaction: number): boolean {
     this.mark.writeBigUInt64LE(BigInt(transaction))
     this.say(this.mark)
-    if (!fs().existsSync(this.opening) && BigInt(transaction) === this.newest() + 1n) return true
+    if ((this.isShut || !fs().existsSync(this.opening)) && BigInt(transaction) === this.newest() + 1n) return true
     this.leave()
     return false
   }

@@ -3,12 +3,13 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Gate } from '../../adapters/lmdb/gate.ts'
 import { lmdb } from '../../adapters/lmdb/index.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'folio-lmdb-gate-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => void vi.restoreAllMocks())
 let places = 0
 let place: string
 beforeEach(async () => {
@@ -76,6 +77,16 @@ describe('who opens', () => {
     await put(await store)
     await (await store).close()
     expect(existsSync(opening())).toBe(false)
+  })
+
+  test('opens again if somebody has committed meanwhile, as one does who does not know of the gate', async () => {
+    const newest = vi.spyOn(Gate.prototype, 'newest')
+    // Each attempt asks three times: whether somebody commits, before it opens, and after.
+    for (const at of [1n, 1n, 2n, 2n, 2n, 3n]) newest.mockReturnValueOnce(at)
+    const store = await lmdb(place)
+    expect(newest).toHaveBeenCalledTimes(9)
+    expect(store.get(Uint8Array.of(1))).toEqual(Uint8Array.of(places))
+    await store.close()
   })
 
   test('does not wait for a commit that is done', async () => {

@@ -121,35 +121,50 @@ test('a process that waits for what another will append stays alive, as long as 
   await ledger.close()
 })
 
-test('many processes open, write and close at once, some of which are killed: nothing that was acknowledged is lost', async () => {
+test('some processes write while others open and close, and one of each is killed: nothing that was acknowledged is lost', async () => {
   const place = join(places, 'crowd')
-  const [processes, rounds] = [8, 300]
-  const script = (number: number) => `
-    const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
-    for (let i = 0; i < ${rounds}; i++) {
-      const store = await lmdb(${JSON.stringify(place)}, { checkFiles: false })
-      await store.write([[Uint8Array.of(${number}, i >> 8, i & 255), Uint8Array.of(1)]], { durable: true })
-      console.log(i)
-      await store.close()
-    }`
+  const [writers, openers, writes] = [3, 3, 250]
+  const started = (script: string) => {
+    const source = `
+      const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
+      const open = () => lmdb(${JSON.stringify(place)}, { checkFiles: false })
+      ${script}`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] })
+    return { child, ended: once(child, 'exit') }
+  }
+  const opening = Array.from({ length: openers }, () =>
+    started(`
+      let isOver = false
+      process.stdin.on('end', () => { isOver = true }).resume()
+      while (!isOver) await (await open()).close()`),
+  )
   const said = await Promise.all(
-    Array.from({ length: processes }, async (_, number) => {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script(number)], { stdio: ['ignore', 'pipe', 'inherit'] })
-      const ended = once(child, 'exit')
+    Array.from({ length: writers }, async (_, number) => {
+      const { child, ended } = started(`
+        const store = await open()
+        for (let i = 0; i < ${writes}; i++) {
+          await store.write([[Uint8Array.of(${number}, i), Uint8Array.of(1)]], { durable: true })
+          console.log(i)
+        }
+        await store.close()
+        process.exit()`)
       let text = ''
       for await (const part of child.stdout.setEncoding('utf8')) {
         text += part
-        // Not between the lines: in the middle of whatever comes next.
-        if (number % 2 === 1 && text.includes(`\n${number * 30}\n`)) setTimeout(() => child.kill('SIGKILL'), number / 4)
+        if (number > 0 || !text.includes('\n100\n')) continue
+        // In the middle of whatever they are at.
+        child.kill('SIGKILL')
+        opening[0]!.child.kill('SIGKILL')
       }
-      expect(await ended).toEqual(number % 2 === 1 ? [null, 'SIGKILL'] : [0, null])
+      expect(await ended).toEqual(number === 0 ? [null, 'SIGKILL'] : [0, null])
       return text.split('\n').slice(0, -1).map(Number)
     }),
   )
+  for (const { child } of opening) child.stdin.end()
+  expect(await Promise.all(opening.map(({ ended }) => ended))).toEqual([[null, 'SIGKILL'], ...Array(openers - 1).fill([0, null])])
   const store = await lmdb(place)
-  const lost = said.flatMap((rows, number) => rows.filter((i) => !store.get(Uint8Array.of(number, i >> 8, i & 255))))
-  expect(lost).toEqual([])
-  expect(said.map(({ length }) => length)).toEqual(said.map((_, n) => (n % 2 === 1 ? expect.any(Number) : rounds)))
+  expect(said.flatMap((acknowledged, number) => acknowledged.filter((i) => !store.get(Uint8Array.of(number, i))))).toEqual([])
+  expect(said.map(({ length }) => length)).toEqual([expect.any(Number), writes, writes])
   await store.close()
 })
 
