@@ -24,7 +24,7 @@ const MAX_KEY_BYTES = 1978
 
 /**
  * Opens a store that several processes may have open: one that writes and others that read, or several that take turns, since a writer that is
- * overtaken gets `CONFLICT`.
+ * overtaken gets `CONFLICT`. Opening and closing wait for a commit in progress, and commits for them: LMDB alone loses commits to who opens meanwhile.
  *
  * The package `lmdb` must be installed beside this one. LMDB compresses nothing, so a store takes about twice what it does in LevelDB, and its
  * file never shrinks: what pruning frees is used again. Every batch is flushed, whatever `durable` says.

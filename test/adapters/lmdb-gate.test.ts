@@ -1,4 +1,4 @@
-/** Who opens and who commits keep out of each other's way: what their files say, whom they wait for, and whom not. Processes at it: `lmdb-process.test.ts`. */
+/** Who opens and who commits keep out of each other's way: what their files say, whom they wait for, and whom not. Processes at it: `stress/crowd.ts`. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

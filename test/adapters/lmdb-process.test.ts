@@ -121,53 +121,6 @@ test('a process that waits for what another will append stays alive, as long as 
   await ledger.close()
 })
 
-test('some processes write while others open and close, and one of each is killed: nothing that was acknowledged is lost', async () => {
-  const place = join(places, 'crowd')
-  const [writers, openers, writes] = [3, 3, 250]
-  const started = (script: string) => {
-    const source = `
-      const { lmdb } = await import(${JSON.stringify(join(out, 'lmdb.js'))})
-      const open = () => lmdb(${JSON.stringify(place)}, { checkFiles: false })
-      ${script}`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'inherit'] })
-    return { child, ended: once(child, 'exit') }
-  }
-  const opening = Array.from({ length: openers }, () =>
-    started(`
-      let isOver = false
-      process.stdin.on('end', () => { isOver = true }).resume()
-      while (!isOver) await (await open()).close()`),
-  )
-  const said = await Promise.all(
-    Array.from({ length: writers }, async (_, number) => {
-      const { child, ended } = started(`
-        const store = await open()
-        for (let i = 0; i < ${writes}; i++) {
-          await store.write([[Uint8Array.of(${number}, i), Uint8Array.of(1)]], { durable: true })
-          console.log(i)
-        }
-        await store.close()
-        process.exit()`)
-      let text = ''
-      for await (const part of child.stdout.setEncoding('utf8')) {
-        text += part
-        if (number > 0 || !text.includes('\n100\n')) continue
-        // In the middle of whatever they are at.
-        child.kill('SIGKILL')
-        opening[0]!.child.kill('SIGKILL')
-      }
-      expect(await ended).toEqual(number === 0 ? [null, 'SIGKILL'] : [0, null])
-      return text.split('\n').slice(0, -1).map(Number)
-    }),
-  )
-  for (const { child } of opening) child.stdin.end()
-  expect(await Promise.all(opening.map(({ ended }) => ended))).toEqual([[null, 'SIGKILL'], ...Array(openers - 1).fill([0, null])])
-  const store = await lmdb(place)
-  expect(said.flatMap((acknowledged, number) => acknowledged.filter((i) => !store.get(Uint8Array.of(number, i))))).toEqual([])
-  expect(said.map(({ length }) => length)).toEqual([expect.any(Number), writes, writes])
-  await store.close()
-})
-
 describe('the package lmdb, if it cannot be loaded,', () => {
   function opened(program: string, place: string, ...flags: string[]): string {
     const script = `

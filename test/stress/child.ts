@@ -1,9 +1,10 @@
 /**
  * The program under stress: `cli …` is the command line as it is shipped, over a store in which a bug may be planted; `full` fills its disk;
- * `serve` serves a small network over HTTP; `grow` commits and serves; `handles` opens and closes.
+ * `serve` serves a small network over HTTP; `grow` commits and serves; `handles` opens and closes; `crowd` does so beside others.
  */
 import { stores } from '../../adapters/cli/stores.ts'
 import { level } from '../../adapters/level/index.ts'
+import { crowdChild } from './crowd-child.ts'
 import { fullChild } from './full-child.ts'
 import { growChild } from './grow-child.ts'
 import { handlesChild } from './handles-child.ts'
@@ -25,6 +26,7 @@ async function cli(): Promise<void> {
 
 const roles: Readonly<Record<string, () => Promise<void>>> = {
   cli,
+  crowd: () => crowdChild(args, plant),
   full: fullChild,
   serve: () => serveChild(plant),
   grow: growChild,

@@ -3,6 +3,7 @@
  * `--only NAME[,NAME]`, `--scale 0.1` (of the full figure), `--count N`, `--seed N`, `--plants` (each must find the bugs planted for it).
  */
 import { parseArgs } from 'node:util'
+import { crowd } from './crowd.ts'
 import { damage } from './damage.ts'
 import { chaos, failing } from './failing.ts'
 import { full } from './full.ts'
@@ -16,7 +17,7 @@ import { type Figure, look, type Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, full, fuzz, walkers, handles, streams, damage, sequences, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, crowd, full, fuzz, walkers, handles, streams, damage, sequences, verify]
 
 const { values } = parseArgs({
   options: {
