@@ -169,6 +169,8 @@ export class Gate {
 function isAlive(who: Buffer): boolean {
   const pid = Number(who.readBigUInt64LE())
   if (pid === process.pid) return who.equals(SELF)
+  // What a loss of power has left: to the system, all processes of a group.
+  if (pid === 0) return false
   try {
     process.kill(pid, 0)
     return true

@@ -42,6 +42,7 @@ const alive = [
 const left = [
   ['a process that has ended', who(ended)],
   ['one that had the number of this one', who(process.pid, 1)],
+  ['zeros, as after a loss of power', who(0, 0)],
 ] as const
 
 /** Whether it is done within some time. */
