@@ -22,8 +22,9 @@ SELF.writeBigUInt64LE(BigInt(process.pid))
 SELF.writeDoubleLE(performance.timeOrigin, 8)
 const NOTHING = Buffer.alloc(8 + SELF.length)
 
-/** What a process leaves that was ended right after it had opened the file, without the gate, or stays until it ends. */
-const AMISS = 'LMDB would take back what was committed: close the store in every process, and open it again'
+/** Nobody loses a commit to a program that does not know of the gate, but until the file is opened once more, nobody can write. */
+const AMISS =
+  'LMDB would take back what was committed, since another program has opened its file meanwhile: close the store, and open it again'
 
 const fs = () => process.getBuiltinModule('node:fs')
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
@@ -32,7 +33,7 @@ export class Gate {
   private readonly opening: string
   private readonly dataPath: string
   private data: number | undefined
-  /** By whoever has this gate. */
+  /** By this one. */
   private isShut = false
   private readonly writing: number
   private readonly mark = Buffer.concat([NOTHING.subarray(0, 8), SELF])
@@ -92,14 +93,14 @@ export class Gate {
         await pause()
       }
     } catch (error) {
-      this.failed()
+      this.passed()
       throw error
     }
   }
 
   /**
-   * Says that a transaction is going to be committed, which has begun and so keeps others from writing. False if it must not: another process opens the store, or
-   * it does not follow the newest.
+   * Says that a transaction is going to be committed, which has begun and so keeps others from writing. False if it must not be: another process opens the
+   * store, or it does not follow the newest one.
    */
   enter(transaction: number): boolean {
     this.mark.writeBigUInt64LE(BigInt(transaction))
@@ -118,6 +119,7 @@ export class Gate {
   async close(closeStore: () => Promise<void>): Promise<void> {
     try {
       await this.shut(closeStore)
+      this.passed()
     } finally {
       this.end()
     }
@@ -130,23 +132,28 @@ export class Gate {
 
   /** Waits until nobody opens or closes, and takes away what one has left who was ended meanwhile. */
   private async opened(): Promise<void> {
-    const { stat, readFile, rm } = fs().promises
+    const { stat, readFile } = fs().promises
     const until = performance.now() + PATIENCE_MS
     try {
       for (;;) {
         const who = await readFile(this.opening)
         const isLeft = who.length === SELF.length && !isAlive(who)
-        if (isLeft || performance.now() > until || Date.now() - (await stat(this.opening)).mtimeMs > PATIENCE_MS) break
+        const isStuck = performance.now() > until || Date.now() - (await stat(this.opening)).mtimeMs > PATIENCE_MS
+        if (isLeft || isStuck) return this.remove(who)
         await pause()
       }
-      await rm(this.opening, { force: true })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
 
-  /** Another process may have said something since. */
-  private failed(): void {
+  /** All at once: another process may have taken it away already, and made its own. */
+  private remove(who: Buffer): void {
+    if (fs().readFileSync(this.opening).equals(who)) fs().rmSync(this.opening)
+  }
+
+  /** Says that nothing of this one is to come. Another process may have said something since. */
+  private passed(): void {
     this.look()
     if (this.found.equals(this.mark)) this.leave()
   }

@@ -121,11 +121,12 @@ describe('who writes', () => {
     await store.close()
   })
 
-  test('says so first, and what it said is behind the newest transaction once it is done', async () => {
+  test('says so first; what it said is no newer than the newest transaction once it is done, and is taken back in the end', async () => {
     const store = await lmdb(place)
     await put(store)
     expect(readFileSync(writing())).toEqual(commit(2n, who(process.pid)))
     await store.close()
+    expect(readFileSync(writing())).toEqual(Buffer.alloc(24))
   })
 
   test('takes it back if nothing changes, or it fails', async () => {

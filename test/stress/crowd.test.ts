@@ -1,4 +1,4 @@
 import { crowd } from './crowd.ts'
 import { holds } from './support.ts'
 
-holds(crowd, 300)
+holds(crowd, 150)
