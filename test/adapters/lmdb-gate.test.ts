@@ -134,6 +134,10 @@ describe('who writes', () => {
     const expected = { key: Uint8Array.of(1), value: Uint8Array.of(0) }
     await expect(store.write([], { durable: true, expect: expected })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(readFileSync(writing())).toEqual(Buffer.alloc(24))
+    for (const batch of [[], [[Uint8Array.of(7), undefined]]] as const) {
+      await store.write(batch, { durable: true })
+      expect(readFileSync(writing())).toEqual(Buffer.alloc(24))
+    }
     const half = {
       *[Symbol.iterator]() {
         yield Uint8Array.of(2)
