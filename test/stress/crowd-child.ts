@@ -28,7 +28,9 @@ export async function crowdChild([what, place, number]: readonly string[], plant
   process.stdin.resume()
   const store = await open()
   for (let i = 0; i <= MAX_WRITES && !isOver; i++) {
-    await store.write([[keyOf(Number(number), i), Uint8Array.of(1)]], { durable: true })
+    const key = keyOf(Number(number), i)
+    await store.write([[key, Uint8Array.of(1)]], { durable: true })
+    if (!store.get(key)) throw new Error(`write ${i} is not seen by who made it`)
     say(i)
   }
   await store.close()

@@ -1,6 +1,6 @@
 /**
- * Processes that write to one store over LMDB, while others open and close it, and any of them is killed. Nothing that was acknowledged is lost, the file
- * is whole, and nobody fails.
+ * Processes that write to one store over LMDB, while others open and close it, and any of them is killed. Nothing that was acknowledged is lost, who
+ * writes sees it at once, the file is whole, and nobody fails.
  */
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -84,6 +84,6 @@ export const crowd: Stress = {
   name: 'crowd',
   unit: 'openings of a store over LMDB while others write',
   full: 10_000,
-  plants: { [GATE_OPEN]: 3000 },
+  plants: { [GATE_OPEN]: 6000 },
   run,
 }
