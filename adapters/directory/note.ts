@@ -1,5 +1,6 @@
 /** A few bytes in a file beside those of a database, which leaves it alone. The file is replaced as a whole, and synced only on request. */
 import type { Store } from '../../src/store.ts'
+import { inTurn } from './in-turn.ts'
 import { syncNames } from './sync.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
@@ -13,8 +14,8 @@ export function noteIn(directory: string, writer = 'new'): NonNullable<Store['no
   const path = `${directory}/HIGH-WATER`
   const next = `${path}.${writer}`
   const opened = process.getBuiltinModule('node:fs').statSync(directory)
-  /** The write in progress, and those behind it: at once, each would move away the file that another is about to move. */
-  let last: Promise<void> = Promise.resolve()
+  /** At once, each would move away the file that another is about to move. */
+  const inLine = inTurn()
   const write = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
     const { dev, ino } = await fs().stat(directory)
     if (dev !== opened.dev || ino !== opened.ino) throw new Error('another directory has taken the place of the one that was opened')
@@ -30,10 +31,6 @@ export function noteIn(directory: string, writer = 'new'): NonNullable<Store['no
           if (error.code !== 'ENOENT') throw error
           return undefined
         }),
-    write(bytes, { durable = false } = {}) {
-      const done = last.then(() => write(bytes, durable))
-      last = done.catch(() => {})
-      return done
-    },
+    write: (bytes, { durable = false } = {}) => inLine(() => write(bytes, durable)),
   }
 }

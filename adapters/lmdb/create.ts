@@ -3,7 +3,7 @@
  * commit, later pages may be there without them, and such a file cannot be told from a store that was damaged. So it is made under another name, synced,
  * and only then put in its place, where it never replaces the file that another process has put there meanwhile.
  */
-import { syncFile, syncNames } from '../directory/index.ts'
+import { namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { DATA } from './meta.ts'
 
 /** What files are called that are not in their place yet; LMDB's lock of each begins with its name. */
@@ -20,29 +20,20 @@ const fs = () => process.getBuiltinModule('node:fs/promises')
  */
 export async function createFile(location: string, make: (path: string) => Promise<void>): Promise<void> {
   const { link, rm } = fs()
-  const data = `${location}/${DATA}`
   const path = `${location}/${UNPLACED}${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
   try {
     await make(path)
     await syncFile(path)
-    await link(path, data)
+    await link(path, `${location}/${DATA}`)
   } catch (error) {
     // Another process was first, and may have taken ours away; or LMDB is left to make the file in its place.
     const isUnlinkable = UNLINKABLE.has((error as NodeJS.ErrnoException).code ?? '')
-    if (!isUnlinkable && !(await isThere(data))) throw error
+    if (!isUnlinkable && !(await namesIn(location)).includes(DATA)) throw error
   } finally {
     for (const left of [path, `${path}-lock`]) await rm(left, { force: true })
   }
   await syncNames(location)
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  fs()
-    .access(path)
-    .then(
-      () => true,
-      () => false,
-    )
 
 /** Takes away what creations that were cut short have left. **Invariant:** the file is in its place, so that no creation depends on another one. */
 export async function removeUnplaced(location: string, names: readonly string[]): Promise<void> {

@@ -9,7 +9,7 @@ import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { Calls, noteIn, pathOf } from '../directory/index.ts'
+import { Calls, inTurn, noteIn, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
 import type { Gate } from './gate.ts'
 import { DATA } from './meta.ts'
@@ -51,8 +51,8 @@ class LmdbStore implements Store {
   private readonly gate: Gate
   private readonly location: string
   private readonly calls: Calls
-  /** The write that was asked for last. */
-  private last: Promise<unknown> = Promise.resolve()
+  /** One write after another, since what is said at the gate is of one. */
+  private readonly inLine = inTurn()
   private readonly watchers = new Set<{ close(): void }>()
   /** Those that are open: LMDB must not be closed under them. */
   private readonly snapshots = new Set<Snapshot>()
@@ -92,11 +92,9 @@ class LmdbStore implements Store {
     })
   }
 
-  /** One after another, since what is said at the gate is of one write. @param change false if it changes nothing */
+  /** @param change false if it changes nothing */
   private commit(change: () => boolean): Promise<boolean> {
-    const done = this.last.then(() => this.gate.pass(() => transact(this.db, () => this.enter(change))))
-    this.last = done.catch(() => {})
-    return done
+    return this.inLine(() => this.gate.pass(() => transact(this.db, () => this.enter(change))))
   }
 
   /** In a transaction, in which nobody else writes; undefined if it must come to nothing. */

@@ -3,7 +3,7 @@
  * writes sees it at once, the file is whole, and nobody fails.
  */
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkFiles, lmdb } from '../../adapters/lmdb/index.ts'
@@ -53,10 +53,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       say?.(`${done} openings, ${faults.count} faults`)
     }
   }
-  const opening = Promise.all(Array.from({ length: OPENERS }, opened))
-  const over = opening.then(() => {})
   let isOver = false
-  void over.then(() => {
+  const over = Promise.all(Array.from({ length: OPENERS }, opened)).then(() => {
     isOver = true
   })
   /** How many writes of each process were acknowledged. */
@@ -67,9 +65,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       acknowledged[number] = await ran(['write', place, String(number)], over, chance.chance(0.5))
     }
   }
-  await Promise.all(Array.from({ length: WRITERS }, written))
-  await over
-  if (existsSync(join(place, 'data.mdb'))) faults.add(...(await checkFiles(place)).faults.map((fault) => `file: ${JSON.stringify(fault)}`))
+  await Promise.all([over, ...Array.from({ length: WRITERS }, written)])
+  faults.add(...(await checkFiles(place)).faults.map((fault) => `file: ${JSON.stringify(fault)}`))
   const store = await lmdb(place, { checkFiles: false })
   for (const [number, writes] of acknowledged.entries()) {
     counted.writes += writes
