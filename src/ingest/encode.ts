@@ -4,7 +4,7 @@
  * and then collects them, and all they refer to, late and at a high price.
  */
 
-import { invalidInput } from '../errors.ts'
+import { FolioError, invalidInput } from '../errors.ts'
 import { LOGS } from '../layout/head.ts'
 import { postingPageKey } from '../layout/keys.ts'
 import type { LedgerSides } from '../layout/ledger-row.ts'
@@ -96,18 +96,22 @@ export type KeyLimit = Pick<Capabilities, 'maxKeyBytes'>
 
 /** All the work on a close that does not depend on the ledgers before it. Never throws. */
 export function prepareClose(close: unknown, limit: KeyLimit = {}): Prepared {
+  let ledger: LedgerInput
   try {
     checkClose(close)
+    ledger = { ...close.ledger }
   } catch (error) {
-    return { error }
+    return { error: error instanceof FolioError ? error : unreadable(error) }
   }
-  const ledger = { ...close.ledger }
   try {
     return { ledger, encoded: encodeClose(close, limit) }
   } catch (error) {
     return { ledger, error }
   }
 }
+
+const unreadable = (error: unknown): FolioError =>
+  new FolioError('INVALID_INPUT', { path: '(the whole close)', expected: 'no member that throws when it is read' }, error)
 
 /** Ill-formed text would become different text as bytes of a key. */
 const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || element.isWellFormed()

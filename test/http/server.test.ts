@@ -142,8 +142,11 @@ describe('what the parser rejects', () => {
     ['a malformed host', 'GET /ledgers HTTP/1.1\r\nHost: "x"\r\nConnection: close\r\n\r\n', 400, 'Host'],
     ['two hosts', last('/ledgers', 'Host: y.test\r\n'), 400, 'Host'],
     ['the same host twice', last('/ledgers', 'host: x.test\r\n'), 400, 'Host'],
-  ])('%s is answered with a problem', async (_name, sent, status, field?: string) => {
+    ['a body whose end cannot be told', get('/ledgers', 'Transfer-Encoding: identity\r\n'), 400, 'request'],
+    ['a body that only begins as chunks', get('/ledgers', 'Transfer-Encoding: chunked, gzip\r\n'), 400, 'request'],
+  ])('%s is answered with a problem, once', async (_name, sent, status, field?: string) => {
     const answer = await raw(server.port, sent)
+    expect(answer.match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
     expect(statusOf(answer)).toBe(status)
     expect(answer.toLowerCase()).toContain('content-type: application/problem+json')
     expect(answer.toLowerCase()).toContain('access-control-allow-origin: *')
@@ -173,6 +176,26 @@ describe('pipelined requests', () => {
       socket.on('error', reject).on('close', () => resolve(got))
     })
     expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200', '400', status])
+  })
+
+  it.each([
+    ['a request', get('/ledgers/3')],
+    ['what is not one', 'nonsense\r\n\r\n'],
+  ])('after one that ends the connection are not read: %s', async (_, more) => {
+    for (const final of [last('/ledgers/2'), 'GET /ledgers/2 HTTP/1.0\r\nHost: x.test\r\n\r\n']) {
+      const answer = await raw(server.port, get('/ledgers/1') + final + more)
+      expect(Array.from(answer.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '200'])
+      expect(Array.from(answer.matchAll(/\r\nconnection: (\S+)/gi), ([, what]) => what)).toEqual(['keep-alive', 'close'])
+    }
+  })
+
+  it('behind an event stream that cannot be read close it, even if they arrive with it', async () => {
+    const asked = get('/ledgers', 'Accept: text/event-stream\r\n')
+    for (const before of ['', get('/ledgers/1')]) {
+      const socket = connect(server.port, '127.0.0.1', () => socket.write(`${before}${asked}nonsense\r\n\r\n`))
+      socket.on('error', () => {}).resume()
+      await expect.poll(() => socket.closed).toBe(true)
+    }
   })
 
   it('past the limit are left unanswered, and the connection ends', async () => {

@@ -98,6 +98,8 @@ export class Pipelines {
     }
     pipeline.read = request.socket.bytesRead
     pipeline.late = false
+    // After a request that asks for the end of its connection, nothing is read (RFC 9112, 9.6). HTTP/2 knows none.
+    pipeline.full = response.shouldKeepAlive === false
     const next = { request, response, answer }
     if (!pipeline.busy) {
       this.start(pipeline, next)
@@ -105,7 +107,7 @@ export class Pipelines {
     }
     if (pipeline.waiting.length < this.maxQueued) pipeline.waiting.push(next)
     // The last request accepted closes the connection; what the client sent after it, it must send again.
-    pipeline.full = pipeline.waiting.length >= this.maxQueued
+    pipeline.full ||= pipeline.waiting.length >= this.maxQueued
   }
 
   private start(pipeline: Pipeline, { request, response, answer }: Waiting): void {
@@ -148,14 +150,18 @@ export class Pipelines {
 
   private send(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
     pipeline.streams = answer.frames !== undefined
-    if (answer.frames) pump(response, answer, answer.frames)
-    else this.batch.put({ send: () => this.write(pipeline, response, answer) })
+    if (answer.frames) {
+      // A refusal behind a stream would never be sent.
+      if (pipeline.refusal !== undefined) response.destroy()
+      pump(response, answer, answer.frames)
+    } else this.batch.put({ send: () => this.write(pipeline, response, answer) })
   }
 
   private write(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
     if (response.destroyed || response.headersSent) return
     pipeline.release = answer.release
     const last = (pipeline.full || this.closing) && pipeline.waiting.length === 0 && pipeline.refusal === undefined
+    pipeline.full ||= last
     write(response, answer, last)
     pipeline.handed = true
     this.stalls?.sent(response)

@@ -61,8 +61,14 @@ function pipelined(core: Core, pipelines: Pipelines, mount?: string): Listener {
     const rest = below(mount, target)
     return rest === undefined ? elsewhere() : core(new NodeRequest(request, rest, mount))
   }
-  return (request, response) => pipelines.take(request, response, answer)
+  return (request, response) => {
+    if (hasNoEnd(request)) pipelines.refuse(request.socket, 'bad_request')
+    else pipelines.take(request, response, answer)
+  }
 }
+
+/** Where the body of a request ends cannot be told (RFC 9112, 6.3): Node finds that out only once it has handed the request over. */
+const hasNoEnd = ({ headers }: IncomingMessage): boolean => !/(?:^|[ \t,])chunked$/i.test(headers['transfer-encoding'] ?? 'chunked')
 
 /** What Express adds to a request below a mount path. */
 interface Mounted {
