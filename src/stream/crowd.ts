@@ -154,8 +154,9 @@ export class Crowd implements Sleeper {
   private found(page: RawPage | undefined, ticket: number, last: number): void {
     const { bell } = this.crowds.source
     if (bell.isSilent || bell.rollbackCount !== this.rollbacks) return void this.scatter()
-    if (!this.isKnown) this.know()
+    // Before it is known: whoever goes from the start has missed nothing so far.
     this.comparePruned()
+    if (!this.isKnown) this.know()
     if (page === undefined || page.count === 0) {
       this.ticket = ticket
       this.through = Math.max(this.through, last)

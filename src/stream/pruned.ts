@@ -22,11 +22,11 @@ export function throughOf(resource: Resource, cursor: string): number {
 
 /**
  * The error, if ledgers were pruned that a reader had not been given.
- * @param since the oldest ledger held when it began, or when this was last asked; 0 if there was none
+ * @param since the oldest ledger held when it began, or when this was last asked; 0 if there was none, and the first one is among what it waits for
  * @param through the newest ledger of which nothing lies after its cursor
  */
-export function missedBy({ oldest }: Head, since: number, through: number, cursor: string): FolioError | undefined {
-  if (since === 0 || oldest <= since || through >= oldest - 1) return undefined
+export function missedBy({ first, oldest }: Head, since: number, through: number, cursor: string): FolioError | undefined {
+  if (oldest <= (since || first) || through >= oldest - 1) return undefined
   const reason = 'ledgers were pruned that had not been delivered; what is left begins at the oldest one'
   return new FolioError('GONE_BEFORE_HISTORY', { cursor, oldest, reason })
 }

@@ -64,14 +64,17 @@ export class Tail implements Subscription, Waiting {
   private readonly list: Followed
   private readonly startHead: number
   private readonly signal: AbortSignal | undefined
+  private readonly isNow: boolean
   /** The newest ledger of anything handed over, or that the cursor names: `now` names the newest of all, wherever its list may end. */
   private reached = 0
   /** Rollbacks that it knows of. */
   private rollbacks: number
-  /** The oldest ledger held when it was last known that it has missed nothing. */
+  /** The oldest ledger held when it was last known that it has missed nothing; 0 if none was, or all of those were rolled back. */
   private oldest: number
-  /** The newest ledger of which it has been given everything; of a stream from the start that was given nothing, all there is. */
-  private through = Number.POSITIVE_INFINITY
+  /** The newest ledger of which it has been given everything that it wants. */
+  private through = 0
+  /** It begins with whatever is the oldest record when it is first read. */
+  private isFromStart = false
   private taker: Taker | undefined
   /** Where it waits; or where it stands, if the crowd has handed over nothing since then and history was not rolled back. */
   private crowd: Crowd | undefined
@@ -92,6 +95,7 @@ export class Tail implements Subscription, Waiting {
     this.startHead = crowds.source.head.last
     this.rollbacks = crowds.source.bell.rollbackCount
     this.oldest = crowds.source.head.oldest
+    this.isNow = isNow
     if (isNow) this.reached = this.startHead
     if (isPromise(start)) void this.beginAt(start)
     else this.begin(start)
@@ -106,8 +110,10 @@ export class Tail implements Subscription, Waiting {
   private begin(cursor: string): void {
     const { query } = this.list.listing
     this.cursor = cursor
+    // Of what was there at the call, `now` wants nothing.
+    this.through = Math.max(throughOf(query.of, cursor), this.isNow ? this.startHead : 0)
+    this.isFromStart = cursor === '' && !this.isNow
     if (cursor === '') return
-    this.through = throughOf(query.of, cursor)
     const named = query.of.kept === 'log' ? parseCursor(cursor, query.of.indexed).hi : this.startHead
     this.reached = Math.max(this.reached, Math.min(named, this.startHead))
   }
@@ -142,8 +148,7 @@ export class Tail implements Subscription, Waiting {
   private sound(): boolean {
     const { bell } = this.crowds.source
     const last = bell.lowestSince(this.rollbacks)
-    // What a crowd has passed may belong to another history.
-    if (last !== undefined) this.crowd = undefined
+    if (last !== undefined) this.goBack(last)
     const { crowd } = this
     if (bell.isSilent) this.finish()?.end()
     else if (last !== undefined && last < this.reached) this.fail(new FolioError('ROLLED_BACK', { last, reached: this.reached }))
@@ -153,9 +158,17 @@ export class Tail implements Subscription, Waiting {
     return !this.over
   }
 
+  /** What lies after ledger `last` belongs to another history now. */
+  private goBack(last: number): void {
+    this.crowd = undefined
+    if (this.list.listing.query.of.kept === 'log') this.through = Math.min(this.through, last)
+    if (last < this.oldest) this.oldest = 0
+  }
+
   pruned(through: number): void {
     const { head } = this.crowds.source
-    const error = missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
+    const error =
+      this.isFromStart && !this.isKnown ? undefined : missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
     this.oldest = head.oldest
     if (error) this.fail(error)
   }

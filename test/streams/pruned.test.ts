@@ -18,6 +18,19 @@ const closes = [
 ] as readonly LedgerClose[]
 const startOf = (sequence: number): string => String(BigInt(sequence) << 32n)
 
+/** The same ledger without transactions. */
+const bare = ({ ledger }: LedgerClose): LedgerClose => {
+  const counted = /_count$/
+  return { ledger: Object.fromEntries(Object.entries(ledger).filter(([name]) => !counted.test(name))) as unknown as LedgerClose['ledger'] }
+}
+/** The same ledger as part of another history, from ledger `from` on. */
+const onBranch = (close: LedgerClose, from: number): LedgerClose => {
+  const { ledger } = close
+  const turned = (hash: string): string => `${hash[0] === 'b' ? 'c' : 'b'}${hash.slice(1)}`
+  const previous = ledger.prev_hash!
+  return { ...close, ledger: { ...ledger, hash: turned(ledger.hash), prev_hash: ledger.sequence === from ? previous : turned(previous) } }
+}
+
 const open: Ledger[] = []
 afterEach(async () => {
   for (const ledger of open.splice(0)) await ledger.close()
@@ -32,6 +45,11 @@ describe.each([
     open.push(ledger)
     await ledger.ingest(closes.slice(0, count))
     return ledger
+  }
+  /** What a stream gives that goes on with a ledger. */
+  const first = async (ledger: Ledger, sequence: number) => {
+    const { records } = await ledger.page(catalogue.operations, {}, { cursor: startOf(sequence), limit: 1 })
+    return { done: false, value: { id: records[0]!.id } }
   }
   const next = async (stream: AsyncIterator<{ readonly sequence: number }>) => (await stream.next()).value?.sequence
   const gone = (cursor: string, oldest: number) => ({ code: 'GONE_BEFORE_HISTORY', fields: { cursor, oldest } })
@@ -51,6 +69,52 @@ describe.each([
     const stream = ledger.stream(catalogue.ledgers, {}, { cursor: startOf(FIRST + 9) })
     await ledger.prune(FIRST + 10)
     expect(await next(stream)).toBe(FIRST + 10)
+  })
+
+  test.each(['now', undefined])(
+    'a stream after %s that waits over an empty ledger has to be given everything from the first one on',
+    async (cursor) => {
+      const ledger = await holding(0)
+      const [asked, idle] = [0, 1].map(() => ledger.stream(catalogue.operations, {}, { cursor }))
+      const answer = asked!.next().catch((error: unknown) => error)
+      await turns(20)
+      await ledger.ingest(closes.slice(0, 20).map(bare))
+      await turns(20)
+      await ledger.prune(FIRST + 10)
+      await ledger.ingest(closes.slice(20))
+      expect(await answer).toMatchObject(await first(ledger, FIRST + 20))
+      if (cursor === 'now')
+        await expect(idle!.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { oldest: FIRST + 10 } })
+      else expect(await idle!.next()).toMatchObject(await first(ledger, FIRST + 20))
+    },
+  )
+
+  test('a stream from now wants nothing of what was there at the call, however old the newest record is', async () => {
+    const ledger = await holding(1)
+    await ledger.ingest(closes.slice(1, 20).map(bare))
+    const stream = ledger.stream(catalogue.operations, {}, { cursor: 'now' })
+    await ledger.prune(FIRST + 10)
+    await ledger.ingest(closes.slice(20))
+    expect(await stream.next()).toMatchObject(await first(ledger, FIRST + 20))
+  })
+
+  test('what a stream was given before a rollback says nothing of the ledgers that came instead', async () => {
+    const ledger = await holding(1)
+    await ledger.ingest(closes.slice(1, 20).map(bare))
+    const [asked, idle] = [0, 1].map(() => ledger.stream(catalogue.operations, {}))
+    const { length } = (await ledger.page(catalogue.operations, {}, { limit: 200 })).records
+    for (const stream of [asked!, idle!]) for (let i = 0; i < length; i++) await stream.next()
+    const answer = asked!.next().catch((error: unknown) => error)
+    await turns(20)
+    await ledger.rollback(FIRST + 4)
+    const others = closes.slice(5, 30).map((close) => onBranch(bare(close), FIRST + 5))
+    await ledger.ingest(others)
+    await turns(20)
+    await ledger.prune(FIRST + 15)
+    await ledger.append(onBranch(closes[30]!, FIRST + 5))
+    // It was there all the time, and was given each ledger as it came.
+    expect(await answer).toMatchObject(await first(ledger, FIRST + 30))
+    await expect(idle!.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { oldest: FIRST + 15 } })
   })
 
   test('a stream from the start that was given nothing begins with what is left', async () => {
@@ -185,9 +249,11 @@ describe('what a cursor says of pruned ledgers:', () => {
   })
 
   test('something may be missed if ledgers behind it are gone that were there before', () => {
-    const head = { ...emptyHead, oldest: 20 }
+    const head = { ...emptyHead, first: 20, oldest: 20 }
     const missed = (since: number, through: number): boolean => missedBy(head, since, through, 'x') !== undefined
     expect([missed(10, 18), missed(10, 19), missed(19, 0), missed(20, 0), missed(0, 0)]).toEqual([true, false, true, false, false])
+    // None was there before: then the first one came afterwards.
+    expect([19, 20].map((first) => missedBy({ ...head, first }, 0, 18, 'x') !== undefined)).toEqual([true, false])
     const reason = 'ledgers were pruned that had not been delivered; what is left begins at the oldest one'
     expect(missedBy(head, 10, 18, 'x')).toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { cursor: 'x', oldest: 20, reason } })
   })
