@@ -69,6 +69,9 @@ export class Ledger {
       get head() {
         return history.head
       },
+      get left() {
+        return history.left
+      },
       read: (listing, options) => this.readListing(listing, options),
       settled: () => writer.steady(),
     })
@@ -189,7 +192,7 @@ export class Ledger {
     const watched = this.bell.watch()
     for (let sequence = from; sequence <= to; sequence++) {
       await giveWay()
-      yield await this.ask(watched(sequence === from ? 0 : sequence - 1, (reader) => readLine(reader, sequence)))
+      yield await this.ask(watched(sequence === from ? 0 : sequence - 1, (reader) => readLine(reader, sequence, this.history.left)))
     }
   }
 
@@ -211,7 +214,9 @@ export class Ledger {
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
       await giveWay()
-      const digests = await this.ask(watched(first === from ? 0 : first - 1, (reader) => readDigests(reader, first, last)))
+      const digests = await this.ask(
+        watched(first === from ? 0 : first - 1, (reader) => readDigests(reader, first, last, this.history.left)),
+      )
       for (const digest of digests) all.update(digest)
     }
     return hex(all.digest())

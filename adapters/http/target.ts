@@ -18,7 +18,8 @@ const absolute = /^(https?):\/\/([^/?]*)(.*)$/i
 
 /** @throws BAD_REQUEST if the target is not a path */
 export function parseTarget(target: string): Target {
-  if (typeof target !== 'string' || !printable.test(target)) throw badRequest('path', 'a request target of printable ASCII characters, the rest percent-encoded')
+  if (typeof target !== 'string' || !printable.test(target))
+    throw badRequest('path', 'a request target of printable ASCII characters, the rest percent-encoded')
   if (target[0] === '/') return local(undefined, undefined, target)
   const [, scheme, authority, rest] = absolute.exec(target) ?? []
   if (rest === undefined) throw badRequest('path', 'a request target that begins with a slash')

@@ -39,21 +39,24 @@ export function checkRange({ oldest, last }: Head, range: LedgerRange): { from: 
   return { from, to }
 }
 
-/** History may move between two reads of a range. */
-function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number): void {
+/**
+ * History may move between two reads of a range.
+ * @param left the newest ledger that will be left, if a rollback is under way
+ */
+function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number, left: number): void {
   if (from < oldest) throw new FolioError('GONE_BEFORE_HISTORY', { ledger: from, oldest })
-  if (to > last) throw new FolioError('ROLLED_BACK', { last, reached: from - 1 })
+  if (to > last) throw new FolioError('ROLLED_BACK', { last: Math.min(last, left), reached: from - 1 })
 }
 
 /** The close of a ledger as one line of JSON. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */
-export function readLine(reader: Reader, sequence: number): string {
-  checkHeld(reader, sequence, sequence)
+export function readLine(reader: Reader, sequence: number, left = reader.head.last): string {
+  checkHeld(reader, sequence, sequence, left)
   return closeLine(storedRows(reader, sequence))
 }
 
 /** The digests of ledgers `from` to `to`, as they were stored. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */
-export function readDigests(reader: Reader, from: number, to: number): Uint8Array[] {
-  checkHeld(reader, from, to)
+export function readDigests(reader: Reader, from: number, to: number, left = reader.head.last): Uint8Array[] {
+  checkHeld(reader, from, to, left)
   const { entries } = reader.scan(digestRange(from, to + 1), { limit: to - from + 1 })
   const held = new Map(entries.map(([key, value]) => [key.join(), value]))
   return Array.from({ length: to - from + 1 }, (_, n) => decodeDigest(from + n, held.get(digestKey(from + n).join())))

@@ -19,7 +19,9 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
   const { oldest, first, last } = history.head
   const isDone = ({ last }: Head): boolean => last <= sequence || last === 0
   history.checkSound()
-  await history.highWater.lower(sequence < oldest ? 0 : sequence, history.head.era)
+  const goal = sequence < oldest ? 0 : sequence
+  await history.highWater.lower(goal, history.head.era)
+  history.goal = goal
   try {
     await takeSteps(history, { rollback: sequence }, () => stepBack(history, sequence), isDone)
     // If nothing was rolled back, the tails are unchanged, and cannot be read under a head that is no longer current.
@@ -29,6 +31,7 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
     if (history.head.last < last) history.poison(error)
     throw error
   } finally {
+    history.goal = undefined
     if (history.head.last < last) history.listener.rolledBack(history.head.last)
   }
   return last === 0 ? 0 : last - Math.max(history.head.last, first - 1)

@@ -39,6 +39,8 @@ export class History implements ReadableHistory {
   backlog: Backlog = { unfiled: new Unfiled() }
   /** What was written last may not be on stable storage yet. */
   unsynced = false
+  /** Where the rollback under way ends; it may take several steps. */
+  goal: number | undefined
   /** The last step that removes. */
   private step: Promise<void> = Promise.resolve()
   /** Why nothing more is written, if that is so. */
@@ -51,6 +53,11 @@ export class History implements ReadableHistory {
     this.state = { head: headBytes, era: 0 }
     this.listener = listener
     this.highWater = new HighWaterMark(store)
+  }
+
+  /** The newest ledger that is left once the rollback under way is over, if there is one. */
+  get left(): number {
+    return Math.min(this.head.last, this.goal ?? Number.POSITIVE_INFINITY)
   }
 
   /** A reader under the current head. */

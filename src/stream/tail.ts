@@ -167,8 +167,7 @@ export class Tail implements Subscription, Waiting {
 
   pruned(through: number): void {
     const { head } = this.crowds.source
-    const error =
-      this.isFromStart && !this.isKnown ? undefined : missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
+    const error = this.isFromStart && !this.isKnown ? undefined : missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
     this.oldest = head.oldest
     if (error) this.fail(error)
   }

@@ -16,7 +16,7 @@ import { done, Item, type Stream } from './stream.ts'
  * was given
  */
 export async function* pagesToEnd<R>(
-  source: Pick<StreamSource, 'bell' | 'head' | 'read'>,
+  source: Pick<StreamSource, 'bell' | 'head' | 'left' | 'read'>,
   listingOf: () => Listing<R>,
   options: WalkOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
@@ -32,7 +32,7 @@ export async function* pagesToEnd<R>(
   const broken = (after: string, through: number): FolioError | undefined => {
     // A rollback that is still going on has lowered the head, and not yet rung.
     const last = Math.min(source.bell.lowestSince(rollbacks) ?? source.head.last, source.head.last)
-    if (last < reached) return new FolioError('ROLLED_BACK', { last, reached })
+    if (last < reached) return new FolioError('ROLLED_BACK', { last: Math.min(last, source.left), reached })
     return missedBy(source.head, oldest, through, after)
   }
   for (;;) {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
 
 const FIRST = 70
 const closes = [
@@ -88,6 +88,30 @@ describe.each([
       expect((await walk.next()).done).toBe(false)
       expect((await walk.next()).done).toBe(true)
     })
+  })
+
+  test.each(['records', 'lines', 'closes'] as const)('%s that meet a rollback of several steps are told where it ends', async (by) => {
+    const real = store()
+    let written: Promise<unknown> = Promise.resolve()
+    const held: Store = Object.assign(Object.create(real), {
+      write: (...given: Parameters<Store['write']>) => written.then(() => real.write(...given)),
+    })
+    const ledger = await openLedger(held, { cacheBytes: 2 ** 20, fileEvery: 40 })
+    open.push(ledger)
+    await ledger.ingest(closes)
+    const walk = by === 'records' ? ledger.records(catalogue.ledgers, {}, { limit: 1 }) : ledger[by]()
+    for (let at = 0; at < 19; at++) await walk.next()
+    let go = (): void => {}
+    written = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const rollback = ledger.rollback(FIRST + 3)
+    await expect.poll(() => ledger.head!.last).toBeLessThan(FIRST + 18)
+    // Reads go by the head of the first step already.
+    expect(ledger.head!.last).toBeGreaterThan(FIRST + 3)
+    await expect(walk.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 3 } })
+    go()
+    expect(await rollback).toBe(16)
   })
 
   test('a walk that meets a rollback on its way is told of it, and does not end as if the list did', async () => {
