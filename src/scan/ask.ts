@@ -104,8 +104,12 @@ const isRemoving = (removals: number): boolean => removals % 2 === 1
 /** Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile. */
 function confirmed<T>(history: ReadableHistory, writer: HistoryWriter, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
   return after(history.stands(), (stands) => {
-    if (!stands) return writer.refresh().then(then)
-    if (history.head === reader.head) reader.confirm()
-    return then()
+    if (stands) {
+      if (history.head === reader.head) reader.confirm()
+      return then()
+    }
+    // It may be a step of this process that is stored and not known yet: a look would wait for all steps that follow.
+    if (isRemoving(history.removals)) return history.stepped().then(() => confirmed(history, writer, reader, then))
+    return writer.refresh().then(then)
   })
 }

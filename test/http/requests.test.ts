@@ -110,6 +110,7 @@ describe('the list that a target asks for', () => {
       ledgers: 'path',
       '': 'path',
     }
+    expect(() => listOf(undefined as unknown as string)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST' }))
     for (const [target, field] of Object.entries(faults)) {
       expect(() => listOf(target)).toThrow(FolioError)
       expect(() => listOf(target)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST', fields: expect.objectContaining({ field }) }))
