@@ -69,9 +69,6 @@ export class Ledger {
       get head() {
         return history.head
       },
-      get left() {
-        return history.left
-      },
       read: (listing, options) => this.readListing(listing, options),
       settled: () => writer.steady(),
     })
@@ -298,7 +295,7 @@ export class Ledger {
   }
 
   private rawPages<R, V>(query: List<R, V>, values: V, options: WalkOptions): AsyncGenerator<RawPage<R>, void, undefined> {
-    return pagesToEnd(this.crowds.source, () => this.listing(query, values), options)
+    return pagesToEnd(this.crowds.source, this.history, () => this.listing(query, values), options)
   }
 
   /**

@@ -18,8 +18,6 @@ import { isNotFound, throughOf } from './pruned.ts'
 export interface StreamSource {
   readonly bell: Bell
   readonly head: Head
-  /** The newest ledger that is left once the rollback under way is over, if there is one. */
-  readonly left: number
   read<R>(listing: Listing<R>, options: PageOptions): MaybePromise<RawPage<R>>
   /** Resolves when what is being appended, rolled back or pruned now has rung the bell. */
   settled(): Promise<void>

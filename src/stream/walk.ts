@@ -11,12 +11,14 @@ import { done, Item, type Stream } from './stream.ts'
 
 /**
  * The pages of a listing to its end, without empty ones.
+ * @param history where a rollback that is under way will end
  * @param listingOf called at the first pull, which is told if the values are wrong
  * @throws as a read; GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands, ROLLED_BACK if it is rolled back below what
  * was given
  */
 export async function* pagesToEnd<R>(
-  source: Pick<StreamSource, 'bell' | 'head' | 'left' | 'read'>,
+  source: Pick<StreamSource, 'bell' | 'head' | 'read'>,
+  history: { readonly left: number },
   listingOf: () => Listing<R>,
   options: WalkOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
@@ -32,7 +34,7 @@ export async function* pagesToEnd<R>(
   const broken = (after: string, through: number): FolioError | undefined => {
     // A rollback that is still going on has lowered the head, and not yet rung.
     const last = Math.min(source.bell.lowestSince(rollbacks) ?? source.head.last, source.head.last)
-    if (last < reached) return new FolioError('ROLLED_BACK', { last: Math.min(last, source.left), reached })
+    if (last < reached) return new FolioError('ROLLED_BACK', { last: Math.min(last, history.left), reached })
     return missedBy(source.head, oldest, through, after)
   }
   for (;;) {

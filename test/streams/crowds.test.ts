@@ -34,7 +34,6 @@ function stage({ late = false, pageOf = 3, query = catalogue.operations as any, 
   const crowds = new Crowds({
     bell,
     head: head as never,
-    left: 0,
     read(_: unknown, options: PageOptions): any {
       const { cursor = '', limit = 0 } = options
       limits.push(limit)
