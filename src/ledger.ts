@@ -220,7 +220,8 @@ export class Ledger {
   }
 
   /**
-   * Checks everything that is stored: see {@link verifyStore}. Appends wait until it is done; reads go on.
+   * Checks everything that is stored: see {@link verifyStore}. Appends wait until it is done; reads go on, but over a store that processes share, those
+   * that come after another one has written wait too.
    * @throws as {@link verifyStore}
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
