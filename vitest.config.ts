@@ -28,7 +28,8 @@ export default defineConfig(({ mode }) => ({
     env: { FOLIO_SEED: String(seed) },
     // All cores: on a machine with two, the default is one worker.
     maxWorkers: '100%',
-    // Each test file starts with cold code and an empty heap: compiled at its first call, and with room for what is soon garbage, it takes a twentieth to a tenth less.
+    // Each test file starts with cold code and an empty heap: compiled at its first call, and with room for what is soon garbage, it takes a
+    // twentieth to a tenth less.
     execArgv: ['--always-sparkplug', '--max-semi-space-size=64'],
     // As one file: each test file would load the 700 that it is as a package.
     deps: { optimizer: { ssr: { enabled: true, include: ['typebox', 'typebox/schema'] } } },

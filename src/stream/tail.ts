@@ -73,8 +73,6 @@ export class Tail implements Subscription, Waiting {
   private oldest: number
   /** The newest ledger of which it has been given everything that it wants. */
   private through = 0
-  /** It begins with whatever is the oldest record when it is first read. */
-  private isFromStart = false
   private taker: Taker | undefined
   /** Where it waits; or where it stands, if the crowd has handed over nothing since then and history was not rolled back. */
   private crowd: Crowd | undefined
@@ -112,7 +110,6 @@ export class Tail implements Subscription, Waiting {
     this.cursor = cursor
     // Of what was there at the call, `now` wants nothing.
     this.through = Math.max(throughOf(query.of, cursor), this.isNow ? this.startHead : 0)
-    this.isFromStart = cursor === '' && !this.isNow
     if (cursor === '') return
     const named = query.of.kept === 'log' ? parseCursor(cursor, query.of.indexed).hi : this.startHead
     this.reached = Math.max(this.reached, Math.min(named, this.startHead))
@@ -167,7 +164,9 @@ export class Tail implements Subscription, Waiting {
 
   pruned(through: number): void {
     const { head } = this.crowds.source
-    const error = this.isFromStart && !this.isKnown ? undefined : missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
+    // One from the start begins with whatever is the oldest record when its list is first read.
+    const isToBegin = this.cursor === '' && !this.isNow && !this.isKnown
+    const error = isToBegin ? undefined : missedBy(head, this.oldest, Math.max(through, this.through), this.cursor)
     this.oldest = head.oldest
     if (error) this.fail(error)
   }

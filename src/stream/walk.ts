@@ -1,6 +1,7 @@
 /** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
 import { checkObject } from '../check.ts'
 import { FolioError } from '../errors.ts'
+import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type RawPage, type WalkOptions } from '../scan/page.ts'
@@ -11,44 +12,44 @@ import { done, Item, type Stream } from './stream.ts'
 
 /**
  * The pages of a listing to its end, without empty ones.
- * @param history where a rollback that is under way will end
+ * @param history its `left` is the newest ledger that is left once a rollback under way is over
  * @param listingOf called at the first pull, which is told if the values are wrong
  * @throws as a read; GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands, ROLLED_BACK if it is rolled back below what
  * was given
  */
 export async function* pagesToEnd<R>(
-  source: Pick<StreamSource, 'bell' | 'head' | 'read'>,
-  history: { readonly left: number },
+  { bell, read }: Pick<StreamSource, 'bell' | 'read'>,
+  history: { readonly head: Head; readonly left: number },
   listingOf: () => Listing<R>,
   options: WalkOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
   const listing = listingOf()
   const { limit = MAX_LIMIT } = checkObject(options, 'options')
   let { cursor } = options
-  const { oldest } = source.head
-  let rollbacks = source.bell.rollbackCount
+  const { oldest } = history.head
+  let rollbacks = bell.rollbackCount
   let through = Number.POSITIVE_INFINITY
   /** The newest ledger of anything that was given. */
   let reached = 0
   /** Why it cannot go on after a cursor: what was given is gone, or what came after that may be. */
   const broken = (after: string, through: number): FolioError | undefined => {
     // A rollback that is still going on has lowered the head, and not yet rung.
-    const last = Math.min(source.bell.lowestSince(rollbacks) ?? source.head.last, source.head.last)
+    const last = Math.min(bell.lowestSince(rollbacks) ?? history.head.last, history.head.last)
     if (last < reached) return new FolioError('ROLLED_BACK', { last: Math.min(last, history.left), reached })
-    return missedBy(source.head, oldest, through, after)
+    return missedBy(history.head, oldest, through, after)
   }
   for (;;) {
     await giveWay()
     let page: RawPage<R>
     try {
-      page = await source.read(listing, { ...options, cursor, limit })
+      page = await read(listing, { ...options, cursor, limit })
     } catch (error) {
       // What the path names is gone, and with it what was given.
       throw (reached > 0 && isNotFound(error) && broken(cursor ?? '', reached - 1)) || error
     }
     const error = broken(page.cursor, through)
     if (error) throw error
-    rollbacks = source.bell.rollbackCount
+    rollbacks = bell.rollbackCount
     reached = Math.max(reached, newestLedger(page))
     if (page.count > 0) yield page
     if (page.ended === 'end') return

@@ -11,6 +11,7 @@ import { offers } from '../../src/resources/offer.ts'
 import { operations } from '../../src/resources/operation.ts'
 import { missedBy, throughOf } from '../../src/stream/pruned.ts'
 import { turns } from '../support/turns.ts'
+import { insteadOf } from './instead.ts'
 
 const FIRST = 70
 const closes = [
@@ -19,17 +20,7 @@ const closes = [
 const startOf = (sequence: number): string => String(BigInt(sequence) << 32n)
 
 /** The same ledger without transactions. */
-const bare = ({ ledger }: LedgerClose): LedgerClose => {
-  const counted = /_count$/
-  return { ledger: Object.fromEntries(Object.entries(ledger).filter(([name]) => !counted.test(name))) as unknown as LedgerClose['ledger'] }
-}
-/** The same ledger as part of another history, from ledger `from` on. */
-const onBranch = (close: LedgerClose, from: number): LedgerClose => {
-  const { ledger } = close
-  const turned = (hash: string): string => `${hash[0] === 'b' ? 'c' : 'b'}${hash.slice(1)}`
-  const previous = ledger.prev_hash!
-  return { ...close, ledger: { ...ledger, hash: turned(ledger.hash), prev_hash: ledger.sequence === from ? previous : turned(previous) } }
-}
+const bare = ({ ledger }: LedgerClose): LedgerClose => ({ ledger })
 
 const open: Ledger[] = []
 afterEach(async () => {
@@ -107,11 +98,11 @@ describe.each([
     const answer = asked!.next().catch((error: unknown) => error)
     await turns(20)
     await ledger.rollback(FIRST + 4)
-    const others = closes.slice(5, 30).map((close) => onBranch(bare(close), FIRST + 5))
+    const others = insteadOf(closes.slice(0, 30), 5)
     await ledger.ingest(others)
     await turns(20)
     await ledger.prune(FIRST + 15)
-    await ledger.append(onBranch(closes[30]!, FIRST + 5))
+    await ledger.append({ ...closes[30]!, ledger: { ...closes[30]!.ledger, prev_hash: others.at(-1)!.ledger.hash } })
     // It was there all the time, and was given each ledger as it came.
     expect(await answer).toMatchObject(await first(ledger, FIRST + 30))
     await expect(idle!.next()).rejects.toMatchObject({ code: 'GONE_BEFORE_HISTORY', fields: { oldest: FIRST + 15 } })

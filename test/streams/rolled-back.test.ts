@@ -4,6 +4,7 @@ import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type Ledger, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { insteadOf } from './instead.ts'
 
 const FIRST = 70
 const closes = [
@@ -24,16 +25,7 @@ afterEach(async () => {
   for (const ledger of open.splice(0)) await ledger.close()
 })
 
-/** Ledgers in place of those from `at` on. */
-function others(at: number): LedgerClose[] {
-  let prev = closes[at - 1]!.ledger.hash
-  return closes.slice(at).map(({ ledger }) => {
-    const hash = `ab${ledger.hash.slice(2)}`
-    const close = { ledger: { ...ledger, hash, prev_hash: prev }, transactions: [] }
-    prev = hash
-    return close
-  })
-}
+const others = (at: number): LedgerClose[] => insteadOf(closes, at)
 
 describe.each([
   ['at once', () => memory()],

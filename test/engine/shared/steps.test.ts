@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { memory } from '../../../adapters/memory/index.ts'
 import { catalogue, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { shared } from '../../support/dump.ts'
 import { turns } from '../../support/turns.ts'
 
 const FIRST = 70
@@ -15,8 +16,7 @@ function held() {
   const real = memory()
   const told: (() => void)[] = []
   const gate = { isShut: false }
-  const store: Store = Object.assign(Object.create(real), {
-    capabilities: { ...real.capabilities, shared: true },
+  const store: Store = Object.assign(shared(real), {
     write: async (...given: Parameters<Store['write']>) => {
       await real.write(...given)
       if (gate.isShut) await new Promise<void>((resolve) => told.push(resolve))
