@@ -169,7 +169,7 @@ export class Crowd implements Sleeper {
     this.deliveries++
     this.cursor = page.next
     this.ticket = page.ended === 'end' ? ticket : -1
-    this.through = page.ended === 'end' ? last : throughOf(this.list.listing.query.of, this.cursor)
+    this.through = Math.max(throughOf(this.list.listing.query.of, this.cursor), page.ended === 'end' ? last : 0)
     const reached = newestLedger(page)
     each(tails, (tail) => tail.take(page, this, reached))
   }

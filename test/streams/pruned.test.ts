@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { catalogue, type Ledger, type LedgerClose, type Offer, openLedger, type Stream } from '../../src/index.ts'
 import { emptyHead } from '../../src/layout/head.ts'
 import { effects } from '../../src/resources/effect.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
@@ -185,6 +185,32 @@ describe.each([
       return
     }
     expect.unreachable('no account has two offers')
+  })
+
+  test('a stream that was given all offers goes on, though all ledgers of then are pruned', async () => {
+    const ledger = await holding(0)
+    const busy = [...generate({ ledgers: 40, seed: 8, accounts: 16, transactionsPerLedger: 12, firstLedger: FIRST, envelopeBytes: 30 })]
+    await ledger.ingest(busy.slice(0, 20))
+    const offersOf = async (account: string) => (await ledger.page(catalogue.offersOfAccount, { account }, { limit: 200 })).records
+    const accounts = new Set((await ledger.page(catalogue.effects, {}, { limit: 200 })).records.map(({ account }) => account))
+    const streams: { account: string; last: bigint; stream: Stream<Offer> }[] = []
+    for (const account of accounts) {
+      const held = await offersOf(account)
+      if (held.length === 0) continue
+      const stream = ledger.stream(catalogue.offersOfAccount, { account })
+      for (const { id } of held) expect((await stream.next()).value).toMatchObject({ id })
+      streams.push({ account, last: BigInt(held.at(-1)!.id), stream })
+    }
+    await ledger.ingest(busy.slice(20))
+    await ledger.prune(FIRST + 35)
+    let added = 0
+    for (const { account, last, stream } of streams) {
+      const id = (await offersOf(account)).map((offer) => offer.id).find((id) => BigInt(id) > last)
+      if (id !== undefined) expect((await stream.next()).value).toMatchObject({ id })
+      if (id !== undefined) added++
+      await stream.return()
+    }
+    expect(added).toBeGreaterThan(0)
   })
 
   test.each(['records', 'pages', 'ndjson'] as const)(
