@@ -220,13 +220,12 @@ export class Ledger {
   }
 
   /**
-   * Checks everything that is stored: see {@link verifyStore}. Appends wait until it is done; reads go on, but over a store that processes share, those
-   * that come after another one has written wait too.
+   * Checks everything that is stored: see {@link verifyStore}. Appends wait until it is done; reads go on.
    * @throws as {@link verifyStore}
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.checkOpen()
-    return this.writer.alone(() => verifyStore(this.store, options))
+    return this.writer.beside(() => verifyStore(this.store, options))
   }
 
   private ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {

@@ -1,33 +1,58 @@
 /**
  * The turns of a writer: one piece of work after another, in the order of the calls. A turn may leave a write behind, which goes on while the next
- * turn prepares another one.
- * **Invariants:** a turn begins when the one before it is over, whether that failed or not; at most one write is under way, since whoever leaves one
- * behind has waited for the one before.
+ * turn prepares another one. What only takes up what others wrote happens between turns, and does not wait for those that are still to come.
+ * **Invariants:** a turn begins when the one before it is over, whether that failed or not; history is held by one piece of work at a time; at most one
+ * write is under way, since whoever leaves one behind has waited for the one before.
  */
 
 export class Turns {
-  /** The turn asked for last. Like the other two it never rejects: whoever asked for the work is told why it failed. */
+  /** The turn asked for last. Like the other three it never rejects: whoever asked for the work is told why it failed. */
   private last: Promise<unknown> = Promise.resolve()
+  /** The work that asked last for history: nobody else changes it meanwhile. */
+  private holding: Promise<unknown> = Promise.resolve()
   /** The write that was left behind last. */
   private writing: Promise<unknown> = Promise.resolve()
   /** All {@link change}s. It resolves to nothing: a promise that kept what the one before resolved to would keep every change there ever was. */
   private changing: Promise<void> = Promise.resolve()
-  /** How many have begun. */
-  private begun = 0
+  /** How often history was held. */
+  private holds = 0
 
-  /** Runs `work` in a turn, and tells it the number of that. A write that was left behind may still be under way. */
-  take<T>(work: (turn: number) => Promise<T>): Promise<T> {
-    const done = this.last.then(() => work(++this.begun))
+  /** Runs `work` in a turn that holds history, and tells it how often that was held before and now. A write left behind may still be under way. */
+  take<T>(work: (hold: number) => Promise<T>): Promise<T> {
+    return this.next(() => this.hold(work))
+  }
+
+  /** The same, with nothing being written. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.next(() => this.between(work))
+  }
+
+  /** Runs `work` in a turn that leaves history as it is: nothing is written, but others may look {@link between}. */
+  beside<T>(work: () => Promise<T>): Promise<T> {
+    return this.next(async () => {
+      await this.writing
+      return work()
+    })
+  }
+
+  /** Runs `work` in no turn, as soon as nobody holds history and nothing is being written. It writes nothing. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    return this.hold(async () => {
+      await this.writing
+      return work()
+    })
+  }
+
+  private next<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.last.then(work)
     this.last = done.catch(() => {})
     return done
   }
 
-  /** Runs `work` in a turn, with nothing being written. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.take(async () => {
-      await this.writing
-      return work()
-    })
+  private hold<T>(work: (hold: number) => Promise<T>): Promise<T> {
+    const done = this.holding.then(() => work(++this.holds))
+    this.holding = done.catch(() => {})
+    return done
   }
 
   /** Leaves a write behind: this turn may be over before it is. */
@@ -52,9 +77,10 @@ export class Turns {
     await this.writing
   }
 
-  /** Resolves when every turn asked for is over, and nothing is being written. */
+  /** Resolves when every turn asked for is over, nobody holds history, and nothing is being written. */
   async rest(): Promise<void> {
     await this.last
+    await this.holding
     await this.writing
   }
 }

@@ -73,7 +73,7 @@ export class LedgerWriter {
    */
   refresh(): Promise<boolean> {
     this.refreshing ??= this.turns.change(
-      this.turns.alone(() => {
+      this.turns.between(() => {
         this.refreshing = undefined
         return this.look()
       }),
@@ -101,9 +101,9 @@ export class LedgerWriter {
    */
   async append(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Appended> {
     const early = behind && (await this.draftEarly(closes, behind))
-    const { appended, written } = await this.turns.take(async (turn) => {
+    const { appended, written } = await this.turns.take(async (hold) => {
       if (behind && !behind.isWanted()) return { appended: nothing, written: undefined }
-      const drafted = early?.turn === turn - 1 ? early.drafted : await this.draft(closes)
+      const drafted = early?.hold === hold - 1 ? early.drafted : await this.draft(closes)
       await this.turns.written()
       this.history.checkSound()
       const written = this.appender.commit(drafted, durable)
@@ -117,10 +117,10 @@ export class LedgerWriter {
 
   /**
    * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of that batch may itself write; the
-   * draft is of use if the turn after its own is that of its commit.
+   * draft is of use if nobody but its commit holds history after it.
    */
-  private async draftEarly(closes: readonly Prepared[], { before }: BatchOrder): Promise<{ drafted: Drafted; turn: number }> {
-    const early = await this.turns.take(async (turn) => ({ turn, drafted: await this.draft(closes) }))
+  private async draftEarly(closes: readonly Prepared[], { before }: BatchOrder): Promise<{ drafted: Drafted; hold: number }> {
+    const early = await this.turns.take(async (hold) => ({ hold, drafted: await this.draft(closes) }))
     await before
     return early
   }
@@ -178,9 +178,9 @@ export class LedgerWriter {
     return done
   }
 
-  /** Runs `work` in its turn, while nothing is written. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.turns.alone(work)
+  /** Runs `work`, which only reads, in its turn: this process writes nothing meanwhile, but takes up what others write. */
+  beside<T>(work: () => Promise<T>): Promise<T> {
+    return this.turns.beside(work)
   }
 
   /** Resolves when history is not being changed, and what was has been told. What leaves it as it is, however long, is not waited for. */

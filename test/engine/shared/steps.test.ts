@@ -1,9 +1,11 @@
-/** Reads of a process that shares its store, while it removes ledgers itself in several steps. */
+/** Reads of a process that shares its store, while it removes ledgers itself in several steps, or checks everything. */
 import { expect, test } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
-import { memory } from '../../../adapters/memory/index.ts'
+import { memory, memoryDisk } from '../../../adapters/memory/index.ts'
+import { slowStore } from '../../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
 import { shared } from '../../support/dump.ts'
+import { codeOf } from '../../support/errors.ts'
 import { turns } from '../../support/turns.ts'
 
 const FIRST = 70
@@ -55,4 +57,44 @@ test('a read that comes upon a step that is stored and not known yet waits for t
   for (const tell of told) tell()
   await rollback
   await ledger.close()
+})
+
+test('a check of everything holds up no read, stream or look, though another process writes meanwhile; what this one writes waits for it', async () => {
+  const disk = memoryDisk()
+  const store = shared(slowStore(memory(disk)))
+  let go = (): void => {}
+  let checking = 0
+  const goOn = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const scan: Store['scan'] = async (range, options) => {
+    // Only who reads all of a store does so in chunks of bounded size.
+    if (options?.maxBytes && ++checking > 0) await goOn
+    return store.scan(range, options)
+  }
+  const other = await openLedger(shared(memory(disk)), { pollMs: 2 ** 30 })
+  await other.ingest(closes.slice(0, 10))
+  const ledger = await openLedger(Object.assign(Object.create(store) as Store, { scan }), { cacheBytes: 2 ** 20, pollMs: 2 ** 30 })
+  const newest = async () => (await ledger.page(catalogue.ledgers, {}, { order: 'desc', limit: 1 })).records[0]!.sequence
+  const done: string[] = []
+  const stream = ledger.stream(catalogue.ledgers, {}, { cursor: 'now' })
+  const come = stream.next()
+  // What came meanwhile looks like damage: that is said, and is not the point here.
+  const check = codeOf(() => ledger.verify()).then((code) => done.push(`check ${code}`))
+  await expect.poll(() => checking).toBeGreaterThan(0)
+
+  await other.append(closes[10]!)
+  // It is answered under the head that was known when it was asked, once it is seen that this still is what was.
+  expect(await newest()).toBe(FIRST + 9)
+  expect((await come).value).toMatchObject({ sequence: FIRST + 10 })
+  const prune = ledger.prune(FIRST + 5).then((count) => done.push(`pruned ${count}`))
+  await other.append(closes[11]!)
+  expect(await ledger.refresh()).toBe(true)
+  expect(await newest()).toBe(FIRST + 11)
+  expect(done).toEqual([])
+  go()
+  await Promise.all([check, prune])
+  expect(done).toEqual(['check CONFLICT', 'pruned 5'])
+  await ledger.close()
+  await other.close()
 })
