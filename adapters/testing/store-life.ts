@@ -144,7 +144,8 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
       }
       /**
        * What a log may keep, or lose, in a way of its own: expectations met and not met, with what no later batch writes again; calls that do not wait;
-       * many writes; deletes alone, few and many; a value of more than 1 MiB; and what was there before a compact.
+       * many writes; deletes alone, few and many; a value of more than 1 MiB; keys that differ only in their last of 300 bytes; and what was there
+       * before a compact, or was written meanwhile.
        */
       const more = async (to: Store, round: number): Promise<void> => {
         const head = numbered(90)
@@ -164,17 +165,21 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
           ],
           Array.from({ length: 300 }, (_, n): Write => [numbered(1600 + n), undefined]),
         ]
+        const { maxKeyBytes = 300 } = to.capabilities
+        const long = Array.from({ length: Math.min(300, maxKeyBytes) - 1 }, (_, n) => numbered(95)[n] ?? 0x61)
+        batches.push([1, 2].map((last): Write => [bytes(...long, last), bytes(last, round)]))
         const expected = new Map([
           [0, value],
           [5, bytes(round, 2)],
         ])
-        await Promise.all(
-          batches.map(async (batch, n) =>
-            to.write(batch, { durable: n % 2 === 1, ...(expected.has(n) && { expect: { key: head, value: expected.get(n) } }) }),
-          ),
+        // Once beside writes, and with none behind it that would bring back what it loses of them.
+        const compacting = (async () => (round === 2 ? to.compact?.(everything) : undefined))()
+        const writing = batches.map(async (batch, n) =>
+          to.write(batch, { durable: n % 2 === 1, ...(expected.has(n) && { expect: { key: head, value: expected.get(n) } }) }),
         )
+        await Promise.all([compacting, ...writing])
         for (const batch of batches) model.write(batch)
-        if (round > 0) await to.compact?.(everything)
+        if (round === 1) await to.compact?.(everything)
       }
       await write(store, 0)
       let before = own

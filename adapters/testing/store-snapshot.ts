@@ -21,10 +21,13 @@ async function shows(snapshot: Snapshot, model: Model): Promise<void> {
     }
 }
 
-/** Other values, deletes, and keys before, between and behind those of the model: each batch changes what every scan would give. */
+/**
+ * Other values, also of the same length, deletes, and keys before, between and behind those of the model: each batch changes what every scan would give.
+ */
 const changes = ({ entries }: Model): Write[][] => [
   [[bytes(0), bytes(9)], ...entries.filter((_, n) => n % 3 === 0).map(([key], n): Write => [key, filled(60, n + 1)])],
   [[bytes(0xfe), bytes(9)], ...entries.filter((_, n) => n % 3 === 1).map(([key]): Write => [key, undefined])],
+  entries.filter((_, n) => n % 3 === 2).map(([key, value], n): Write => [key, filled(value.length, n + 100)]),
   [[bytes(0), undefined], ...[0, 1, 150, 299].map((n): Write => [numbered(n * 256 + 7), filled(n % 40, n)])],
 ]
 
@@ -55,6 +58,12 @@ async function unmoved(store: Store, writer: Store): Promise<void> {
   await shows(first, model)
   await wipe(writer)
   await shows(first, model)
+  // What it hands out belongs to the receiver.
+  for (const reverse of [false, true]) {
+    const { entries } = await first.scan(everything, { limit: 10_000, reverse })
+    for (const handed of entries.flat()) handed.fill(0xee)
+    await shows(first, model)
+  }
   await shows(empty, modelOf([]))
   await Promise.all([first.close(), empty.close()])
   await holds(store, modelOf([]))

@@ -11,8 +11,8 @@ interface Held {
   readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean; readonly expects: boolean }[]
   readonly bells: Set<() => void>
   readonly note: NonNullable<Store['note']>
-  /** Set once it was compacted, if it can be. */
-  compacted?: boolean
+  /** Set once it was compacted, if it can be: what was there then, and how many batches came before it ended. */
+  compacted?: { readonly then: readonly Write[]; readonly batches: number }
   /** Set once the disk fails: what reads and writes throw, or `silent` if they throw nothing. */
   broken?: (() => never) | 'silent'
 }
@@ -28,8 +28,8 @@ interface Change {
   rings?: (ring: () => void) => void
   /** Rings before it writes. */
   early?: boolean
-  /** Has `compact`. */
-  compacts?: boolean
+  /** Has `compact`; the slow one takes a while, and then replaces what is kept by what was there when it began. */
+  compacts?: boolean | 'slow'
   broken?: Held['broken']
   /** What is left of a batch that the failed disk rejects; reads go on. */
   torn?: (batch: readonly Write[], store: Store) => readonly Write[]
@@ -76,8 +76,10 @@ function over(change: Change = {}): StoreSubject {
         for (const ring of bells) setTimeout(() => rings(ring), 0)
       },
       ...(change.compacts && {
-        compact() {
-          all.get(store)!.compacted = true
+        async compact() {
+          const then = dump(disk)
+          if (change.compacts === 'slow') await later()
+          all.get(store)!.compacted = { then, batches: batches.length }
         },
       }),
       watch(given) {
@@ -207,6 +209,17 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
   ],
   [
     'a reopen finds everything',
+    'loses what was written while it was compacted',
+    () =>
+      over({
+        compacts: 'slow',
+        reopen: ({ compacted, batches }) =>
+          compacted ? withoutClose(replayed([compacted.then, ...batchesOf(batches).slice(compacted.batches)])) : {},
+      }),
+    /^after the third reopen: /,
+  ],
+  [
+    'a reopen finds everything',
     'ignores what writes expect once it was opened again',
     () => over({ reopen: ({ disk }) => ({ write: (batch) => disk.write(batch) }) }),
     /^after the first reopen: write of .*, if <6b0000005a> holds <0707>: expected CONFLICT, got the answer undefined$/,
@@ -271,12 +284,24 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     () => over({ reopen: () => ({ close: failed }) }),
     /^after the first reopen: close: expected an answer; got STORE_FAILED: .*the disk is full/,
   ],
+  [
+    'a reopen finds everything',
+    'cuts keys of more than 255 bytes when it is opened again',
+    () => over({ reopen: ({ disk }) => withoutClose(replayed([dump(disk).map(([key, value]): Write => [key.subarray(0, 255), value])])) }),
+    /^after the first reopen: /,
+  ],
   ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
   [
     KILLED,
     'keeps everything in memory until it is closed',
     () => over({ killed: () => [] }),
     /^what is left after batch 2 \(the last durable one was 2\), compared with what the first 2 leave: expected .*, got \[\]$/,
+  ],
+  [
+    KILLED,
+    'keeps batches that only delete in memory until it is closed',
+    () => over({ killed: (batches) => batchesOf(batches).filter((batch) => batch.some(([, value]) => value)) }),
+    /^what is left after batch 10 \(the last durable one was 10\)/,
   ],
   [KILLED, 'keeps its newest batch in memory, durable or not', () => over({ killed: (batches) => batchesOf(batches).slice(0, -1) })],
   [

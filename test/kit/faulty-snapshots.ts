@@ -1,6 +1,6 @@
 /** Stores whose snapshots break a law. */
 import { FolioError } from '../../src/errors.ts'
-import type { Chunk, Snapshot, Store } from '../../src/store.ts'
+import type { Chunk, Entry, Snapshot, Store } from '../../src/store.ts'
 import { dump, type FaultyStore, later, type Mutant } from './faulty-store.ts'
 
 const taken = (store: Store): Snapshot => store.snapshot!() as Snapshot
@@ -26,6 +26,39 @@ export const storesWithSnapshots: readonly FaultyStore[] = [
         return { entries: entries.filter(([key]) => store.get(key) !== undefined), more }
       },
     })),
+  ],
+  [
+    'a snapshot shows what',
+    'shows in a snapshot what overwrites a value of the same length later',
+    changed(({ scan }, store) => ({
+      scan(range, options) {
+        const { entries, more } = scan(range, options) as Chunk
+        const inPlace = ([key, value]: Entry): Entry => {
+          const now = store.get(key) as Uint8Array | undefined
+          return [key, now?.length === value.length ? now : value]
+        }
+        return { entries: entries.map(inPlace), more }
+      },
+    })),
+  ],
+  [
+    'a snapshot shows what',
+    'hands out in a snapshot what it keeps',
+    changed(({ scan }) => {
+      const kept = new Map<string, Entry>()
+      const keep = ([key, value]: Entry): Entry => {
+        const id = key.join()
+        if (!kept.has(id)) kept.set(id, [key, value])
+        return kept.get(id)!
+      }
+      return {
+        scan(range, options) {
+          const { entries, more } = scan(range, options) as Chunk
+          return { entries: entries.map(keep), more }
+        },
+      }
+    }),
+    /<ee/,
   ],
   [
     'a snapshot shows what',
