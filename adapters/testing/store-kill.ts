@@ -12,9 +12,9 @@ const HEAD = bytes(1)
 /** This one only deletes. It is durable, and the one after it expects nothing. */
 const DELETES = 9
 
-/** Of few or many writes: new keys, one that the batch before had put, deleted, and a head that says which one it was. */
 const batchOf = (n: number): Write[] => (n === DELETES ? [0, 2].map((i): Write => [numbered((n - 1) * 1000 + i), undefined]) : growing(n))
 
+/** Of few or many writes: new keys, one that the batch before had put, deleted, and a head that says which one it was. */
 const growing = (n: number): Write[] => [
   ...Array.from({ length: n % 5 === 4 ? 400 : 3 }, (_, i): Write => [numbered(n * 1000 + i), filled(i % 60, n)]),
   ...(n > 0 ? [[numbered((n - 1) * 1000 + 1), undefined] as const] : []),

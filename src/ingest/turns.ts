@@ -17,7 +17,7 @@ export class Turns {
   /** How often history was held. */
   private holds = 0
 
-  /** Runs `work` in a turn that holds history, and tells it how often that was held before and now. A write left behind may still be under way. */
+  /** Runs `work` in a turn that holds history, and tells it the number of that hold. A write that was left behind may still be under way. */
   take<T>(work: (hold: number) => Promise<T>): Promise<T> {
     return this.next(() => this.hold(work))
   }
@@ -29,18 +29,12 @@ export class Turns {
 
   /** Runs `work` in a turn that leaves history as it is: nothing is written, but others may look {@link between}. */
   beside<T>(work: () => Promise<T>): Promise<T> {
-    return this.next(async () => {
-      await this.writing
-      return work()
-    })
+    return this.next(() => this.unwritten(work))
   }
 
   /** Runs `work` in no turn, as soon as nobody holds history and nothing is being written. It writes nothing. */
   between<T>(work: () => Promise<T>): Promise<T> {
-    return this.hold(async () => {
-      await this.writing
-      return work()
-    })
+    return this.hold(() => this.unwritten(work))
   }
 
   private next<T>(work: () => Promise<T>): Promise<T> {
@@ -53,6 +47,11 @@ export class Turns {
     const done = this.holding.then(() => work(++this.holds))
     this.holding = done.catch(() => {})
     return done
+  }
+
+  private async unwritten<T>(work: () => Promise<T>): Promise<T> {
+    await this.writing
+    return work()
   }
 
   /** Leaves a write behind: this turn may be over before it is. */
