@@ -21,7 +21,7 @@ export async function checkFiles(location: string | URL, options: FilesOptions =
   return (await examine(pathOf(location), filesOptions.check(options))).report
 }
 
-/** Checks the files. `inUse` names the tables and logs in use, if CURRENT and the MANIFEST can be read and all that they name is there. */
+/** Checks the files. `inUse` names the tables and logs in use, if CURRENT and the MANIFEST can be read to their ends and all that they name is there. */
 export async function examine(
   directory: string,
   options: FilesOptions,
@@ -53,7 +53,8 @@ class Check {
     const manifest = await this.readCurrent()
     const live = manifest && (await this.readManifest(manifest))
     if (!live) return
-    this.inUse = []
+    // What was cut off may have been written long ago, and tables since: they are not named, then.
+    if (this.torn.length === 0) this.inUse = []
     const tables = [...live.tables.values()].sort((a, b) => a.number - b.number)
     const total = tables.reduce((sum, { size }) => sum + size, 0)
     const whole = total <= (this.options.tableBytes ?? Number.POSITIVE_INFINITY)
@@ -94,26 +95,20 @@ class Check {
     return name
   }
 
+  /** LevelDB refuses a MANIFEST with a damaged edit, wherever that is, but not one that ends in the middle of an edit. */
   private readManifest(name: string): Promise<LiveFiles | undefined> {
     return this.within(name, async (file) => {
       const live = new LiveFiles()
-      let [edits, bad] = [0, false]
+      const before = this.faults.length
       for await (const found of readLog(file)) {
-        if (!('data' in found)) {
-          if (found.torn && edits > 0) this.torn.push(name)
-          else this.fault(name, found.reason, found.at)
-          bad ||= !found.torn
-          continue
-        }
-        edits++
-        const problem = live.apply(found.data)
-        if (problem) {
-          this.fault(name, problem, found.at)
-          bad = true
-        }
+        if ('data' in found) {
+          const problem = live.apply(found.data)
+          if (problem) this.fault(name, problem, found.at)
+        } else if (found.torn && found.cut) this.torn.push(name)
+        else this.fault(name, found.reason, found.at)
       }
-      if (edits === 0 && !bad) this.fault(name, 'it is empty', 0)
-      return bad || edits === 0 ? undefined : live
+      if (this.faults.length === before && !live.isWhole) this.fault(name, 'its first edits are missing', 0)
+      return this.faults.length === before ? live : undefined
     })
   }
 

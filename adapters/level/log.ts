@@ -16,11 +16,21 @@ export interface LogRecord {
   readonly at: number
 }
 
-/** What is wrong with a log, at `at`. Nothing follows a torn tail: the process died, or the power failed, while it was being written. */
+/** What is wrong with a log, at `at`. */
 export interface LogFault {
   readonly at: number
   readonly reason: string
+  /** No good record follows: the process died, or the power failed, while this was being written. */
   readonly torn: boolean
+  /** All is good, but the log ends in the middle of a record. */
+  readonly cut: boolean
+}
+
+interface Piece {
+  readonly type: number
+  readonly data: Uint8Array
+  /** Where it ends in its block. */
+  readonly end: number
 }
 
 /** The good records of a log, and its faults in between. */
@@ -28,38 +38,41 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
   let parts: Uint8Array[] = []
   let start = 0
   /** The first fault since the last good record: torn, unless a good one follows. */
-  let pending: { at: number; reason: string } | undefined
-  const fail = (at: number, reason: string): void => {
-    pending ??= { at, reason }
+  let pending: Omit<LogFault, 'torn'> | undefined
+  const fail = (at: number, reason: string, cut = false): void => {
+    pending ??= { at, reason, cut }
     parts = []
   }
   for (let base = 0; base < file.size; base += BLOCK) {
     const block = await file.read(base, base + BLOCK)
-    for (let at = 0; block.length - at >= HEADER; ) {
+    const last = base + BLOCK >= file.size
+    for (let at = 0; at < block.length; ) {
       const place = base + at
-      const length = block[at + 4]! | (block[at + 5]! << 8)
-      const type = block[at + 6]!
-      const end = at + HEADER + length
+      // No header fits into what is left of the block.
+      if (at > BLOCK - HEADER) break
       // Space that was allocated and never written.
-      if (type === 0 && length === 0 && block.subarray(at).every((byte) => byte === 0)) {
-        if (base + BLOCK < file.size) fail(place, 'a hole of zeros')
+      if (isZero(block, at)) {
+        if (!last) fail(place, 'a hole of zeros')
         break
       }
-      const sum = (block[at]! | (block[at + 1]! << 8) | (block[at + 2]! << 16) | (block[at + 3]! << 24)) >>> 0
-      if (end > block.length || type < 1 || type > 4 || masked(crc32c(block, at + 6, end)) !== sum) {
-        fail(place, end > block.length ? 'a record is cut off' : 'the checksum of a record does not match')
-        break
+      const piece = pieceAt(block, at)
+      if (typeof piece === 'string') {
+        fail(place, piece, last && piece === CUT_OFF)
+        // Its length may be what is damaged: only a checksum tells where the next one begins.
+        do at++
+        while (at < block.length && typeof pieceAt(block, at) === 'string')
+        continue
       }
+      const { type, data, end } = piece
+      at = end
       const begins = type === 1 || type === 2
       if (begins && parts.length > 0) fail(start, 'a record has no end')
       if (!begins && parts.length === 0) {
-        pending ??= { at: place, reason: 'a record has no beginning' }
-        at = end
+        fail(place, 'a record has no beginning')
         continue
       }
       if (begins) start = place
-      parts.push(block.subarray(at + HEADER, end))
-      at = end
+      parts.push(data)
       if (type === 1 || type === 4) {
         if (pending) yield { ...pending, torn: false }
         pending = undefined
@@ -68,8 +81,27 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
       }
     }
   }
-  if (parts.length > 0) fail(start, 'a record is cut off')
+  if (parts.length > 0) fail(start, CUT_OFF, true)
   if (pending) yield { ...pending, torn: true }
+}
+
+const CUT_OFF = 'a record is cut off'
+
+const isZero = (block: Uint8Array, from: number): boolean => {
+  for (let at = from; at < block.length; at++) if (block[at] !== 0) return false
+  return true
+}
+
+/** The piece that begins there, or what is wrong with it. */
+function pieceAt(block: Uint8Array, at: number): Piece | string {
+  if (block.length - at < HEADER) return CUT_OFF
+  const sum = (block[at]! | (block[at + 1]! << 8) | (block[at + 2]! << 16) | (block[at + 3]! << 24)) >>> 0
+  const length = block[at + 4]! | (block[at + 5]! << 8)
+  const type = block[at + 6]!
+  const end = at + HEADER + length
+  if (end > block.length) return CUT_OFF
+  if (type < 1 || type > 4 || masked(crc32c(block, at + 6, end)) !== sum) return 'the checksum of a record does not match'
+  return { type, data: block.subarray(at + HEADER, end), end }
 }
 
 /** The sequence number with which a batch begins, and how many entries it has: the next batch begins with their sum. */

@@ -15,13 +15,21 @@ export class LiveFiles {
   log = 0
   previousLog = 0
   sequence = 0
+  private readonly seen = new Set<number>()
+
+  /** LevelDB opens nothing without the numbers of a log, of the next file, and of the last sequence: the first two edits have them. */
+  get isWhole(): boolean {
+    return [2, 3, 4].every((tag) => this.seen.has(tag))
+  }
 
   /** Applies an edit. @returns what is wrong with it, if anything */
   apply(edit: Uint8Array): string | undefined {
     const input = new Cursor(edit)
     while (!input.done) {
-      const problem = this.applyPart(input, input.varint())
+      const tag = input.varint()
+      const problem = this.applyPart(input, tag)
       if (problem) return problem
+      this.seen.add(tag)
     }
     return undefined
   }

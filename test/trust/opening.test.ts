@@ -111,6 +111,7 @@ describe('files', () => {
     ['the end of a table', /\.ldb$/, (path: string) => truncateSync(path, statSync(path).size - 1)],
     ['a bit in the middle of the log', /\.log$/, (path: string) => flip(path, 0.4)],
     ['a bit of the MANIFEST', /^MANIFEST/, (path: string) => flip(path, 0.1)],
+    ['a bit of the last edit of the MANIFEST', /^MANIFEST/, (path: string) => flip(path, 0.95)],
     ['CURRENT', /^CURRENT$/, (path: string) => writeFileSync(path, 'MANIFEST-999999\n')],
     ['the log', /\.log$/, (path: string) => rmSync(path)],
   ] as const)('that lost %s are named before LevelDB opens them', async (_, pattern, damage) => {

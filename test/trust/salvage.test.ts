@@ -1,5 +1,6 @@
 /** Files of LevelDB that are damaged: what can be read is saved, the store works again, and a kill on the way leaves what the next attempt completes. */
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import fs, { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -64,12 +65,13 @@ async function valuesOf(data: string): Promise<string[]> {
   }
 }
 
-/** A copy of the whole store. */
-async function copied(): Promise<string> {
-  const data = join(directory(), 'data')
-  cpSync((await twin()).data, data, { recursive: true })
-  return data
+function copyOf(data: string): string {
+  const copy = join(directory(), 'data')
+  cpSync(data, copy, { recursive: true })
+  return copy
 }
+
+const copied = async (): Promise<string> => copyOf((await twin()).data)
 
 const filesOf = (data: string, pattern: RegExp): string[] => readdirSync(data).filter((name) => pattern.test(name))
 const MANIFEST = /^MANIFEST/
@@ -194,6 +196,33 @@ describe('nothing is lost', () => {
     expect(existsSync(join(salvaged.kept!, 'HIGH-WATER'))).toBe(true)
   })
 
+  test('by damage to a MANIFEST with several edits, or a cut, wherever in it; an edit that was being written is no damage', async () => {
+    const data = join(directory(), 'data')
+    const store = await level(data, { writeBufferBytes: 1 << 16 })
+    for (let n = 0; n < 20; n++) await store.write([[Buffer.from([n]), randomBytes(20_000)]], { durable: true })
+    await store.compact!({ gte: Buffer.from([0]), lt: Buffer.from([99]) })
+    await store.write([[Buffer.from([30]), undefined]], { durable: true })
+    await store.close()
+    const manifest = filesOf(data, MANIFEST)[0]!
+    const bytes = readFileSync(join(data, manifest))
+    const values = await valuesOf(copyOf(data))
+    const flipped = Array.from(bytes, (byte, at) =>
+      Buffer.concat([bytes.subarray(0, at), Buffer.of(byte ^ (1 << (at % 8))), bytes.subarray(at + 1)]),
+    )
+    const cut = Array.from(bytes, (_, at) => bytes.subarray(0, at))
+    for (const changed of [...flipped, ...cut].filter((_, at) => at % 11 === 0)) {
+      const copy = copyOf(data)
+      writeFileSync(join(copy, manifest), changed)
+      expect((await checkFiles(copy)).faults).not.toEqual([])
+      expect((await salvage(copy)).lost).toEqual([])
+      expect(await valuesOf(copy)).toEqual(values)
+    }
+    const copy = copyOf(data)
+    writeFileSync(join(copy, manifest), Buffer.concat([bytes, bytes.subarray(0, 20)]))
+    expect(await checkFiles(copy)).toMatchObject({ ok: true, torn: [manifest] })
+    expect(await valuesOf(copy)).toEqual(values)
+  })
+
   const eachTable = (data: string, damage: (path: string) => void): void => {
     for (const name of filesOf(data, TABLE)) damage(join(data, name))
   }
@@ -247,6 +276,30 @@ test('what was lost is counted for each file; damaged files are kept, each time 
   rmSync(join(data, 'CURRENT'))
   expect(await salvage(data)).toMatchObject({ kept: join(data, 'damaged-3') })
   expect(readFileSync(join(data, 'damaged-1', table))).toEqual(bytes)
+})
+
+test.each([
+  ['data', 40],
+  ['length', 4],
+  ['checksum', 0],
+])('of batches side by side in a log, all but the one with damage to its %s are read', async (_, at) => {
+  const data = join(directory(), 'data')
+  const store = await level(data)
+  for (let n = 0; n < 9; n++) await store.write([[Buffer.of(n), Buffer.alloc(100, n)]], { durable: true })
+  await store.close()
+  const values = await valuesOf(copyOf(data))
+  const log = filesOf(data, LOG)[0]!
+  const length = readFileSync(join(data, log)).length / 9
+  flip(join(data, log), 4 * length + at)
+  expect(await checkFiles(data)).toMatchObject({
+    ok: false,
+    faults: [
+      { file: log, at: 4 * length },
+      { file: log, at: 5 * length },
+    ],
+  })
+  expect(await salvage(data)).toMatchObject({ lost: [{ file: log, parts: 1 }], entries: 8 })
+  expect(await valuesOf(data)).toEqual(values.filter((_, n) => n !== 4))
 })
 
 describe('a salvage that is killed', () => {
