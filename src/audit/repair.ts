@@ -116,22 +116,20 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   await write(context, [[INTENT, left && encodeIntent(left)]])
   const isNoted = (await readable(async () => [await readHighWater(store.note)])) !== undefined
   await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
-  if (!isNoted) report = without(report, HIGH_WATER)
-  // Where history was cut already says what was given up on purpose.
-  const stays = report.faults.filter(({ key }) => cutAfter === undefined || key !== hex(HIGH_WATER))
+  // Of a note that could not be read nothing is lost, and where history was cut already says what was given up on purpose.
+  const stays = isNoted && cutAfter === undefined ? report.faults : besideNote(report.faults)
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
   const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !listed.some((fault) => fault.ledger === ledger))
   const lost = [...new Map([...gone, ...listed.map((fault) => [fault.key, fault] as const)]).values(), ...ofLedgers]
   const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
-  const { unfinished: _, ...after } = report
-  return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after: { ...after, ...(left && { unfinished: kindOf(left) }) } }
+  const { unfinished: _, ...last } = report
+  const faults = besideNote(report.faults)
+  const after = { ...last, ok: faults.length === 0, faults, faultCount: faults.length, ...(left && { unfinished: kindOf(left) }) }
+  return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after }
 }
 
-/** The report without what was found under a key that is whole since: a damaged note is written anew, and only ever warned. */
-function without(report: VerifyReport, key: Uint8Array): VerifyReport {
-  const faults = report.faults.filter((fault) => fault.key !== hex(key))
-  return { ...report, ok: faults.length === 0, faults, faultCount: faults.length }
-}
+/** The faults of all but the note, which is new. */
+const besideNote = (faults: readonly Fault[]): readonly Fault[] => faults.filter(({ key }) => key !== hex(HIGH_WATER))
 
 /** The unfinished rollback or pruning, even if a repair was begun since. */
 const cutOf = ({ intent }: Context): Cut | undefined => (intent && 'repair' in intent ? intent.unfinished : intent)
