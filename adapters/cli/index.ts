@@ -5,18 +5,34 @@ import { run } from './run.ts'
 
 const stop = new AbortController()
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+const signals = ['SIGINT', 'SIGTERM'] as const
+for (const signal of signals) {
   process.on(signal, () => {
     // At the second signal nobody wants to wait; what is stored is whole in any case.
-    if (stop.signal.aborted) process.exit(exitAt(signal))
+    if (stop.signal.aborted) end(exitAt(signal))
     stop.abort(signal)
   })
 }
+
+/**
+ * Ends the process with this code now. Node would wait for a thread that waits for the other end of a named pipe: then a signal does what signals do,
+ * for which shells tell the same code. Whatever else Node waits for, the next signal is not caught.
+ */
+function end(code: number): void {
+  for (const signal of signals) process.removeAllListeners(signal)
+  const signal = signals.find((one) => exitAt(one) === code)
+  if (signal && process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) {
+    process.emit('exit', code)
+    process.kill(process.pid, signal)
+  }
+  process.exit(code)
+}
+
 // A reader that went away is noticed where the write is awaited; without a listener the error would end the process here.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 
-process.exitCode = await run(process.argv.slice(2), {
+const code = await run(process.argv.slice(2), {
   get stdin() {
     return process.stdin
   },
@@ -25,6 +41,7 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   signal: stop.signal,
 })
+process.exitCode = code
 // A store of the user that failed may have left something open, for which nobody waits, and after a signal nobody may be left to take what was
 // written. Until then, it can reach its reader.
-if (process.exitCode !== 0 || stop.signal.aborted) setTimeout(() => process.exit(), 1000).unref()
+if (code !== 0 || stop.signal.aborted) setTimeout(() => end(code), 1000).unref()

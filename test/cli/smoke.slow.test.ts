@@ -130,9 +130,28 @@ test('bench leaves no directory behind: not of a store that never answers, nor a
     })
     await expect.poll(() => readdirSync(temporary).length, { timeout: 60_000 }).toBe(2)
     for (const signal of signals) child.kill(signal)
-    const [code] = await once(child, 'exit')
-    return [code, readdirSync(temporary)]
+    const [code, signal] = await once(child, 'exit')
+    return [code ?? signal, readdirSync(temporary)]
   }
   expect(await compared('SIGINT')).toEqual([130, []])
-  expect(await compared('SIGINT', 'SIGTERM')).toEqual([expect.any(Number), []])
+  expect(await compared('SIGINT', 'SIGTERM')).toEqual([expect.toSatisfy((how) => [130, 143, 'SIGTERM'].includes(how)), []])
+})
+
+test('signals end what waits for the other end of a named pipe, and nothing of the store stays locked', async () => {
+  const place = directory()
+  const data = join(place, 'data')
+  const pipe = join(place, 'pipe')
+  spawnSync('mkfifo', [pipe])
+  spawnSync(process.execPath, [program, 'ingest', '--data', data, '-'], { input: generated(3) })
+  for (const [signal, ...waiting] of [
+    ['SIGINT', 'ingest', pipe],
+    ['SIGTERM', 'export', '--out', pipe],
+  ] as const) {
+    const child = spawn(process.execPath, [program, ...waiting, '--data', data], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    const again = setInterval(() => child.kill(signal), 600)
+    expect(await ended).toEqual([null, signal])
+    clearInterval(again)
+    expect(spawnSync(process.execPath, [program, 'get', '/', '--data', data]).status).toBe(0)
+  }
 })
