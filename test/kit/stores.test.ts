@@ -134,12 +134,13 @@ test.for([
   ['a note gives back', 'the store has no `note`'],
   ['a reopen finds the note', 'the store has no `note`'],
   ['a key or value larger', 'the store names no limit'],
+  ['a watch rings', 'the store has no `watch`'],
 ])('"%s…" tells the runner that %s', async ([start, reason]) => {
   const open = (): Store => {
     const { snapshot: _, ...store } = memory()
     return store
   }
-  const law = named(storeConformance({ open, reopen: open }), start!)
+  const law = named(storeConformance({ open, reopen: open, beside: open }), start!)
   const skipped: string[] = []
   const run: (context: unknown) => Promise<void> = law.run
   await run({ skip: (why: string) => skipped.push(why) })
