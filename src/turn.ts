@@ -30,3 +30,19 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void soon(
 
 /** Gives way if this turn has been long. */
 export const giveWay = (): Promise<void> | undefined => (isTurnLong() ? nextTurn() : undefined)
+
+/** How often long work tells how far it is, in milliseconds. */
+const TELL_MS = 100
+
+/** The pace at which long work tells how far it is, whatever is done to the clock. */
+export class Pace {
+  private next = 0
+
+  /** True at first, and then if the last time was long enough ago. */
+  isDue(): boolean {
+    const time = performance.now()
+    if (time < this.next) return false
+    this.next = time + TELL_MS
+    return true
+  }
+}

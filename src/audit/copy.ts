@@ -23,7 +23,7 @@ import {
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.ts'
 import { checkSeal, corrupt, sumOf } from '../layout/seal.ts'
 import type { Entry, Snapshot, Store, Write } from '../store.ts'
-import { giveWay } from '../turn.ts'
+import { giveWay, Pace } from '../turn.ts'
 import { entriesOf } from './context.ts'
 
 /** How far a copy has come. */
@@ -194,7 +194,7 @@ class Copy {
   private readonly format: Uint8Array
   /** The intent. It is another one for each copy: of two copies into one store, the later one ends the earlier one. */
   private readonly mark = encodeIntent({ copy: hex(crypto.getRandomValues(new Uint8Array(8))) })
-  private told = 0
+  private readonly pace = new Pace()
 
   private constructor(to: Store, source: Source, options: CopyOptions, network: string | undefined) {
     this.to = to
@@ -299,10 +299,7 @@ class Copy {
   private async progress(phase: CopyProgress['phase'], { values, bytes }: Pick<Passed, 'values' | 'bytes'>): Promise<void> {
     await giveWay()
     this.options.signal?.throwIfAborted()
-    const now = Date.now()
-    if (now - this.told < 100) return
-    this.told = now
-    this.options.onProgress?.({ phase, values, bytes })
+    if (this.pace.isDue()) this.options.onProgress?.({ phase, values, bytes })
   }
 }
 

@@ -2,7 +2,7 @@
 import { hex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import { giveWay } from '../turn.ts'
+import { giveWay, Pace } from '../turn.ts'
 
 /** One value that is damaged, missing, or out of place. */
 export interface Fault {
@@ -77,7 +77,7 @@ export class Findings {
   readonly ledgers = new Map<number, Fault>()
   private readonly options: VerifyOptions
   private readonly named = new Set<string>()
-  private last = 0
+  private readonly pace = new Pace()
 
   constructor(options: VerifyOptions) {
     this.options = options
@@ -116,9 +116,6 @@ export class Findings {
   async progress(phase: VerifyProgress['phase'], done: number, total?: number): Promise<void> {
     await giveWay()
     this.options.signal?.throwIfAborted()
-    const now = Date.now()
-    if (now - this.last < 100) return
-    this.last = now
-    this.options.onProgress?.({ phase, done, ...(total !== undefined && { total }) })
+    if (this.pace.isDue()) this.options.onProgress?.({ phase, done, ...(total !== undefined && { total }) })
   }
 }
