@@ -42,7 +42,8 @@ const held = (report: ServiceReport): Set<string> =>
 const laws = [...answerLaws, ...formLaws, ...problemLaws, ...siteLaws, ...streamLaws].map(({ name }) => name)
 const faults = [...faultyAnswers, ...faultyEvents]
 
-test.for(faults)('"%s" rejects a service that %s', async ([law, , spoil, at = '/operations']) => {
+// Some of them are found only once a check has waited.
+test.concurrent.for(faults)('"%s" rejects a service that %s', async ([law, , spoil, at = '/operations']) => {
   const { seller } = closes.flatMap(({ offers }) => offers?.changed ?? [])[0]!
   const url = BASE + at.replace('{account}', seller).replace('{ledger}', '2100001')
   const report = await checkService(url, { fetch: spoil(service), window: 4, listings: 3, requests: 500 })
