@@ -25,7 +25,7 @@ const broken = ({ listings }: ServiceReport): string[] =>
 const related = ({ listings }: ServiceReport): (string | undefined)[] =>
   listings.flatMap(({ kind, laws }) => (laws.some(({ law, outcome }) => law === BELONGS && outcome === 'holds') ? [kind] : []))
 
-test.for(faultyServices)('"%s" rejects a service that %s', async ([law, , spoil]) => {
+test.concurrent.for(faultyServices)('"%s" rejects a service that %s', async ([law, , spoil]) => {
   const report = await checkService(BASE, { fetch: spoil(serviceOf()), requests: 1500, window: 20 })
   expect(new Set(broken(report))).toContain(law)
 })
