@@ -19,6 +19,7 @@ import { Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { giveWay } from '../turn.ts'
+import { Stored } from './beyond.ts'
 import { type Between, type Run, readRecords } from './parts.ts'
 
 /** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
@@ -80,6 +81,7 @@ export class Filing {
   /** The pages that they filled. */
   readonly pages: Write[] = []
   private readonly lists: readonly Waiting[]
+  private readonly stored = new Stored()
   /** Over how many incoming records the filing is spread. */
   private readonly spread: number
   /** How many of the lists are prepared. */
@@ -113,17 +115,18 @@ export class Filing {
   private async prepare(part: readonly Waiting[], store: Store, edgeOf: EdgeOf): Promise<void> {
     const found = part.map(({ index, key }) => {
       const list = new ListKey(index, key)
-      return { id: list.id, key: postingKey(index.tag, key), edge: edgeOf(list) }
+      return { id: list.id, index, key, at: postingKey(index.tag, key), edge: edgeOf(list) }
     })
     const unknown = found.filter(({ edge }) => edge === undefined)
-    const values = unknown.length > 0 ? await store.getMany(unknown.map(({ key }) => key)) : []
-    for (const [i, list] of unknown.entries()) {
+    const sought = await this.stored.among(unknown, store)
+    const values = sought.length > 0 ? await store.getMany(sought.map(({ at }) => at)) : []
+    for (const [i, list] of sought.entries()) {
       const value = values[i]
-      list.edge = value ? decodeEdge(list.key, value) : PostingEdge.empty
+      if (value) list.edge = decodeEdge(list.at, value)
     }
     for (const [i, { index, key, ordinals }] of part.entries()) {
-      const { id, key: at, edge } = found[i]!
-      const grown = appendTo(edge!, index, key, ordinals, this.pages)
+      const { id, at, edge = PostingEdge.empty } = found[i]!
+      const grown = appendTo(edge, index, key, ordinals, this.pages)
       this.edges.set(id, { edge: grown, write: edgeWrite(at, grown) })
     }
     this.prepared += part.length

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { naiveLedger } from '../../../adapters/testing/naive-ledger.ts'
+import { hex } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/cache/cache.ts'
 import { catalogue, FolioError, type LedgerClose, openLedger, type Store, verifyStore, type Write } from '../../../src/index.ts'
 import { prepareClose } from '../../../src/ingest/encode.ts'
@@ -10,6 +11,8 @@ import { History } from '../../../src/ingest/history.ts'
 import { LedgerWriter } from '../../../src/ingest/writer.ts'
 import { decodeHead, type Head } from '../../../src/layout/head.ts'
 import { HEAD } from '../../../src/layout/keys.ts'
+import { changesByOffer } from '../../../src/resources/offer.ts'
+import { tradesByOffer } from '../../../src/resources/trade.ts'
 import { branchOf } from '../../support/closes.ts'
 import { dump, dumpBesideLists } from '../../support/dump.ts'
 import { codeOf } from '../../support/errors.ts'
@@ -17,6 +20,7 @@ import { agree } from '../../support/model.ts'
 
 const FIRST = 20
 const EVERY = 360
+const ids = [tradesByOffer.tag, changesByOffer.tag]
 const closes = [
   ...generate({ ledgers: 70, seed: 5, accounts: 40, transactionsPerLedger: 4, firstLedger: FIRST, envelopeBytes: 30 }),
 ] as readonly LedgerClose[]
@@ -79,20 +83,30 @@ describe('a filing', () => {
     for (const { bound, written } of filings) expect(written - bound).toBeGreaterThan(1)
   })
 
-  test('reads its lists part by part, and writes all of them with its last ledger', async () => {
+  test('reads its lists part by part, except those of new ids, and writes all of them with its last ledger', async () => {
     const inner = memory()
     let reads = 0
+    const sought = new Set<string>()
     let writes: Write[] = []
+    let stored: string[] = []
     const store: Store = Object.assign(Object.create(inner) as Store, {
       getMany(keys: readonly Uint8Array[]) {
-        reads += keys.filter(([tag]) => tag === 0x20).length
+        const lists = keys.filter(([tag]) => tag === 0x20)
+        for (const key of lists) sought.add(hex(key))
+        reads += lists.length
         return inner.getMany(keys)
       },
-      write(batch: readonly Write[], options: never) {
+      async write(batch: readonly Write[], options: never) {
         writes = batch.filter(([[tag]]) => tag === 0x20)
+        stored = (await inner.scan({ gte: Uint8Array.of(0x20), lt: Uint8Array.of(0x21) }, { limit: 1e6 })).entries.map(([key]) => hex(key))
         return inner.write(batch, options)
       },
     })
+    /** Of an id beyond those of all lists that are there. Offers that are in no book, whose ids have bit 62, are looked at by themselves. */
+    const isBeyond = (key: Uint8Array): boolean => {
+      const row = hex(key).slice(0, 7)
+      return ids.some((tag) => tag === key[1]) && stored.every((other) => other < hex(key) || !other.startsWith(row))
+    }
     const ledger = await openLedger(store, { fileEvery: EVERY, cacheBytes: 0 })
     let read: number[] = []
     for (const [i, close] of closes.entries()) {
@@ -105,8 +119,12 @@ describe('a filing', () => {
         const of = records.slice(due.bound + 1 - FIRST, i + 1)
         const began = read.splice(0, read.length - of.length)
         expect(began.every((none) => none === 0)).toBe(true)
-        const all = read.reduce((sum, part) => sum + part)
-        expect(writes.length).toBe(all)
+        const unread = writes.filter(([key]) => !sought.has(hex(key)))
+        expect(read.reduce((sum, part) => sum + part)).toBe(writes.length - unread.length)
+        expect(unread).toEqual(writes.filter(([key]) => isBeyond(key)))
+        for (const tag of ids) expect(unread.filter(([key]) => key[1] === tag).length).toBeGreaterThan(4)
+        sought.clear()
+        const all = writes.length
         for (const [n, part] of read.entries()) {
           const parts = Math.min(8, Math.ceil((8 * of[n]!) / (EVERY / 4)) + 1)
           expect(part).toBeLessThanOrEqual(Math.ceil(all / 8) * parts)
@@ -240,6 +258,24 @@ describe('a filing', () => {
     }
     expect(refused).toBeGreaterThan(2 * filings.length)
     expect(await dump(inner)).toEqual(whole)
+  })
+
+  test('finds lists of ids that come again, in whatever order: of offers in the book, and of those that are in none', async () => {
+    const pool = [3n, 2n, 2n ** 62n - 1n, 2n ** 62n + 9n, 2n ** 62n + 8n, 2n ** 62n, 2n ** 63n - 1n].map(String)
+    let count = 0
+    /** First the first one, then more and more of them. */
+    const next = (): string => pool[count++ % Math.ceil(count / 25)] ?? pool[count % pool.length]!
+    const given = [...generate({ ledgers: 60, seed: 6, accounts: 16, transactionsPerLedger: 6, tradeShare: 0.4 })]
+    const text = JSON.stringify(given, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+    const changed = JSON.parse(text, (name, value) => (/offer_id$/.test(name) ? next() : value)) as LedgerClose[]
+    expect(count).toBeGreaterThan(300)
+    const ledger = await openLedger(memory(), { fileEvery: 60, cacheBytes: 0 })
+    await ledger.ingest(changed)
+    const model = naiveLedger(changed)
+    for (const offer of pool)
+      for (const order of ['asc', 'desc'] as const)
+        await agree(ledger, model, { query: 'tradesOfOffer', values: { offer } as never, options: { order, limit: 200 } })
+    expect((await ledger.verify()).faults).toEqual([])
   })
 
   test('does not show in the answers of lists, whether it is in flight or done', async () => {
