@@ -34,7 +34,7 @@ test('a service that pages well passes', async () => {
   const { code, out, err } = await folio(['check', url])
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toMatch(
-    /^✓ \/rows +9 of 9 laws hold, \d+ requests\nnot checked: headers, refusals and the form of streams \(it is of another make: GET \/no\/such\/path is answered 404, no problem, and nothing is served at \/problems\/not_found\)\nnot checked: streams of 1 of 1 listings \(GET \/rows as a stream is answered 200 application\/hal\+json\)\n\nno law is broken; 1 listings, 0 checks left out, [\d,]+ requests in [\d.]+ s\n$/,
+    /^✓ \/rows +9 of 9 laws hold, \d+ requests\nnot checked: headers, refusals and the form of streams \(it is of another make: GET \/no\/such\/path is answered 404, no problem, and nothing is served at \/problems\/not_found\)\nnot checked: streams of 1 of 1 listings \(GET \/rows as a stream is answered 200 application\/hal\+json\)\n\nno law is broken; 1 listing, 0 checks left out, [\d,]+ requests in [\d.]+ s\n$/,
   )
 })
 
@@ -42,7 +42,7 @@ test('a listing that was mostly not checked is not said to be well, and the verd
   const { code, out } = await folio(['check', await other(new Pages()), '--requests', '26'])
   expect(code).toBe(0)
   expect(out).toMatch(/^\? \/rows +[1-4] of 9 laws hold, /)
-  expect(out).toMatch(/\n\n[1-4] of 9 checks made, and no law was seen broken; 1 listings, [5-8] checks left out, /)
+  expect(out).toMatch(/\n\n[1-4] of 9 checks made, and no law was seen broken; 1 listing, [5-8] checks left out, /)
   const none = await folio(['check', await other(new Pages()), '--requests', '8'])
   expect(none.code).toBe(1)
   expect(none.out).toMatch(/^\? \/rows +0 of 9 laws hold, \d requests\n {4}nothing was checked \(its share of the 8 requests was used\)\n/)
@@ -57,7 +57,7 @@ test('a service that does not fails: the law, the request and the answer are pri
   expect(out).toMatch(
     /\n {4}broken: every token resumes exactly after its record.*\n {8}GET \/rows\?cursor=\S+&limit=\d+&order=asc: expected \S+ at place 0, got /,
   )
-  expect(out).toMatch(/\n\nlaws are broken on 1 of 1 listings, \d+ times; /)
+  expect(out).toMatch(/\n\nlaws are broken on 1 of 1 listing, \d+ times; /)
   const json = await folio(['check', url, '--json', '--requests', '100'])
   expect(json.code).toBe(7)
   expect(JSON.parse(json.out)).toMatchObject({ url, listings: [{ kind: '/rows', empty: false, laws: expect.any(Array) }] })

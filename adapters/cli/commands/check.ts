@@ -3,7 +3,7 @@ import { unescape as decoded } from 'node:querystring'
 import type { Command } from 'commander'
 import { checkService, countedLaws, type LawResult, type ListingResult, type ServiceReport, serviceDefaults } from '../../check/index.ts'
 import { exitOf, exits } from '../exit.ts'
-import { aside, digits, type Io, print } from '../io.ts'
+import { aside, countOf, type Io, print } from '../io.ts'
 import { httpUrl, wholeNumber } from '../options.ts'
 import type { Run } from '../run.ts'
 import { oneLine } from '../text.ts'
@@ -143,6 +143,6 @@ function summaryOf(report: ServiceReport): string {
     ? `${laws.length > 0 ? 'no law is broken, but ' : ''}no paging was checked, since no listing holds records`
     : unbroken
   const places = laws.some(({ outcome }) => outcome === 'broken') ? ', and of the service as a whole' : ''
-  const verdict = broken === 0 ? seen : `laws are broken on ${kinds} of ${listings.length} listings${places}, ${broken} times`
-  return `${verdict}; ${listings.length} listings, ${unchecked} checks left out, ${digits(requests)} requests in ${seconds.toFixed(1)} s`
+  const verdict = broken === 0 ? seen : `laws are broken on ${kinds} of ${countOf(listings.length, 'listing')}${places}, ${countOf(broken, 'time')}`
+  return `${verdict}; ${countOf(listings.length, 'listing')}, ${countOf(unchecked, 'check')} left out, ${countOf(requests, 'request')} in ${seconds.toFixed(1)} s`
 }
