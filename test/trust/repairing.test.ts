@@ -522,7 +522,11 @@ describe('history that is cut', () => {
 
   test('is noted beside the store, and what was noted of ledgers that were cut is not reported as lost', async () => {
     const { store, note } = noted(await planted('whole', () => [gone(block)]), encodeHighWater({ last: LAST }))
-    expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { ok: true, faults: [], last: FIRST + 7 } })
+    expect(await repairStore(store, { cut: true })).toMatchObject({
+      lost: [],
+      cutAfter: FIRST + 7,
+      after: { ok: true, faults: [], last: FIRST + 7 },
+    })
     expect(note()).toEqual(encodeHighWater({ last: FIRST + 7 }))
   })
 })

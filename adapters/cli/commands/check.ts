@@ -143,6 +143,7 @@ function summaryOf(report: ServiceReport): string {
     ? `${laws.length > 0 ? 'no law is broken, but ' : ''}no paging was checked, since no listing holds records`
     : unbroken
   const places = laws.some(({ outcome }) => outcome === 'broken') ? ', and of the service as a whole' : ''
-  const verdict = broken === 0 ? seen : `laws are broken on ${kinds} of ${countOf(listings.length, 'listing')}${places}, ${countOf(broken, 'time')}`
+  const verdict =
+    broken === 0 ? seen : `laws are broken on ${kinds} of ${countOf(listings.length, 'listing')}${places}, ${countOf(broken, 'time')}`
   return `${verdict}; ${countOf(listings.length, 'listing')}, ${countOf(unchecked, 'check')} left out, ${countOf(requests, 'request')} in ${seconds.toFixed(1)} s`
 }
