@@ -45,8 +45,8 @@ ratios round by round, with the least and the most in brackets. A ~ before it sa
 left out only if there are at least seven rounds and nearly all of them lie on one side; even of identical stores, about
 one row in forty goes without it. Times of all rounds together have no ratio.
 
-The stores are made in the directory for temporary files (TMPDIR), and removed, also after a signal. A store that leaves
-a call unanswered for 30 s is given up.
+The stores are made in the directory for temporary files (TMPDIR), and removed, also after SIGINT and SIGTERM. A store that
+leaves a call unanswered for 30 s is given up.
 
 A store of your own is name=module. The default export of that module is a function from the path of a directory, which
 is empty at first and later the same one again, to a Store or the promise of one. Figures do not say that it keeps the
