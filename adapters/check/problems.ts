@@ -112,13 +112,7 @@ export const problemLaws: readonly FormLaw[] = [
             ? `GET ${asked}: ${tokens.length} records, where 10 are the default`
             : `GET ${asked}: expected ${tokenOf(plain[at]!)} at place ${at}, as by default, got ${tokens[at] ?? 'no record'}`,
         )
-      for (const name of ['self', 'next', 'prev']) {
-        const href = String(answer.body._links?.[name]?.href)
-        const { searchParams } = new URL(href, asked)
-        if (searchParams.has('x_client')) throw new Fault(`GET ${asked}: _links.${name} echoes x_client, which is no parameter: ${href}`)
-        const lacking = ['cursor', 'limit', 'order'].find((name) => !searchParams.has(name))
-        if (lacking) throw new Fault(`GET ${asked}: _links.${name} lacks ${lacking}: ${href}`)
-      }
+      checkEchoes(answer, asked)
       return undefined
     },
   },
@@ -137,6 +131,21 @@ export const problemLaws: readonly FormLaw[] = [
     },
   },
 ]
+
+/** @throws Fault unless the links of a page that was asked for by defaults name these, and nothing that is unknown */
+function checkEchoes({ body }: Answer, asked: string): void {
+  for (const name of ['self', 'next', 'prev']) {
+    const href = String(body._links?.[name]?.href)
+    const wrong = (what: string): Fault => new Fault(`GET ${asked}: _links.${name} ${what}: ${href}`)
+    const { searchParams } = new URL(href, asked)
+    if (searchParams.has('x_client')) throw wrong('echoes x_client, which is no parameter')
+    const lacking = ['cursor', 'limit', 'order'].find((name) => !searchParams.has(name))
+    if (lacking) throw wrong(`lacks ${lacking}`)
+    const order = name === 'prev' ? 'desc' : 'asc'
+    if (searchParams.get('limit') !== '10') throw wrong('does not name the limit of 10')
+    if (searchParams.get('order') !== order) throw wrong(`does not name the order ${order}`)
+  }
+}
 
 /** What is checked once of a service; where a path is needed, at one of its listings. */
 export interface SiteLaw {

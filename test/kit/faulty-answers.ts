@@ -226,6 +226,24 @@ export const faultyAnswers: readonly FormFault[] = [
     ),
   ],
   [
+    DEFAULTS,
+    'names another limit in its links than was asked for',
+    answered(async (response, { param }) =>
+      isHal(response) && param('limit') === ''
+        ? new Response((await response.text()).replaceAll('limit=10', 'limit=20'), response)
+        : undefined,
+    ),
+  ],
+  [
+    DEFAULTS,
+    'says of a page that it descends, though it ascends',
+    answered(async (response, { param }) =>
+      isHal(response) && param('order') === ''
+        ? new Response((await response.text()).replace(/("self":\{"href":"[^"]*order=)asc/, '$1desc'), response)
+        : undefined,
+    ),
+  ],
+  [
     STRANGERS,
     'gives an empty page for an account that nobody knows',
     answered((response, { url }, service) =>
