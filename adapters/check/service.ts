@@ -9,6 +9,7 @@ import { discover, kindOf } from './discover.ts'
 import { Ends, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
 import { halListing, largestLimit, listingOf } from './hal.ts'
 import { COUNT } from './law.ts'
+import { pairLaws } from './pairs.ts'
 import { problemLaws, siteLaws } from './problems.ts'
 import { streamLaws } from './streams.ts'
 
@@ -134,7 +135,7 @@ class ListingCheck {
     if (limit === undefined) return
     const ends = new Ends(client, url, isBook(kind))
     const listed: Listed = { client, url, place: listAt(url), site, ends, isOurs }
-    const laws = isOurs ? [...formLaws, ...problemLaws, ...streamLaws] : streamLaws
+    const laws = isOurs ? [...formLaws, ...pairLaws, ...problemLaws, ...streamLaws] : streamLaws
     for (const { name, concerns, check } of laws) {
       if (checking.noStream !== undefined) return
       if (concerns(listed)) await checking.law(name, () => check(listed))

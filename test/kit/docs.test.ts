@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { pagingAlgebra } from '../../adapters/check/algebra.ts'
 import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
 import { BELONGS } from '../../adapters/check/belongs.ts'
+import { pairLaws } from '../../adapters/check/pairs.ts'
 import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
 import { streamLaws as eventLaws } from '../../adapters/check/streams.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -70,7 +71,16 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)
   const services = [...faultyServices, ...faultyAnswers, ...faultyEvents]
-  const serviceLaws = [pagingAlgebra[0]!, { name: BELONGS }, ...answerLaws, ...formLaws, ...problemLaws, ...siteLaws, ...eventLaws]
+  const serviceLaws = [
+    pagingAlgebra[0]!,
+    { name: BELONGS },
+    ...answerLaws,
+    ...formLaws,
+    ...pairLaws,
+    ...problemLaws,
+    ...siteLaws,
+    ...eventLaws,
+  ]
   const seen = faultyPages.filter(([, , , ofOneSource]) => !ofOneSource).length
   const page = [
     '# What the laws reject',

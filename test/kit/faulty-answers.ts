@@ -1,7 +1,8 @@
 /** Our own service, spoilt in its headers and its refusals: its pages and streams are as they should be. */
 import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
+import { pairLaws } from '../../adapters/check/pairs.ts'
 import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
-import { parseJson } from '../../src/index.ts'
+import { parseJson, stringifyJson } from '../../src/index.ts'
 import type { Service } from './faulty-services.ts'
 
 /** @param at where the check begins; `{account}` and `{ledger}` stand for one that is there. Default: the operations */
@@ -9,6 +10,7 @@ export type FormFault = readonly [law: string, fault: string, spoil: (service: S
 
 const [ORIGIN, TYPES, TAGS] = answerLaws.map(({ name }) => name) as [string, string, string]
 const [KEPT, HEAD, ACCEPT, SLASH] = formLaws.map(({ name }) => name) as [string, string, string, string]
+const [PAIRS] = pairLaws.map(({ name }) => name) as [string]
 const [PARAMS, DEFAULTS, STRANGERS] = problemLaws.map(({ name }) => name) as [string, string, string]
 const [PATHS, RECORDS, METHODS] = siteLaws.map(({ name }) => name) as [string, string, string]
 
@@ -61,6 +63,9 @@ const problem = (change: (body: any) => void): FormFault[2] =>
     change(body)
     return new Response(JSON.stringify(body), { status, headers })
   })
+
+/** Whether a pair is asked for that is none of the wrong ones. */
+const isPair = (param: Asked['param']): boolean => /^(?:native|credit)/.test(param('base_asset_type') ?? '')
 
 const isHal = ({ status, headers }: Response): boolean => status === 200 && /json/.test(headers.get('content-type') ?? '')
 
@@ -242,6 +247,33 @@ export const faultyAnswers: readonly FormFault[] = [
         ? new Response((await response.text()).replace(/("self":\{"href":"[^"]*order=)asc/, '$1desc'), response)
         : undefined,
     ),
+  ],
+  [
+    PAIRS,
+    'ignores filters that it can read',
+    asking(({ url, param }) => (isPair(param) ? changed(url, { base_asset_type: undefined, counter_asset_type: undefined }) : undefined)),
+    '/trades',
+  ],
+  [
+    PAIRS,
+    'knows a pair only by one of its names',
+    asking(({ url, param }) => (isPair(param) && param('base_asset_type') === 'native' ? changed(url, { cursor: 'now' }) : undefined)),
+    '/trades',
+  ],
+  [
+    PAIRS,
+    'shows trades of a pair as they were, whichever asset is named first',
+    answered(async (response, { url, param }, service) => {
+      if (!isPair(param) || !isHal(response)) return undefined
+      const page = parseJson(await response.text()) as any
+      for (const [n, { paging_token }] of page._embedded.records.entries()) {
+        const cursor = paging_token.replace(/\d+$/, (last: string) => String(Number(last) - 1))
+        const plain = await (await service(`${url.origin}/trades?limit=1&cursor=${cursor}`)).text()
+        page._embedded.records[n] = (parseJson(plain) as any)._embedded.records[0]
+      }
+      return new Response(stringifyJson(page), response)
+    }),
+    '/trades',
   ],
   [
     STRANGERS,

@@ -1,0 +1,71 @@
+/** The law of filters: trades of a pair of assets. */
+import { Ends, type FormLaw, withParams } from './document.ts'
+import { type Members, tokenOf } from './hal.ts'
+import { textOf } from './paged.ts'
+import { Fault } from './window.ts'
+
+/** Why the law says nothing of a listing. */
+export const NO_PAIR = 'none of its first records is a trade of two assets'
+
+const sides = ['base', 'counter'] as const
+type Side = (typeof sides)[number]
+const otherSide = { base: 'counter', counter: 'base' } as const
+const parts = ['asset_type', 'asset_code', 'asset_issuer'] as const
+
+const assetOf = (record: Members, side: Side): string => parts.map((part) => textOf(record[`${side}_${part}`] ?? '')).join()
+const pairOf = (record: Members): string =>
+  sides
+    .map((side) => assetOf(record, side))
+    .sort()
+    .join()
+
+/** A listing's URL with the pair of a record, the assets of which it may name as the record does, or the other way round. */
+function ofPair(url: string, record: Members, turned: boolean): string {
+  const params = sides.flatMap((side) =>
+    parts.flatMap((part) => {
+      const value = record[`${turned ? otherSide[side] : side}_${part}`]
+      return value === undefined ? [] : [[`${side}_${part}`, String(value)] as const]
+    }),
+  )
+  return withParams(url, ...params)
+}
+
+/** What stands on either side of a trade, as if base and counter had changed places. */
+function turnedSides(record: Members): Members {
+  const name = (one: string): string => one.replace(/^(base|counter)(?=_(?!is_))/, (side) => otherSide[side as Side])
+  return Object.fromEntries(Object.entries(record).map(([one, value]) => [name(one), value]))
+}
+
+/** @throws Fault if a trade has something else on one of its sides than is known of it */
+function checkSides(came: Members, known: Members, where: string): void {
+  const name = Object.keys(known).find((one) => /^(?:base|counter)_(?!is_)/.test(one) && textOf(came[one]) !== textOf(known[one]))
+  if (name === undefined) return
+  throw new Fault(`${where}: ${name} of ${tokenOf(known)} is ${textOf(came[name])}, not ${textOf(known[name])}`)
+}
+
+export const pairLaws: readonly FormLaw[] = [
+  {
+    name: 'a pair of assets, whichever is named as base, filters the trades that have both, and turns each of them to face as it does',
+    concerns: ({ place, url }) => place?.query.filters !== undefined && new URL(url).search === '',
+    async check({ client, url, ends }) {
+      const all = await ends.oldest()
+      const first = all.find((record) => assetOf(record, 'base') !== assetOf(record, 'counter') && record['base_asset_type'] !== undefined)
+      if (!first) return NO_PAIR
+      const wanted = all.filter((record) => pairOf(record) === pairOf(first))
+      for (const turned of [false, true]) {
+        const asked = ofPair(url, first, turned)
+        const base = assetOf(first, turned ? 'counter' : 'base')
+        const came = await new Ends(client, asked, false).oldest()
+        for (const [n, record] of wanted.entries()) {
+          const found = came[n]
+          if (!found || tokenOf(found) !== tokenOf(record))
+            throw new Fault(`GET ${asked}: expected ${tokenOf(record)} at place ${n}, got ${found ? tokenOf(found) : 'no record'}`)
+          checkSides(found, assetOf(record, 'base') === base ? record : turnedSides(record), `GET ${asked}`)
+        }
+        const other = came.find((record) => pairOf(record) !== pairOf(first))
+        if (other) throw new Fault(`GET ${asked}: has ${tokenOf(other)}, which is of another pair`)
+      }
+      return undefined
+    },
+  },
+]
