@@ -25,7 +25,7 @@ import type { MakeLaw } from './store-checks.ts'
 import { same, show } from './store-checks.ts'
 import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
-import { killLaw } from './store-kill.ts'
+import { killLaws } from './store-kill.ts'
 import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
 import { bytes, materialFor } from './store-model.ts'
 import { overlapLaws } from './store-overlap.ts'
@@ -111,7 +111,7 @@ export function storeConformance(subject: StoreSubject): Law[] {
     formsLaw(law),
     ...[orderLaws, scanLaws, valueLaws, batchLaws, overlapLaws, bulkLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
     reopenLaw(law, subject),
-    killLaw(law, subject),
+    ...killLaws(law, subject),
     ...besideLaws(law, subject),
     compactLaw(law),
     ...snapshotLaws(law, subject),

@@ -20,6 +20,8 @@ interface Held {
 interface Change {
   /** What is left if the process is killed. */
   killed?: (batches: Held['batches']) => readonly (readonly Write[])[]
+  /** The note that is left then. */
+  noted?: (note: Held['note']) => Held['note'] | undefined
   reopen?: (held: Held) => Store | Partial<Store>
   beside?: (held: Held, there: Store) => Partial<Store>
   stop?: boolean
@@ -103,8 +105,9 @@ function over(change: Change = {}): StoreSubject {
       return Object.assign(again, change.reopen?.(held))
     },
     killed: (store) => {
-      const { batches } = all.get(store)!
-      return replayed(change.killed ? change.killed(batches) : batches.map(({ batch }) => batch))
+      const { batches, note } = all.get(store)!
+      const left = replayed(change.killed ? change.killed(batches) : batches.map(({ batch }) => batch))
+      return { ...left, note: change.noted ? change.noted(note) : note } as Store
     },
     fail: (store) => {
       all.get(store)!.broken = change.broken ?? failed
@@ -128,6 +131,7 @@ const replayed = (batches: readonly (readonly Write[])[]): Store => {
 }
 
 const KILLED = 'what is left if the process is killed'
+const NOTED = 'a note that was written durably'
 const batchesOf = (batches: Held['batches']): (readonly Write[])[] => batches.map(({ batch }) => batch)
 
 export const rightSubject = (): StoreSubject => over()
@@ -394,6 +398,13 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     () => over({ stopAll: true }),
     /^whether it rang after a write of \[\[<01> <03>\]\], durable: true: expected true, got false$/,
   ],
+  [
+    NOTED,
+    'keeps its note in memory until it is closed',
+    () => over({ noted: () => noteInMemory() }),
+    /^the note that is left after 1 writes? of it/,
+  ],
+  [NOTED, 'no longer has a `note` then', () => over({ noted: () => undefined })],
   ['a reopen finds the note', 'loses its note', () => over({ reopen: () => ({ note: noteInMemory() }) })],
   ['a reopen finds the note', 'no longer has a `note`', () => over({ reopen: () => ({ note: undefined as never }) })],
   [
