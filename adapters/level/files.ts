@@ -100,7 +100,7 @@ class Check {
     return this.within(name, async (file) => {
       const live = new LiveFiles()
       const before = this.faults.length
-      for await (const found of readLog(file)) {
+      for await (const found of readLog(file, this.options.signal)) {
         if ('data' in found) {
           const problem = live.apply(found.data)
           if (problem) this.fault(name, problem, found.at)
@@ -124,7 +124,7 @@ class Check {
     })
   }
 
-  /** Batches are numbered without gaps, from log to log; only the newest log may end in the middle of a record. */
+  /** Batches are numbered without gaps, from log to log; only the last of all may have been cut off in the middle. */
   private async readLogs({ log, previousLog, sequence }: LiveFiles): Promise<void> {
     const numbers = this.names.filter(isLog).map(numberOf)
     const logs = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
@@ -134,21 +134,23 @@ class Check {
       this.inUse.push('')
     }
     let next: number | undefined
-    for (const number of logs) {
-      const name = logName(number)
+    /** Ends of logs in the middle of a record: if another one follows, in whatever log, that is no such end. */
+    const torn: FileFault[] = []
+    for (const name of logs.map(logName))
       await this.within(name, async (file) => {
-        for await (const found of readLog(file)) {
+        for await (const found of readLog(file, this.options.signal)) {
           if (!('data' in found)) {
-            if (found.torn && number === logs.at(-1)) this.torn.push(name)
+            if (found.torn) torn.push({ file: name, reason: found.reason, at: found.at })
             else this.fault(name, found.reason, found.at)
             continue
           }
+          this.faults.push(...torn.splice(0))
           const batch = batchOf(found)
           const expected = next ?? Math.min(batch?.sequence ?? 0, sequence + 1)
           if (!batch || batch.sequence !== expected) this.fault(name, 'batches before this one are missing', found.at)
           next = batch && batch.sequence + batch.count
         }
       })
-    }
+    this.torn.push(...torn.map(({ file }) => file))
   }
 }

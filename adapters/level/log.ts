@@ -4,11 +4,14 @@
  *     crc:4  length:2  type:1 (1 whole, 2 first, 3 middle, 4 last)  data
  */
 import { concat } from '../../src/bytes.ts'
+import { giveWay } from '../../src/turn.ts'
 import { crc32c, masked } from './crc32c.ts'
 import type { FileReader } from './reading.ts'
 
 const BLOCK = 32768
 const HEADER = 7
+/** How many bytes of a log may be read to find good records after damaged ones. */
+const SEARCH_BYTES = 64 << 20
 
 export interface LogRecord {
   readonly data: Uint8Array
@@ -34,33 +37,36 @@ interface Piece {
 }
 
 /** The good records of a log, and its faults in between. */
-export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | LogFault, void, undefined> {
+export async function* readLog(file: FileReader, signal?: AbortSignal): AsyncGenerator<LogRecord | LogFault, void, undefined> {
   let parts: Uint8Array[] = []
   let start = 0
   /** The first fault since the last good record: torn, unless a good one follows. */
   let pending: Omit<LogFault, 'torn'> | undefined
+  const budget = { bytes: SEARCH_BYTES }
   const fail = (at: number, reason: string, cut = false): void => {
     pending ??= { at, reason, cut }
     parts = []
   }
   for (let base = 0; base < file.size; base += BLOCK) {
+    await giveWay()
+    signal?.throwIfAborted()
     const block = await file.read(base, base + BLOCK)
     const last = base + BLOCK >= file.size
     for (let at = 0; at < block.length; ) {
       const place = base + at
       // No header fits into what is left of the block.
       if (at > BLOCK - HEADER) break
-      // Space that was allocated and never written.
+      // Space that was allocated and never written: LevelDB reads on, but not in the middle of a record.
       if (isZero(block, at)) {
+        if (parts.length > 0) fail(start, 'a record has no end')
         if (!last) fail(place, 'a hole of zeros')
         break
       }
       const piece = pieceAt(block, at)
       if (typeof piece === 'string') {
-        fail(place, piece, last && piece === CUT_OFF)
-        // Its length may be what is damaged: only a checksum tells where the next one begins.
-        do at++
-        while (at < block.length && typeof pieceAt(block, at) === 'string')
+        // At the end of a whole block, LevelDB does not take a record for cut off.
+        fail(place, piece, last && piece === CUT_OFF && block.length < BLOCK)
+        at = searched(block, at + 1, budget)
         continue
       }
       const { type, data, end } = piece
@@ -86,21 +92,37 @@ export async function* readLog(file: FileReader): AsyncGenerator<LogRecord | Log
 }
 
 const CUT_OFF = 'a record is cut off'
+const MISMATCH = 'the checksum of a record does not match'
+
+const lengthAt = (block: Uint8Array, at: number): number => block[at + 4]! | (block[at + 5]! << 8)
 
 const isZero = (block: Uint8Array, from: number): boolean => {
   for (let at = from; at < block.length; at++) if (block[at] !== 0) return false
   return true
 }
 
+/**
+ * Where the next good piece of a block begins, or the end of the block. The length of the one before it may be what is damaged, so that only a
+ * checksum tells. Where nothing is good, each byte may look like the beginning of a long piece: once the budget is spent, nothing is found.
+ */
+function searched(block: Uint8Array, from: number, budget: { bytes: number }): number {
+  for (let at = from; at < block.length && budget.bytes > 0; at++) {
+    const piece = pieceAt(block, at)
+    if (typeof piece !== 'string') return at
+    if (piece === MISMATCH) budget.bytes -= lengthAt(block, at)
+  }
+  return block.length
+}
+
 /** The piece that begins there, or what is wrong with it. */
 function pieceAt(block: Uint8Array, at: number): Piece | string {
   if (block.length - at < HEADER) return CUT_OFF
   const sum = (block[at]! | (block[at + 1]! << 8) | (block[at + 2]! << 16) | (block[at + 3]! << 24)) >>> 0
-  const length = block[at + 4]! | (block[at + 5]! << 8)
   const type = block[at + 6]!
-  const end = at + HEADER + length
+  const end = at + HEADER + lengthAt(block, at)
   if (end > block.length) return CUT_OFF
-  if (type < 1 || type > 4 || masked(crc32c(block, at + 6, end)) !== sum) return 'the checksum of a record does not match'
+  if (type < 1 || type > 4) return 'a record is of no kind that LevelDB knows'
+  if (masked(crc32c(block, at + 6, end)) !== sum) return MISMATCH
   return { type, data: block.subarray(at + HEADER, end), end }
 }
 

@@ -1,6 +1,6 @@
 /** Opening: data that went back in time, files that are damaged, stores that are held elsewhere or are not ours: each is reported, and none hangs. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
@@ -130,6 +130,30 @@ describe('files', () => {
     writeFileSync(path, Buffer.concat([readFileSync(path), Buffer.from([1, 2, 3, 4, 200, 0, 1, 9, 9])]))
     expect(await checkFiles(data)).toMatchObject({ ok: true, torn: [expect.stringMatching(/\.log$/)] })
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(129))
+  })
+
+  test('whose last records are cut off are whole, also if an empty log follows, but not if another record does', async () => {
+    const data = await files()
+    const path = fileOf(data, /\.log$/)
+    const next = join(
+      data,
+      String(Number(/(\d+)\.log$/.exec(path)![1]) + 100)
+        .padStart(6, '0')
+        .concat('.log'),
+    )
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.subarray(0, bytes.length - 9))
+    writeFileSync(next, '')
+    expect(await checkFiles(data)).toMatchObject({ ok: true, torn: [basename(path)] })
+    writeFileSync(next, bytes)
+    expect((await checkFiles(data)).faults).toContainEqual(expect.objectContaining({ file: basename(path), reason: 'a record is cut off' }))
+  })
+
+  test('that are nothing but long records of no use are soon given up, and looked at only as long as wanted', async () => {
+    const data = await files()
+    writeFileSync(fileOf(data, /\.log$/), Buffer.alloc(24 << 20, Buffer.from([4, 64])))
+    await expect(checkFiles(data, { signal: AbortSignal.timeout(20) })).rejects.toThrow(/timeout/)
+    expect(await checkFiles(data)).toMatchObject({ ok: true, torn: [expect.stringMatching(/\.log$/)] })
   })
 })
 

@@ -5,6 +5,7 @@ import fs, { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, t
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
+import { crc32c, masked } from '../../adapters/level/crc32c.ts'
 import { checkFiles, level, type SalvageReport, salvage } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger, type RepairReport, repairStore, type Store, type Write } from '../../src/index.ts'
@@ -222,6 +223,45 @@ describe('nothing is lost', () => {
     expect(await checkFiles(copy)).toMatchObject({ ok: true, torn: [manifest] })
     expect(await valuesOf(copy)).toEqual(values)
   })
+
+  test('if the MANIFEST ends in ways that LevelDB does not take for an edit that was being written', async () => {
+    const data = join(directory(), 'data')
+    const store = await level(data)
+    for (let n = 0; n < 5; n++) await store.write([[Buffer.of(n), Buffer.alloc(100, n)]], { durable: true })
+    await store.close()
+    const manifest = filesOf(data, MANIFEST)[0]!
+    const edits = readFileSync(join(data, manifest))
+    const values = await valuesOf(copyOf(data))
+    // A legal edit that fills most of a block: where the next compaction of level 1 begins.
+    const wide = piece(1, Buffer.concat([Buffer.of(5, 1, 0xe0, 0xda, 0x01), Buffer.alloc(28_000, 7)]))
+    const begun = Buffer.concat([edits, wide])
+    const left = 32_768 - begun.length - 7
+    const tooLong = piece(2, Buffer.alloc(left, 1))
+    tooLong.writeUInt16LE(40_000, 4)
+    for (const [end, ok] of [
+      [Buffer.alloc(0), true],
+      [Buffer.alloc(4096), true],
+      [piece(2, Buffer.alloc(left, 1)), true],
+      [Buffer.concat([piece(2, Buffer.alloc(left, 1)), Buffer.alloc(4096)]), false],
+      [tooLong, false],
+    ] as const) {
+      const copy = copyOf(data)
+      writeFileSync(join(copy, manifest), Buffer.concat([begun, end]))
+      expect((await checkFiles(copy)).ok).toBe(ok)
+      expect((await salvage(copy)).faults.length > 0).toBe(!ok)
+      expect(await valuesOf(copy)).toEqual(values)
+    }
+  })
+
+  /** A piece of a record of a log, of one of the four types. */
+  function piece(type: number, data: Buffer): Buffer {
+    const header = Buffer.alloc(7)
+    const bytes = Buffer.concat([header, data])
+    bytes.writeUInt16LE(data.length, 4)
+    bytes[6] = type
+    bytes.writeUInt32LE(masked(crc32c(bytes, 6, bytes.length)), 0)
+    return bytes
+  }
 
   const eachTable = (data: string, damage: (path: string) => void): void => {
     for (const name of filesOf(data, TABLE)) damage(join(data, name))
