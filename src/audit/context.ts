@@ -52,6 +52,8 @@ export class Context {
   readonly findings: Findings
   readonly reader: Reader
   readonly unread = new Unread()
+  /** By log, the first record that is missing from a block that can be read. */
+  readonly gaps = new Map<number, number>()
   /** Ledgers of which some record cannot be read, or not as a ledger. */
   readonly lost = new Set<number>()
   /** Filings: what the records ask for, and what the lists hold. */

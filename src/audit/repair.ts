@@ -7,11 +7,12 @@
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
+import { Cache } from '../cache/cache.ts'
 import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { type Cut, encodeFormat, encodeHead, encodeHighWater, encodeIntent, kindOf } from '../layout/head.ts'
+import { type Cut, encodeFormat, encodeHead, encodeHighWater, encodeIntent, type Head, kindOf } from '../layout/head.ts'
 import {
   baseKey,
   CONTENT_KEYS,
@@ -30,6 +31,8 @@ import {
 } from '../layout/keys.ts'
 import { checkSeal, unsealed } from '../layout/seal.ts'
 import { changesByOffer } from '../resources/offer.ts'
+import { Reader } from '../scan/reader.ts'
+import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable } from './context.ts'
 import { listOf } from './lists.ts'
@@ -74,7 +77,7 @@ export interface RepairReport {
 const repairOptions = new OptionRules<RepairOptions>('repair', { cut: 'flag', ...verifyOptions.rules })
 
 /** Mending one fault may expose others, as a head exposes the ledgers; more rounds than this expose nothing new. */
-const ROUNDS = 6
+const ROUNDS = 8
 
 /**
  * Repairs a store that nobody else has open.
@@ -103,9 +106,10 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
       report.faults.filter(({ key }) => within || key !== hex(HIGH_WATER)),
       { gone, unsure, inBookAlone },
     )
-    if (!changed && cut && cutAfter === undefined) {
-      cutAfter = await cutBefore(context)
-      changed = cutAfter !== undefined
+    if (!changed && cut) {
+      const last = await cutBefore(context)
+      changed = last !== undefined
+      cutAfter = last ?? cutAfter
     }
     if (!changed) changed = await closeOff(context, unsure)
     if (!changed) break
@@ -253,19 +257,39 @@ async function write(context: Context, writes: readonly Write[]): Promise<void> 
   if (head) context.storedHead = head[1]
 }
 
-/** Ends history before the first ledger that is lost. @returns the newest ledger left; 0 if none is */
+/**
+ * Ends history before the first ledger that is lost. A block that lacks records is as it was some ledgers ago: those are whole again under a head of
+ * then, so the first cut is before the records that it lacks, and the next audit says whether another is needed.
+ * @returns the newest ledger left; 0 if none is
+ */
 async function cutBefore(context: Context): Promise<number | undefined> {
-  const { head, reader, findings } = context
+  const { head, findings } = context
   let last = Number.POSITIVE_INFINITY
   for (const ledger of findings.ledgers.keys()) last = Math.min(last, ledger - 1)
   // A head that is still at fault could not be built again: there is no ledger that it could name.
   const headless = head.last === 0 && findings.isNamed(HEAD)
-  if (headless || last < head.oldest) return (await giveUp(context)) ? 0 : undefined
-  if (last >= head.last) return undefined
-  const shorter = await reader.run((read) => headAt(read, last))
-  const above = Array.from({ length: head.last - last }, (_, n): Write => [digestKey(last + 1 + n), undefined])
+  if (last >= head.last && !headless) return undefined
+  const shorter = headless ? undefined : ((await beforeGaps(context, last + 1)) ?? (await headBefore(context, last)))
+  if (!shorter) return (await giveUp(context)) ? 0 : undefined
+  const above = Array.from({ length: head.last - shorter.last }, (_, n): Write => [digestKey(shorter.last + 1 + n), undefined])
   await commit(context, [...above, [HEAD, encodeHead(shorter)]])
-  return last
+  return shorter.last
+}
+
+/** The head of a ledger, if that is held. */
+const headBefore = async ({ head, reader }: Context, last: number): Promise<Head | undefined> =>
+  last < head.oldest ? undefined : reader.run((read) => headAt(read, last))
+
+/** The head of the newest ledger from `least` on all of whose records come before those that are missing from blocks, if there are both. */
+async function beforeGaps({ store, head, gaps }: Context, least: number): Promise<Head | undefined> {
+  if (gaps.size === 0) return undefined
+  const counts = head.counts.map((count, tag) => Math.min(count, gaps.get(tag) ?? count))
+  const reader = new Reader(store, new Cache(32 << 20), { ...head, counts }, new Unfiled())
+  for (let last = head.last - 1; last >= Math.max(least, head.oldest); last--) {
+    const found = await readable(() => reader.run((read) => headAt(read, last)))
+    if (found?.counts.every((count, tag) => count <= counts[tag]!)) return found
+  }
+  return undefined
 }
 
 /** Removes everything but the name of the network and the era. Until all is gone, what is left is damaged, and may be given up again. */

@@ -97,7 +97,7 @@ function checksOf(context: Context): Readonly<Record<number, Check>> {
 }
 
 /** Blocks of a log are numbered without gaps, from the oldest record on, each full except the last. */
-function checkBlocks({ head, findings }: Context): Check {
+function checkBlocks({ head, findings, gaps }: Context): Check {
   const byTag = new Map(logs.map((resource) => [resource.tag, resource]))
   return (key, value) => {
     const { log = -1, number = 0 } = readBlockKey(key) ?? {}
@@ -109,6 +109,8 @@ function checkBlocks({ head, findings }: Context): Check {
       throw corrupt(key, 'no ledger that is held has this block')
     }
     const block = decodeBlock(key, resource, value)
+    if (block.count < wanted)
+      gaps.set(log, Math.min(gaps.get(log) ?? Number.POSITIVE_INFINITY, firstOfBlock(resource, number) + block.count))
     if (block.count !== wanted) findings.add(key, `it holds ${block.count} records, not ${wanted}`)
     else checkSimple(block, key)
   }

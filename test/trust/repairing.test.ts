@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { UNCOUNTED, UNNAMED, UNSURE, UNTOLD } from '../../src/audit/report.ts'
-import { type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
+import { type Entry, type Fault, type LedgerClose, networkOf, openLedger, repairStore, type Write } from '../../src/index.ts'
 import { encodeDigest } from '../../src/layout/digest.ts'
 import { encodeEra, encodeFormat, encodeHighWater, encodeIntent, encodePruned, encodeText, fingerprint } from '../../src/layout/head.ts'
 import {
@@ -430,6 +430,8 @@ describe('what only pruned ledgers said', () => {
   })
 })
 
+const entriesIn = async (store: Store): Promise<Entry[]> => (await store.scan(everything, { limit: 100_000 })).entries
+
 describe('history that is cut', () => {
   const missing = 'a block of the operation log is missing'
 
@@ -446,6 +448,32 @@ describe('history that is cut', () => {
     // What can be read of the ledgers that are given up is looked at before.
     expect(batches[0]!.map(([key]) => hex(key))).toEqual(['02', hex(one)])
     expect(batches[1]!.map(([key]) => hex(key))).toEqual(['02', ...digests, '00'])
+  })
+
+  test('ends with the last ledger that is whole, if a block is as it was some ledgers ago', async () => {
+    for (const [name, last] of [
+      ['cut to 8', FIRST + 7],
+      ['cut to 19', FIRST + 18],
+    ] as const) {
+      const [before, now] = [await stored(name), await stored('whole')]
+      const older = (await entriesIn(before))
+        .filter(([[kind]]) => kind === KIND.block)
+        .filter(([key, value]) => hex(held(now, key)) !== hex(value))
+      expect(older.length).toBeGreaterThan(2)
+      for (const back of [...older.map((one) => [one]), older]) {
+        const store = await planted('whole', () => back)
+        expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: last, after: { ok: true, last } })
+        expect(await dump(store)).toEqual(await dump(before))
+      }
+    }
+  })
+
+  test('ends earlier if a ledger that is whole then cannot be read for another reason', async () => {
+    const before = await stored('cut to 19')
+    const key = (await entriesIn(before)).map(([key]) => key).findLast((key) => key[0] === KIND.block && key[1] === operations.tag)!
+    const store = await planted('whole', () => [[key, held(before, key)], gone(blockKey(operations.tag, 2))])
+    expect(await repairStore(store, { cut: true })).toMatchObject({ lost: [], cutAfter: FIRST + 7, after: { ok: true, last: FIRST + 7 } })
+    expect(await dump(store)).toEqual(await dump(await stored('cut to 8')))
   })
 
   test('does not hide what was lost before the cut', async () => {
