@@ -65,6 +65,8 @@ async function* readOnward(file: FileReader, lost: () => void): AsyncGenerator<r
     yield versions
     at += handle.size + TRAILER
   }
+  // The table was cut off between two blocks: behind the entries others follow.
+  lost()
 }
 
 const WINDOW = 1 << 16

@@ -342,6 +342,28 @@ test.each([
   expect(await valuesOf(data)).toEqual(values.filter((_, n) => n !== 4))
 })
 
+test('a table that is empty, or cut off between two blocks, counts as lost in one part', async () => {
+  const whole = (await twin()).values.length
+  const sizes = new Set<number>()
+  const data = await copied()
+  const [table] = filesOf(data, TABLE)
+  const bytes = readFileSync(join(data, table!))
+  for (const size of [0, firstBlockOf(bytes)]) {
+    const copy = copyOf(data)
+    writeFileSync(join(copy, table!), bytes.subarray(0, size))
+    const { lost, entries } = await salvage(copy)
+    expect(lost).toEqual([{ file: table, parts: 1 }])
+    sizes.add(entries)
+  }
+  expect(sizes.size).toBe(2)
+  expect(Math.max(...sizes)).toBeLessThan(whole)
+})
+
+/** Where the first block of a table ends, with its trailer. */
+function firstBlockOf(bytes: Buffer): number {
+  for (let end = 1; ; end++) if (bytes[end]! <= 1 && masked(crc32c(bytes, 0, end + 1)) === bytes.readUInt32LE(end + 1)) return end + 5
+}
+
 describe('a salvage that is killed', () => {
   /** Lets so many renames happen, and none after them. */
   function killAfter(renames: number): { readonly killed: () => boolean } {
