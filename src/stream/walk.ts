@@ -31,13 +31,14 @@ export async function* pagesToEnd<R>(
   let through = Number.POSITIVE_INFINITY
   /** The newest ledger of anything that was given. */
   let reached = 0
-  /** Why it cannot go on after a cursor: what was given is gone, or what came after that may be. */
-  const broken = (after: string, through: number): FolioError | undefined => {
+  /** Whether what was given is gone. */
+  const rolledBack = (): FolioError | undefined => {
     // A rollback that is still going on has lowered the head, and not yet rung.
     const last = Math.min(bell.lowestSince(rollbacks) ?? history.head.last, history.head.last)
-    if (last < reached) return new FolioError('ROLLED_BACK', { last: Math.min(last, history.left), reached })
-    return missedBy(history.head, oldest, through, after)
+    return last < reached ? new FolioError('ROLLED_BACK', { last: Math.min(last, history.left), reached }) : undefined
   }
+  /** Why it cannot go on after a cursor: what was given is gone, or what came after that may be. */
+  const broken = (after: string, through: number): FolioError | undefined => rolledBack() ?? missedBy(history.head, oldest, through, after)
   for (;;) {
     await giveWay()
     let page: RawPage<R>
@@ -52,7 +53,12 @@ export async function* pagesToEnd<R>(
     rollbacks = bell.rollbackCount
     reached = Math.max(reached, newestLedger(page))
     if (page.count > 0) yield page
-    if (page.ended === 'end') return
+    if (page.ended === 'end') {
+      // There is no other page that would tell. Whoever was given everything has missed nothing that is pruned.
+      const error = rolledBack()
+      if (error) throw error
+      return
+    }
     cursor = page.next
     // What a descending walk has not come to yet, it is told when it comes there.
     if (options.order !== 'desc') through = throughOf(listing.query.of, cursor)

@@ -52,6 +52,22 @@ describe.each([
       expect(await walk.next()).toEqual({ done: true, value: undefined })
     })
 
+    test('that has given everything ends with an error all the same, if some of that is gone, and without one if only more came', async () => {
+      for (const limit of [200, 20, 10, 7]) {
+        const ledger = await holding(20)
+        const [first, second] = [0, 1].map(() => ledger[by](catalogue.ledgers, {}, { limit }))
+        const all = by === 'records' ? 20 : Math.ceil(20 / limit)
+        for (let at = 0; at < all; at++) await first!.next()
+        await ledger.rollback(FIRST + 11)
+        await expect(first!.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: FIRST + 11, reached: FIRST + 19 } })
+        const left = by === 'records' ? 12 : Math.ceil(12 / limit)
+        for (let at = 0; at < left; at++) await second!.next()
+        await ledger.rollback(FIRST + 11)
+        await ledger.prune(FIRST + 5)
+        expect(await second!.next()).toEqual({ done: true, value: undefined })
+      }
+    })
+
     test('that goes back ends with an error if the newest ledger that it gave is gone', async () => {
       const ledger = await holding(20)
       const walk = ledger[by](catalogue.ledgers, {}, { limit: 2, order: 'desc' })
