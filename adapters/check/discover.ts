@@ -1,6 +1,7 @@
 /** Finds the listings of a service, one of each kind: those to which its root links, and those to which its records link. */
 import { catalogue } from '../../src/index.ts'
 import { type Answer, Busy, type Client, Exhausted, Unreachable } from './client.ts'
+import { listAt } from './document.ts'
 import { type Members, paged, plainHref, recordsIn, targetOf, withoutPaging } from './hal.ts'
 
 /** Links that are not listings, or lead to the listing that the record is on. */
@@ -74,8 +75,12 @@ const answerOf = (client: Client, url: string): Promise<Answer> =>
     throw error
   })
 
-/** Whether an answer leaves open what is there. A record may have nothing to list, which is 404; what needs more parameters is no listing, which is 400. */
-const failedAt = ({ status }: Answer, stated: boolean): boolean => status >= 500 || (stated && status > 400)
+/**
+ * Whether an answer leaves open what is there. A record may have nothing to list, which is 404; what needs more parameters is no listing, which is 400.
+ * A page of words may stand at any link, but not where a listing of the document is.
+ */
+const failedAt = (target: string, { status, body }: Answer, stated: boolean): boolean =>
+  status >= 500 || (stated && (status > 400 || (status === 200 && typeof body !== 'object' && listAt(target) !== undefined)))
 
 /**
  * The URLs of listings, one of each kind, those of the root first, and of what may be a listing and did not answer.
@@ -102,7 +107,7 @@ export async function discover(client: Client, url: string, most: number): Promi
       const records = good ? recordsIn(answer.body) : undefined
       kinds.set(kind, {
         url: records ? withoutPaging(target).href : before,
-        failed: failedAt(answer, stated && depth === 0) ? withoutPaging(target).href : failed,
+        failed: failedAt(target, answer, stated && depth === 0) ? withoutPaging(target).href : failed,
         status: answer.status,
         settled: records ? records.length > 0 : good,
         tries: tries + 1,

@@ -366,7 +366,11 @@ test('a copy into a store that does not meet the source says which, and what to 
   expect(await folio(['copy', '--from', middle, '--to', high])).toEqual(
     refused(`sequence: 2100019, oldest: 2100030, target: ${high}, reason: the source ends at 2100019, before the target begins`),
   )
-  expect((await folio(['copy', '--from', middle, '--to', data])).err).toMatch(/^folio: both hold 10 ledgers, 2100010 to 2100019; /)
+  const { err } = await folio(['copy', '--from', middle, '--to', data])
+  expect(err).toMatch(/^folio: both hold 10 ledgers, 2100010 to 2100019; /)
+  expect(err).toMatch(
+    /\nfolio: the copy holds \d+ ledgers more, up to \d+, which the source does not: .* roll the copy back to 2100019 too\n$/,
+  )
 })
 
 test('rollback removes the newest ledgers, and prune the oldest', async () => {

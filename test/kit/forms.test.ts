@@ -53,6 +53,16 @@ test.concurrent.for(faults)('"%s" rejects a service that %s', async ([law, , spo
   expect(broken(report).filter((one) => !laws.includes(one))).toEqual([])
 })
 
+test('a listing whose pages are no JSON is one all the same, and is rejected', async () => {
+  const cut: Service = async (url, init) => {
+    const response = await service(url, init)
+    return new URL(url).pathname === '/trades' ? new Response((await response.text()).slice(0, -5), response) : response
+  }
+  const { listings } = await checkService(BASE, { fetch: cut, window: 4, requests: 600 })
+  const outcomes = listings.map(({ kind, laws }) => [kind, laws.some(({ outcome }) => outcome === 'broken')])
+  expect(outcomes.filter(([, isBroken]) => isBroken)).toEqual([['/trades', true]])
+})
+
 test('every law rejects some service', () => {
   expect(laws.filter((law) => !faults.some(([of]) => of === law))).toEqual([])
 })

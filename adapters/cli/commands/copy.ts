@@ -130,6 +130,12 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
   const [digest, copied] = [await source.digest(range), await target.digest(range)]
   const what = `${countOf(range.to - range.from + 1, 'ledger')}, ${range.from} to ${range.to}`
   note(io, digest === copied ? `both hold ${what}; digest ${digest}` : `${what} DIFFER: ${digest} in the source, ${copied} in the copy`)
+  if (other.last > one.last)
+    note(
+      io,
+      `the copy holds ${countOf(other.last - one.last, 'ledger')} more, up to ${other.last}, which the source does not: ` +
+        `if the source has taken them back, roll the copy back to ${one.last} too`,
+    )
   // It was begun with ledgers that had been ingested or exported, not with a copy.
   if (other.first > one.first) note(io, `${lackingBefore(other.first, one.first, 'the copy')}: copy into a new store to have everything`)
   return digest === copied ? exits.ok : exits.damaged
