@@ -27,7 +27,7 @@ import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
 import { killLaws } from './store-kill.ts'
 import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
-import { bytes, materialFor } from './store-model.ts'
+import { bytes, everything, materialFor } from './store-model.ts'
 import { overlapLaws } from './store-overlap.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
 import { snapshotLaws } from './store-snapshot.ts'
@@ -84,6 +84,9 @@ export function storeConformance(subject: StoreSubject): Law[] {
         const own = await opened('open', () => subject.open(), subject)
         const store = checked(own)
         return closing(store, () => check(store, own))
+      }).catch(async (error) => {
+        if (error instanceof Error) error.message += await whyNotEmpty(subject)
+        throw error
       })
       if (typeof nothing === 'string') tellSkipped(context, nothing)
     }
@@ -121,4 +124,16 @@ export function storeConformance(subject: StoreSubject): Law[] {
     leakLaw(subject),
   ]
   return decline(laws, subject.declined)
+}
+
+/** What is wrong with the subject if its stores are not empty, which breaks laws that say nothing of it. */
+async function whyNotEmpty({ open }: StoreSubject): Promise<string> {
+  const first = async (): Promise<Entry | undefined> => {
+    const store = await open()
+    return closing(store, async () => (await store.scan(everything, { limit: 1 })).entries[0])
+  }
+  // The store that broke a law may answer nothing at all.
+  const patience = new Promise<undefined>((resolve) => setTimeout(resolve, 1000))
+  const entry = await Promise.race([first(), patience]).catch(() => undefined)
+  return entry ? `\nBesides, open() gives a store that holds ${show(entry[0])}: each must be empty, and a separate one` : ''
 }

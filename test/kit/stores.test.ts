@@ -155,6 +155,13 @@ test('every law rejects some store', () => {
   expect(storeConformance(subject).filter(({ name }) => !proven.some((start) => name.startsWith(start)))).toEqual([])
 })
 
+test('a law that is broken says if the stores that it is given are not empty', async () => {
+  const disk = memoryDisk()
+  await memory(disk).write([[Uint8Array.of(1), Uint8Array.of(2)]], { durable: true })
+  const law = named(storeConformance({ open: () => memory(disk) }), 'FF is not infinity')
+  await expect(law.run()).rejects.toThrow(/\nBesides, open\(\) gives a store that holds <[0-9a-f×]+>: each must be empty/)
+})
+
 describe('a failure that no law expects names the call', () => {
   const failed = (): never => {
     throw new FolioError('STORE_FAILED', { reason: 'no wire' })
