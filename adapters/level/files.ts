@@ -79,7 +79,9 @@ class Check {
       this.files++
       this.bytes += file.size
       this.options.onFile?.(name, file.size)
-      return await work(file)
+      const result = await work(file)
+      if (file.unreadable !== undefined) this.fault(name, 'the disk cannot read it', file.unreadable)
+      return result
     } finally {
       await file.close()
     }

@@ -2,11 +2,15 @@
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 const WINDOW = 1 << 20
+/** What a disk reads or fails to read as a whole: sectors have at most that many bytes. */
+const SECTOR = 4096
 
 export class FileReader {
   readonly size: number
+  /** The first place that the disk could not read, if there is one; zeros stand for what is there. */
+  unreadable: number | undefined
   private readonly handle: import('node:fs/promises').FileHandle
-  private window = new Uint8Array(0)
+  private window: Uint8Array = new Uint8Array(0)
   private from = 0
 
   private constructor(handle: import('node:fs/promises').FileHandle, size: number) {
@@ -24,14 +28,10 @@ export class FileReader {
     const end = Math.min(to, this.size)
     if (from < this.from || end > this.from + this.window.length) {
       const length = Math.max(0, Math.min(Math.max(WINDOW, end - from), this.size - from))
-      const window = new Uint8Array(length)
-      let read = 0
-      while (read < length) {
-        const { bytesRead } = await this.handle.read(window, read, length - read, from + read)
-        if (bytesRead === 0) break
-        read += bytesRead
-      }
-      this.window = window.subarray(0, read)
+      this.window = await this.readAll(from, length).catch((error) => {
+        if (error.code !== 'EIO') throw error
+        return this.readSectors(from, length)
+      })
       this.from = from
     }
     return this.window.subarray(from - this.from, Math.max(0, end - this.from))
@@ -39,6 +39,33 @@ export class FileReader {
 
   close(): Promise<void> {
     return this.handle.close()
+  }
+
+  private async readAll(from: number, length: number): Promise<Uint8Array> {
+    const bytes = new Uint8Array(length)
+    let read = 0
+    while (read < length) {
+      const { bytesRead } = await this.handle.read(bytes, read, length - read, from + read)
+      if (bytesRead === 0) break
+      read += bytesRead
+    }
+    return bytes.subarray(0, read)
+  }
+
+  /** The same, sector by sector. */
+  private async readSectors(from: number, length: number): Promise<Uint8Array> {
+    const bytes = new Uint8Array(length)
+    for (let at = from; at < from + length; ) {
+      const end = Math.min(from + length, at - (at % SECTOR) + SECTOR)
+      try {
+        bytes.set(await this.readAll(at, end - at), at - from)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error
+        this.unreadable = Math.min(this.unreadable ?? at, at)
+      }
+      at = end
+    }
+    return bytes
   }
 }
 

@@ -175,6 +175,30 @@ describe('after damage, the store works again', () => {
   })
 })
 
+test.each([TABLE, LOG])('a sector that the disk cannot read costs what is in it, and no more: %s', async (pattern) => {
+  const data = await copied()
+  const [file] = filesOf(data, pattern)
+  const { open } = fs.promises
+  vi.spyOn(fs.promises, 'open').mockImplementation(async (path, ...rest) => {
+    const handle = await open(path, ...rest)
+    if (String(path) !== join(data, file!)) return handle
+    const read = handle.read.bind(handle) as (...args: any[]) => Promise<any>
+    return Object.assign(handle, {
+      read(bytes: Uint8Array, offset: number, length: number, at: number) {
+        if (at < 12_288 && at + length > 8192) throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+        return read(bytes, offset, length, at)
+      },
+    })
+  })
+  expect((await checkFiles(data)).faults).toContainEqual({ file, at: 8192, reason: 'the disk cannot read it' })
+  const { lost } = await salvage(data)
+  expect(lost.map((one) => one.file)).toEqual([file])
+  expect(lost[0]!.parts).toBeLessThan(8)
+  // What is new may have that name, and lies elsewhere on the disk.
+  vi.restoreAllMocks()
+  await worksAgain(data)
+})
+
 describe('nothing is lost', () => {
   test.each<[string, (data: string) => void]>([
     ['CURRENT is damaged', (data) => flip(join(data, 'CURRENT'), 12)],
