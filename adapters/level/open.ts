@@ -86,15 +86,18 @@ export async function openDatabase(location: string, createIfMissing: boolean, o
 
 /** True for a database; false for one whose creation was cut short, which is created again. @throws CORRUPT if files are damaged */
 async function sound(location: string, { checkFiles: asked, mustExist = false }: LevelOptions): Promise<boolean> {
-  if (asked === false) return true
-  try {
-    await refuseDamage(location, asked ? Number.POSITIVE_INFINITY : CHECKED_BYTES)
-    return true
-  } catch (error) {
-    if (!(await neverWritten(location))) throw error
-    if (!mustExist) await files().unlink(`${location}/CURRENT`)
-    return false
+  if (asked === false) {
+    if (!(await neverWritten(location))) return true
+  } else {
+    try {
+      await refuseDamage(location, asked ? Number.POSITIVE_INFINITY : CHECKED_BYTES)
+      return true
+    } catch (error) {
+      if (!(await neverWritten(location))) throw error
+    }
   }
+  if (!mustExist) await files().unlink(`${location}/CURRENT`)
+  return false
 }
 
 /**

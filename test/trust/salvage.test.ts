@@ -489,6 +489,12 @@ describe('a salvage', () => {
     const empty = directory()
     for (const path of [empty, join(empty, 'nothere')]) expect(await errorOf(() => salvage(path))).toMatchObject({ code: 'STORE_MISSING' })
     expect(readdirSync(empty)).toEqual([])
+    // A loss of power may leave CURRENT without the MANIFEST that it names, before anything is written.
+    writeFileSync(join(empty, 'CURRENT'), 'MANIFEST-000001\n')
+    expect(await salvage(empty)).toEqual({ faults: [], lost: [], entries: 0 })
+    for (const checkFiles of [true, false])
+      expect(await errorOf(() => level(empty, { mustExist: true, checkFiles }))).toMatchObject({ code: 'STORE_MISSING' })
+    await (await level(empty, { checkFiles: false })).close()
     expect(await errorOf(() => salvage(data, { cut: true } as object))).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'cut' } })
   })
 })
