@@ -8,9 +8,9 @@ import { FolioError } from './errors.ts'
 export const badRequest = (field: string, reason: string, found?: string): FolioError =>
   new FolioError('BAD_REQUEST', found === undefined ? { field, reason } : { field, reason, found })
 
-/** Checks that an argument such as options or values is an object, and not null. @throws BAD_REQUEST if it is not */
-export function checkObject<T extends object>(given: T, field: string): T {
-  if (typeof given !== 'object' || given === null) throw badRequest(field, 'an object, or nothing')
+/** Checks that an argument such as options or values is an object, and not null. @throws BAD_REQUEST if it is not, with what it must be */
+export function checkObject<T extends object>(given: T, field: string, expected = 'an object, or nothing'): T {
+  if (typeof given !== 'object' || given === null) throw badRequest(field, expected)
   return given
 }
 
@@ -190,7 +190,7 @@ export class OptionRules<T extends object> {
 
   private fault(options: T): FolioError | undefined {
     const { names, checks, needed, of } = this
-    for (const name in checkObject(options, 'options'))
+    for (const name in checkObject(options, 'options', needed.length > 0 ? `an object that has ${needed.join(', ')}` : undefined))
       if (!names.includes(name) && options[name] !== undefined)
         return badRequest(name, `not an option of ${of}; the options are ${names.join(', ')}`)
     for (const [at, name] of names.entries()) {

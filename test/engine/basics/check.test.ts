@@ -192,6 +192,7 @@ describe('options', () => {
 
   test('that are needed must be given, and be what their rule says', () => {
     expect(faultOf(needing, { open: () => {} })).toBe('none')
+    expect(faultOf(needing, undefined)).toBe('options: an object that has open')
     expect(faultOf(needing, { count: 1 })).toBe('open: a function')
     expect(faultOf(needing, { open: undefined })).toBe('open: a function')
     expect(faultOf(needing, { open: 5 })).toBe('open: a function')
