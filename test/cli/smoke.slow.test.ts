@@ -143,14 +143,18 @@ test('signals end what waits for the other end of a named pipe, and nothing of t
   const pipe = join(place, 'pipe')
   spawnSync('mkfifo', [pipe])
   spawnSync(process.execPath, [program, 'ingest', '--data', data, '-'], { input: generated(3) })
-  for (const [signal, ...waiting] of [
-    ['SIGINT', 'ingest', pipe],
-    ['SIGTERM', 'export', '--out', pipe],
+  for (const [signal, code, ...waiting] of [
+    ['SIGINT', 130, 'ingest', pipe],
+    ['SIGTERM', 143, 'export', '--out', pipe],
   ] as const) {
     const child = spawn(process.execPath, [program, ...waiting, '--data', data], { stdio: 'ignore' })
     const ended = once(child, 'exit')
     const again = setInterval(() => child.kill(signal), 600)
-    expect(await ended).toEqual([null, signal])
+    // A machine that does much else has not come to the pipe when the first signal comes, and ends with the code.
+    expect([
+      [null, signal],
+      [code, null],
+    ]).toContainEqual(await ended)
     clearInterval(again)
     expect(spawnSync(process.execPath, [program, 'get', '/', '--data', data]).status).toBe(0)
   }
