@@ -5,7 +5,7 @@ import { textOf } from './paged.ts'
 import { Fault } from './window.ts'
 
 /** Why the law says nothing of a listing. */
-export const NO_PAIR = 'none of its first records is a trade of two assets'
+const NO_PAIR = 'none of its first records is a trade of two assets'
 
 const sides = ['base', 'counter'] as const
 type Side = (typeof sides)[number]

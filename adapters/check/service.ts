@@ -6,7 +6,7 @@ import { BELONGS, belonging } from './belongs.ts'
 import { Checking, type LawResult, whyNot } from './checking.ts'
 import { type Bounds, boundDefaults, Client, Exhausted } from './client.ts'
 import { discover, kindOf } from './discover.ts'
-import { Ends, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
+import { Ends, type FormLaw, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
 import { halListing, largestLimit, listingOf } from './hal.ts'
 import { COUNT } from './law.ts'
 import { pairLaws } from './pairs.ts'
@@ -76,6 +76,9 @@ const BOOK = 'it lists what is there now'
 /** These list what is there now, not history. */
 const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
 
+/** What a listing of a service that keeps the document is checked for, besides its paging. */
+export const listedLaws: readonly FormLaw[] = [...formLaws, ...pairLaws, ...problemLaws, ...streamLaws]
+
 /** A listing, and all that is checked of it. */
 class ListingCheck {
   readonly kind: string
@@ -135,7 +138,7 @@ class ListingCheck {
     if (limit === undefined) return
     const ends = new Ends(client, url, isBook(kind))
     const listed: Listed = { client, url, place: listAt(url), site, ends, isOurs }
-    const laws = isOurs ? [...formLaws, ...pairLaws, ...problemLaws, ...streamLaws] : streamLaws
+    const laws = isOurs ? listedLaws : streamLaws
     for (const { name, concerns, check } of laws) {
       if (checking.noStream !== undefined) return
       if (concerns(listed)) await checking.law(name, () => check(listed))

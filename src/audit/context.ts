@@ -77,9 +77,12 @@ export class Context {
     this.head = head
     this.intent = intent
     this.findings = findings
-    this.reader = new Reader(store, new Cache(32 << 20), head, new Unfiled())
+    this.reader = readerUnder(store, head)
   }
 }
+
+/** A reader of what is stored under a head, without what waits to be filed. */
+export const readerUnder = (store: Store, head: Head): Reader => new Reader(store, new Cache(32 << 20), head, new Unfiled())
 
 /** A record by itself, with what it says of where it is filed. */
 export interface Recorded {

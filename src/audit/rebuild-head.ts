@@ -6,7 +6,6 @@
  */
 
 import { equal } from '../bytes.ts'
-import { Cache } from '../cache/cache.ts'
 import { digestOf, storedRows } from '../ingest/line.ts'
 import { inEra } from '../ingest/state.ts'
 import type { Block } from '../layout/block.ts'
@@ -21,10 +20,8 @@ import { MAX_LEDGER } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import { Reader } from '../scan/reader.ts'
-import { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
-import { type Context, entriesOf, readable } from './context.ts'
+import { type Context, entriesOf, readable, readerUnder } from './context.ts'
 import { readBlock } from './rebuild.ts'
 import { eraOf } from './verify.ts'
 
@@ -138,8 +135,7 @@ async function isOldestWhole({ store }: Context, head: Head): Promise<boolean> {
   const { oldest } = head
   const found = await readable(async () => {
     const digest = decodeDigest(oldest, await store.get(digestKey(oldest)))
-    const reader = new Reader(store, new Cache(1 << 20), head, new Unfiled())
-    return equal(digest, await reader.run((read) => digestOf(storedRows(read, oldest))))
+    return equal(digest, await readerUnder(store, head).run((read) => digestOf(storedRows(read, oldest))))
   })
   return found === true
 }

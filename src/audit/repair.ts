@@ -7,7 +7,6 @@
  * continues. The intent also names an unfinished rollback or pruning, which is unfinished again when the repair is done: the next open finishes it.
  */
 import { equal, hex, same, unhex } from '../bytes.ts'
-import { Cache } from '../cache/cache.ts'
 import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
@@ -31,10 +30,8 @@ import {
 } from '../layout/keys.ts'
 import { checkSeal, unsealed } from '../layout/seal.ts'
 import { changesByOffer } from '../resources/offer.ts'
-import { Reader } from '../scan/reader.ts'
-import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
-import { type Context, entriesOf, readable } from './context.ts'
+import { type Context, entriesOf, readable, readerUnder } from './context.ts'
 import { listOf } from './lists.ts'
 import { namedStill } from './network.ts'
 import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
@@ -121,13 +118,13 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const isNoted = (await readable(async () => [await readHighWater(store.note)])) !== undefined
   await store.note?.write(encodeHighWater({ last: report.last ?? 0 }))
   // Of a note that could not be read nothing is lost, and where history was cut already says what was given up on purpose.
-  const stays = isNoted && cutAfter === undefined ? report.faults : besideNote(report.faults)
+  const faults = besideNote(report.faults)
+  const stays = isNoted && cutAfter === undefined ? report.faults : faults
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
   const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !listed.some((fault) => fault.ledger === ledger))
   const lost = [...new Map([...gone, ...listed.map((fault) => [fault.key, fault] as const)]).values(), ...ofLedgers]
   const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
   const { unfinished: _, ...last } = report
-  const faults = besideNote(report.faults)
   const after = { ...last, ok: faults.length === 0, faults, faultCount: faults.length, ...(left && { unfinished: kindOf(left) }) }
   return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after }
 }
@@ -284,7 +281,7 @@ const headBefore = async ({ head, reader }: Context, last: number): Promise<Head
 async function beforeGaps({ store, head, gaps }: Context, least: number): Promise<Head | undefined> {
   if (gaps.size === 0) return undefined
   const counts = head.counts.map((count, tag) => Math.min(count, gaps.get(tag) ?? count))
-  const reader = new Reader(store, new Cache(32 << 20), { ...head, counts }, new Unfiled())
+  const reader = readerUnder(store, { ...head, counts })
   for (let last = head.last - 1; last >= Math.max(least, head.oldest); last--) {
     const found = await readable(() => reader.run((read) => headAt(read, last)))
     if (found?.counts.every((count, tag) => count <= counts[tag]!)) return found

@@ -11,7 +11,7 @@ import type { Element } from '../tuple.ts'
 const UNLISTED = 1n << 62n
 
 /** A list, and its key in the store. */
-export interface Sought {
+interface Sought {
   readonly index: Index
   readonly key: readonly Element[]
   readonly at: Uint8Array
@@ -24,24 +24,24 @@ export class Stored {
 
   /** The lists that may be in the store. */
   async among<S extends Sought>(lists: readonly S[], store: Store): Promise<S[]> {
-    for (const { index, key } of lists) {
-      const row = rowOf(index, key)
-      if (row !== undefined && !this.lasts.has(row)) this.lasts.set(row, await lastKey(store, index, key))
+    const found: S[] = []
+    for (const list of lists) {
+      const row = rowOf(list)
+      if (row !== undefined && !this.lasts.has(row)) this.lasts.set(row, await lastKey(store, list))
+      const last = row === undefined ? undefined : this.lasts.get(row)
+      if (last === undefined || compare(list.at, last) <= 0) found.push(list)
     }
-    return lists.filter(({ index, key, at }) => {
-      const last = this.lasts.get(rowOf(index, key) ?? -1)
-      return last === undefined || compare(at, last) <= 0
-    })
+    return found
   }
 }
 
 const isUnlisted = ([id]: readonly Element[]): boolean => (id as bigint) >= UNLISTED
 
-const rowOf = ({ tag }: Index, key: readonly Element[]): number | undefined =>
-  typeof key[0] === 'bigint' ? 2 * tag + Number(isUnlisted(key)) : undefined
+const rowOf = ({ index, key }: Sought): number | undefined =>
+  typeof key[0] === 'bigint' ? 2 * index.tag + Number(isUnlisted(key)) : undefined
 
 /** The last key that is stored of the row of a list. */
-async function lastKey(store: Store, { tag }: Index, key: readonly Element[]): Promise<Uint8Array> {
+async function lastKey(store: Store, { index: { tag }, key }: Sought): Promise<Uint8Array> {
   const unlisted = postingKey(tag, [UNLISTED])
   const range: KeyRange = isUnlisted(key) ? { gte: unlisted, lt: indexKey(tag + 1) } : { gte: indexKey(tag), lt: unlisted }
   const { entries } = await store.scan(range, { limit: 1, reverse: true })

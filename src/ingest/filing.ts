@@ -113,9 +113,9 @@ export class Filing {
 
   /** Prepares the lists that are next. If a read fails, nothing has changed. */
   private async prepare(part: readonly Waiting[], store: Store, edgeOf: EdgeOf): Promise<void> {
-    const found = part.map(({ index, key }) => {
+    const found = part.map(({ index, key, ordinals }) => {
       const list = new ListKey(index, key)
-      return { id: list.id, index, key, at: postingKey(index.tag, key), edge: edgeOf(list) }
+      return { id: list.id, index, key, ordinals, at: postingKey(index.tag, key), edge: edgeOf(list) }
     })
     const unknown = found.filter(({ edge }) => edge === undefined)
     const sought = await this.stored.among(unknown, store)
@@ -124,8 +124,7 @@ export class Filing {
       const value = values[i]
       if (value) list.edge = decodeEdge(list.at, value)
     }
-    for (const [i, { index, key, ordinals }] of part.entries()) {
-      const { id, at, edge = PostingEdge.empty } = found[i]!
+    for (const { id, index, key, ordinals, at, edge = PostingEdge.empty } of found) {
       const grown = appendTo(edge, index, key, ordinals, this.pages)
       this.edges.set(id, { edge: grown, write: edgeWrite(at, grown) })
     }

@@ -1,11 +1,10 @@
 /** The pages on testing tell the truth: the examples are run, and what the laws reject is read from the lists of faults. */
 import { expect, test, vi } from 'vitest'
 import { pagingAlgebra } from '../../adapters/check/algebra.ts'
-import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
+import { answerLaws } from '../../adapters/check/answers.ts'
 import { BELONGS } from '../../adapters/check/belongs.ts'
-import { pairLaws } from '../../adapters/check/pairs.ts'
-import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
-import { streamLaws as eventLaws } from '../../adapters/check/streams.ts'
+import { siteLaws } from '../../adapters/check/problems.ts'
+import { listedLaws } from '../../adapters/check/service.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { type Law, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import { read, row, same, withExamples } from '../support/docs.ts'
@@ -71,16 +70,7 @@ test('docs/mutants.md lists every fault and the law that rejects it', () => {
   expect(faultyPages.length).toBeGreaterThanOrEqual(20)
   expect(faultyStreams.length).toBeGreaterThanOrEqual(10)
   const services = [...faultyServices, ...faultyAnswers, ...faultyEvents]
-  const serviceLaws = [
-    pagingAlgebra[0]!,
-    { name: BELONGS },
-    ...answerLaws,
-    ...formLaws,
-    ...pairLaws,
-    ...problemLaws,
-    ...siteLaws,
-    ...eventLaws,
-  ]
+  const serviceLaws = [pagingAlgebra[0]!, { name: BELONGS }, ...answerLaws, ...listedLaws, ...siteLaws]
   const seen = faultyPages.filter(([, , , ofOneSource]) => !ofOneSource).length
   const page = [
     '# What the laws reject',

@@ -69,6 +69,10 @@ const isPair = (param: Asked['param']): boolean => /^(?:native|credit)/.test(par
 
 const isHal = ({ status, headers }: Response): boolean => status === 200 && /json/.test(headers.get('content-type') ?? '')
 
+/** Changes the text of pages and records that were asked for in some way. */
+const reworded = (fits: (asked: Asked) => boolean, change: (text: string) => string): FormFault[2] =>
+  answered(async (response, asked) => (isHal(response) && fits(asked) ? new Response(change(await response.text()), response) : undefined))
+
 /** A URL with other parameters; those that are undefined are left out. */
 export function changed(url: URL, params: Readonly<Record<string, string | undefined>>): string {
   const other = new URL(url)
@@ -119,8 +123,9 @@ export const faultyAnswers: readonly FormFault[] = [
   [
     TYPES,
     'lays its pages out over many lines',
-    answered(async (response) =>
-      isHal(response) ? new Response((await response.text()).replaceAll('"_links":', '\n  "_links": '), response) : undefined,
+    reworded(
+      () => true,
+      (text) => text.replaceAll('"_links":', '\n  "_links": '),
     ),
   ],
   [TYPES, 'refuses in words instead of JSON', headed((headers, { status }) => status >= 400 && headers.set('content-type', 'text/plain'))],
@@ -224,28 +229,25 @@ export const faultyAnswers: readonly FormFault[] = [
   [
     DEFAULTS,
     'echoes in its links what it does not know',
-    answered(async (response, { param }) =>
-      isHal(response) && param('x_client') !== null
-        ? new Response((await response.text()).replaceAll('&limit=', '&x_client=folio&limit='), response)
-        : undefined,
+    reworded(
+      ({ param }) => param('x_client') !== null,
+      (text) => text.replaceAll('&limit=', '&x_client=folio&limit='),
     ),
   ],
   [
     DEFAULTS,
     'names another limit in its links than was asked for',
-    answered(async (response, { param }) =>
-      isHal(response) && param('limit') === ''
-        ? new Response((await response.text()).replaceAll('limit=10', 'limit=20'), response)
-        : undefined,
+    reworded(
+      ({ param }) => param('limit') === '',
+      (text) => text.replaceAll('limit=10', 'limit=20'),
     ),
   ],
   [
     DEFAULTS,
     'says of a page that it descends, though it ascends',
-    answered(async (response, { param }) =>
-      isHal(response) && param('order') === ''
-        ? new Response((await response.text()).replace(/("self":\{"href":"[^"]*order=)asc/, '$1desc'), response)
-        : undefined,
+    reworded(
+      ({ param }) => param('order') === '',
+      (text) => text.replace(/("self":\{"href":"[^"]*order=)asc/, '$1desc'),
     ),
   ],
   [

@@ -1,8 +1,8 @@
 /** What a check finds in headers, refusals and event streams: a correct service passes, and faulty ones are rejected. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
-import { pairLaws } from '../../adapters/check/pairs.ts'
+import { answerLaws } from '../../adapters/check/answers.ts'
 import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
+import { listedLaws } from '../../adapters/check/service.ts'
 import { streamLaws } from '../../adapters/check/streams.ts'
 import { generate } from '../../adapters/generate/index.ts'
 import { createHandler, type HandlerOptions, serve } from '../../adapters/http/index.ts'
@@ -40,7 +40,7 @@ const said = (report: ServiceReport): string[] =>
 const held = (report: ServiceReport): Set<string> =>
   new Set(resultsOf(report).flatMap(({ law, outcome }) => (outcome === 'holds' && laws.includes(law) ? [law] : [])))
 
-const laws = [...answerLaws, ...formLaws, ...pairLaws, ...problemLaws, ...siteLaws, ...streamLaws].map(({ name }) => name)
+const laws = [...answerLaws, ...listedLaws, ...siteLaws].map(({ name }) => name)
 const faults = [...faultyAnswers, ...faultyEvents]
 
 // Some of them are found only once a check has waited.
