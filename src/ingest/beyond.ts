@@ -17,22 +17,21 @@ interface Sought {
   readonly at: Uint8Array
 }
 
-/** What is stored, as long as no list is written. */
-export class Stored {
+/**
+ * Those of the lists that may be in the store. **Invariant:** what is stored is looked up anew each time: a filing may outlast the write of an earlier
+ * one, whose lists lie beyond what was stored before.
+ */
+export async function maybeStored<S extends Sought>(lists: readonly S[], store: Store): Promise<S[]> {
   /** The last key of each row of lists whose ids grow; empty if the row is. */
-  private readonly lasts = new Map<number, Uint8Array>()
-
-  /** The lists that may be in the store. */
-  async among<S extends Sought>(lists: readonly S[], store: Store): Promise<S[]> {
-    const found: S[] = []
-    for (const list of lists) {
-      const row = rowOf(list)
-      if (row !== undefined && !this.lasts.has(row)) this.lasts.set(row, await lastKey(store, list))
-      const last = row === undefined ? undefined : this.lasts.get(row)
-      if (last === undefined || compare(list.at, last) <= 0) found.push(list)
-    }
-    return found
+  const lasts = new Map<number, Uint8Array>()
+  const found: S[] = []
+  for (const list of lists) {
+    const row = rowOf(list)
+    if (row !== undefined && !lasts.has(row)) lasts.set(row, await lastKey(store, list))
+    const last = row === undefined ? undefined : lasts.get(row)
+    if (last === undefined || compare(list.at, last) <= 0) found.push(list)
   }
+  return found
 }
 
 const isUnlisted = ([id]: readonly Element[]): boolean => (id as bigint) >= UNLISTED

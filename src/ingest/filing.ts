@@ -19,7 +19,7 @@ import { Unfiled, type Waiting } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { giveWay } from '../turn.ts'
-import { Stored } from './beyond.ts'
+import { maybeStored } from './beyond.ts'
 import { type Between, type Run, readRecords } from './parts.ts'
 
 /** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
@@ -81,7 +81,6 @@ export class Filing {
   /** The pages that they filled. */
   readonly pages: Write[] = []
   private readonly lists: readonly Waiting[]
-  private readonly stored = new Stored()
   /** Over how many incoming records the filing is spread. */
   private readonly spread: number
   /** How many of the lists are prepared. */
@@ -118,7 +117,7 @@ export class Filing {
       return { id: list.id, index, key, ordinals, at: postingKey(index.tag, key), edge: edgeOf(list) }
     })
     const unknown = found.filter(({ edge }) => edge === undefined)
-    const sought = await this.stored.among(unknown, store)
+    const sought = await maybeStored(unknown, store)
     const values = sought.length > 0 ? await store.getMany(sought.map(({ at }) => at)) : []
     for (const [i, list] of sought.entries()) {
       const value = values[i]

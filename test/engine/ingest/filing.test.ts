@@ -193,6 +193,28 @@ describe('a filing', () => {
     }
   })
 
+  test('finds the new lists of the one before, though it began before those were written, and none is in memory', async () => {
+    const network = {
+      ledgers: 120,
+      seed: 3,
+      accounts: 20,
+      transactionsPerLedger: 4,
+      firstLedger: FIRST,
+      envelopeBytes: 30,
+      tradeShare: 0.5,
+    }
+    const given = [...generate({ ...network, offers: 30 })] as readonly LedgerClose[]
+    const options = { fileEvery: 200, cacheBytes: 0 }
+    const one = memory()
+    await (await openLedger(one, options)).ingest(given)
+    // One filing ends and the next begins in the same batch, and that one ends in another.
+    for (const batch of [13, 29, 31]) {
+      const other = memory()
+      await (await openLedger(other, options)).ingest(given, { batch })
+      expect(await dump(other)).toEqual(await dump(one))
+    }
+  })
+
   test('that a rollback interrupts begins again, and comes out the same', async () => {
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), { fileEvery: EVERY })
