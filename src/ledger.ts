@@ -136,8 +136,9 @@ export class Ledger {
   }
 
   /**
-   * Appends ledgers as they come; while one batch is being written, the next is read, checked and encoded. If a ledger is refused, or the source
-   * fails, those before it stay, and its error is thrown. Once the ledger is closed, no more are awaited from the source.
+   * Appends ledgers as they come; while one batch is being written, the next ones are read, checked and encoded, up to eight ledgers or one batch
+   * that wait. If a ledger is refused, or the source fails, those before it stay, and its error is thrown. Once the ledger is closed, no more are
+   * awaited from the source.
    * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {

@@ -1,13 +1,15 @@
 /**
- * Ledger closes as they come, in batches: while one is being written, the next is read, checked and drafted.
+ * Ledger closes as they come, in batches: while one is being written, the next are read, checked and drafted. A store takes now and then ten times as
+ * long for a batch as it mostly does; meanwhile there is something else to do.
  * **Invariants:** batches are written one after another, each once the one before it is written and told; if one fails, nothing behind it is written.
  */
 import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
-import { giveWay } from '../turn.ts'
+import { giveWay, nextTurn } from '../turn.ts'
 import type { Appended } from './append.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
 import { type KeyLimit, type Prepared, prepareClose } from './encode.ts'
+import { total } from './filing.ts'
 import type { BatchOrder } from './writer.ts'
 
 export interface IngestOptions extends AppendOptions {
@@ -31,6 +33,9 @@ export const ingestOptions = new OptionRules<IngestOptions>('ingest', {
   onRefused: 'callback',
   signal: 'signal',
 })
+
+/** How much may wait to be written before no further batch is begun. */
+const AHEAD = { ledgers: 8, records: 4096 }
 
 type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
 type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Appended>
@@ -73,7 +78,9 @@ export async function inBatches(closes: Closes, limit: KeyLimit, append: Append,
     if (signal?.aborted || ingests.areOver) stop()
     for await (const close of source) {
       await giveWay()
-      if (batches.add(close) >= size) await batches.flush()
+      if (batches.add(close) < size) continue
+      await batches.look()
+      await batches.flush()
     }
   } finally {
     signal?.removeEventListener('abort', stop)
@@ -94,7 +101,17 @@ interface Total {
 /** Who is told of batches, and what stops them. */
 type Told = Pick<IngestOptions, 'onBatch' | 'onRefused' | 'signal'>
 
-/** The batches of an ingest: one is filled while the one before it is written and told. */
+/** A batch that is not written and told yet. */
+interface Unwritten {
+  readonly ledgers: number
+  readonly records: number
+  /** Resolves when the store was given it, or will not be given it. */
+  readonly handed: Promise<void>
+  /** Resolves when it is written and told. */
+  readonly done: Promise<void>
+}
+
+/** The batches of an ingest: one is filled while those before it are written and told. */
 class Batches {
   readonly total: Total = { appended: 0, known: 0 }
   private readonly limit: KeyLimit
@@ -104,8 +121,10 @@ class Batches {
   private batch: Prepared[] = []
   /** The closes of the batch, if one may have to be named. */
   private given: LedgerClose[] = []
+  /** Those that are not written yet, oldest first. */
+  private readonly unwritten: Unwritten[] = []
   /** The batch before, and all before that. */
-  private writing: Promise<void> = Promise.resolve()
+  private last: Promise<void> = Promise.resolve()
 
   /** @param failed called when a batch could not be written, or telling it failed */
   constructor(limit: KeyLimit, append: Append, options: Told, failed: () => void) {
@@ -121,33 +140,63 @@ class Batches {
     return this.batch.push(prepareClose(close, this.limit))
   }
 
-  /** Begins to write the batch, and resolves when the one before it is written and told. @throws what kept that one from it */
+  /**
+   * Begins to write the batch, and resolves when the next one may be filled: once this one is drafted, and not too much waits.
+   * @throws what kept a batch before it from being written
+   */
   async flush(): Promise<void> {
-    const { batch, given, writing: before } = this
+    const { batch, given, unwritten } = this
+    if (batch.length === 0) return
     this.batch = []
     this.given = []
-    // The next close is checked only once the store is busy with this batch: any earlier, and that would delay the batch.
-    await new Promise<void>((handed) => {
-      this.writing = batch.length > 0 ? this.write(batch, given, before, handed) : before
-      this.writing.then(handed, () => {
-        handed()
-        this.failed()
-      })
+    let handed!: () => void
+    const isHanded = new Promise<void>((resolve) => {
+      handed = resolve
     })
-    await before
+    // The next close is checked only once there is nothing to do for this batch: any earlier, and that would delay it.
+    await new Promise<void>((resolve) => {
+      isHanded.then(resolve)
+      // If no batch is before it any more, it is about to be handed over.
+      const drafted = (): void => void (unwritten.length > 1 && resolve())
+      const done = this.write(batch, given, { before: this.last, drafted, handed })
+      const records = batch.reduce((sum, { encoded }) => sum + total(encoded?.added ?? []), 0)
+      const entry = { ledgers: batch.length, records, handed: isHanded, done }
+      unwritten.push(entry)
+      this.last = done
+      // A batch that is not wanted any more is never handed over.
+      done.finally(handed).then(
+        () => unwritten.splice(unwritten.indexOf(entry), 1),
+        () => this.failed(),
+      )
+    })
+    await this.look()
+    while (unwritten.length > 1 && this.isFull) {
+      await unwritten[0]!.done
+      await unwritten[0]?.handed
+    }
+  }
+
+  private get isFull(): boolean {
+    const waiting = (of: 'ledgers' | 'records'): number => this.unwritten.reduce((sum, batch) => sum + batch[of], 0)
+    return waiting('ledgers') >= AHEAD.ledgers || waiting('records') >= AHEAD.records
+  }
+
+  /** If a batch waits for one before it, looks whether that is written by now, so that the store is not idle. */
+  async look(): Promise<void> {
+    if (this.unwritten.length > 1) await nextTurn()
   }
 
   /** Resolves when all is written and told. @throws what kept a batch from it */
   written(): Promise<void> {
-    return this.writing
+    return this.last
   }
 
-  private async write(batch: readonly Prepared[], given: readonly LedgerClose[], before: Promise<void>, handed: () => void): Promise<void> {
+  private async write(batch: readonly Prepared[], given: readonly LedgerClose[], order: Omit<BatchOrder, 'isWanted'>): Promise<void> {
     const { signal, onBatch, onRefused } = this.options
     const isWanted = (): boolean => !signal?.aborted
-    const { results, refused } = await this.append(batch, { before, isWanted, handed }).catch(async (error) => {
+    const { results, refused } = await this.append(batch, { ...order, isWanted }).catch(async (error) => {
       // What kept the batch before from being written comes first: it may be why this one was not.
-      await before
+      await order.before
       throw error
     })
     for (const { appended } of results) this.total[appended ? 'appended' : 'known']++

@@ -62,12 +62,26 @@ function filed(all: readonly Added[]): Unfiled {
   return unfiled
 }
 
-/** What a draft is made from: history under a head, and the draft that led to it, if that may not be in the store yet. */
+/** Stands for history as it is at a time: another object once it has moved. */
+export type Version = object
+
+/** What a draft is made from: history under a head, and the drafts that led to it and may not be in the store yet. */
 export interface Basis {
   readonly head: Head
   readonly tails: Tails
   readonly backlog: Backlog
-  readonly before?: Draft | undefined
+  readonly version: Version
+  /** Newest first. */
+  readonly befores: readonly Draft[]
+}
+
+/** What the first of several gives that gives anything. */
+function found<T, R>(all: readonly T[], find: (one: T) => R | undefined): R | undefined {
+  for (const one of all) {
+    const result = find(one)
+    if (result !== undefined) return result
+  }
+  return undefined
 }
 
 export class Draft {
@@ -86,8 +100,12 @@ export class Draft {
   /** A filing was begun here: it took up what the draft before added, and what waits is no longer what that draft will add to. */
   private waitsAnew = false
   private readonly fileEvery: number
-  /** Undefined once this one is committed: then that one is in the store. */
-  private before: Draft | undefined
+  /** The version of history that it continues. */
+  readonly from: Version
+  /** The version that it makes of that. */
+  readonly version: Version = {}
+  /** What it was made from and may not be in the store yet, newest first; empty once this one is committed. */
+  private befores: readonly Draft[]
   private isCommitted = false
   private readonly counts: number[]
   private readonly writes: Write[] = []
@@ -98,9 +116,10 @@ export class Draft {
    * @param basis a filing in progress continues here
    * @param fileEvery how many records wait before lists are filed
    */
-  constructor({ head, tails, backlog, before }: Basis, fileEvery: number) {
+  constructor({ head, tails, backlog, version, befores }: Basis, fileEvery: number) {
     this.fileEvery = fileEvery
-    this.before = before
+    this.from = version
+    this.befores = befores
     this.head = head
     this.waiting = backlog.unfiled
     this.filing = backlog.filing
@@ -108,10 +127,24 @@ export class Draft {
     this.tails = new Map(Array.from(tails, ([tag, { resource, rows }]) => [tag, { resource, rows: rows.slice(), touched: false }]))
   }
 
-  /** What the next draft is made from while this one is being written. */
+  /** What the next draft is made from while this one waits to be written, or is being written. */
   get basis(): Basis {
-    const { head, tails, waiting, filing } = this
-    return { head, tails, backlog: { unfiled: waiting, filing }, before: this }
+    const { head, tails, waiting, filing, version } = this
+    return { head, tails, backlog: { unfiled: waiting, filing }, version, befores: this.uncommitted }
+  }
+
+  /** Itself and what it was made from, as far as that is not in the store, newest first. */
+  private get uncommitted(): Draft[] {
+    return [this, ...this.befores].filter((draft) => !draft.isCommitted)
+  }
+
+  /**
+   * True if history is still what this draft, and each before it, was made from.
+   * @param writing the draft that is being written, if one is
+   */
+  continues(version: Version, writing: Draft | undefined): boolean {
+    const { uncommitted } = this
+    return (uncommitted.at(-1)?.from ?? this.version) === version && (writing === undefined || uncommitted.includes(writing))
   }
 
   /** How many ledgers were added. */
@@ -121,7 +154,7 @@ export class Draft {
 
   /** The hash of one of its ledgers, or of those of the draft before it. */
   hashOf(sequence: number): string | undefined {
-    return this.ledgerHashes.get(sequence) ?? this.before?.hashOf(sequence)
+    return this.ledgerHashes.get(sequence) ?? found(this.befores, ({ ledgerHashes }) => ledgerHashes.get(sequence))
   }
 
   /**
@@ -129,22 +162,27 @@ export class Draft {
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
   async add(close: EncodedClose, store: Store, cachedEdge: EdgeOf): Promise<void> {
-    const { before } = this
-    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !before?.seenHashes.get(hash))
+    // One of them may be committed meanwhile, and what it was made from forgotten.
+    const { befores } = this
+    const isSeen = (hash: string): boolean => befores.some(({ seenHashes }) => seenHashes.get(hash))
+    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !isSeen(hash))
     // No offer with a higher id was ever in the book.
     const known = BigInt(this.head.topOffer)
-    const changes = close.book.filter(({ id }) => id <= known && !this.book.has(id) && !before?.book.has(id))
+    const changes = close.book.filter(({ id }) => id <= known && !this.book.has(id) && !befores.some(({ book }) => book.has(id)))
     const keys = [...hashes.map(({ hash }) => hashKey(hash)), ...changes.map(({ id }) => bookSellerKey(id))]
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && decodeText(keys[hashes.length + i]!, value))
-    this.refuseKnownHashes(close)
+    this.refuseKnownHashes(close, isSeen)
     const own = { entries: close.entries, from: this.counts.slice() }
     const counts = own.from.map((count, tag) => count + close.added[tag]!)
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
     for (const { id } of close.book)
-      if (!this.book.has(id)) this.book.set(id, { held: before?.book.get(id)?.row?.sides[offerChanges.columns.seller], row: undefined })
+      if (!this.book.has(id)) {
+        const changed = found(befores, ({ book }) => book.get(id))
+        this.book.set(id, { held: changed?.row?.sides[offerChanges.columns.seller], row: undefined })
+      }
     this.apply(close, counts)
   }
 
@@ -155,11 +193,11 @@ export class Draft {
     return ordinal < this.counts[failed ? failedTransactions.tag : transactions.tag]!
   }
 
-  private refuseKnownHashes(close: EncodedClose): void {
+  private refuseKnownHashes(close: EncodedClose, isSeen: (hash: string) => boolean): void {
     const own = new Set<string>()
     for (const { hash, place } of close.hashes) {
       if (own.has(hash)) throw invalidInput(close.sequence, place.path('hash'), 'a hash that no other transaction of the ledger has')
-      if (this.seenHashes.get(hash) || this.before?.seenHashes.get(hash))
+      if (this.seenHashes.get(hash) || isSeen(hash))
         throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
       own.add(hash)
     }
@@ -171,7 +209,8 @@ export class Draft {
    * @returns whether that has to wait
    */
   private async file(ledger: Bound, own: Added, store: Store, cachedEdge: EdgeOf): Promise<boolean> {
-    const edgeOf: EdgeOf = (list) => (this.edges.get(list.id) ?? this.before?.edges.get(list.id))?.edge ?? cachedEdge(list)
+    const drafts = [this, ...this.befores.filter(({ edges }) => edges.size > 0)]
+    const edgeOf: EdgeOf = (list) => found(drafts, ({ edges }) => edges.get(list.id))?.edge ?? cachedEdge(list)
     let waits = true
     // A filing begun before may end here, and what has come since then may be due.
     while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {
@@ -196,9 +235,11 @@ export class Draft {
     return waits
   }
 
-  /** What the draft before this one adds to what waits as soon as it is committed. */
+  /** What the drafts before this one add to what waits as soon as they are committed. */
   private get notYetWaiting(): readonly Added[] {
-    return this.waitsAnew || this.before === undefined || this.before.isCommitted ? [] : this.before.added
+    const before = this.waitsAnew ? [] : this.uncommitted.slice(1)
+    const anew = before.findIndex(({ waitsAnew }) => waitsAnew)
+    return (anew < 0 ? before : before.slice(0, anew + 1)).reverse().flatMap(({ added }) => added)
   }
 
   /** @param counts of every log after the ledger */
@@ -247,7 +288,7 @@ export class Draft {
   committed(): Backlog {
     for (const added of this.added) fileInto(this.waiting, added)
     this.isCommitted = true
-    this.before = undefined
+    this.befores = []
     return { unfiled: this.waiting, filing: this.filing }
   }
 

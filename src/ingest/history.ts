@@ -12,7 +12,7 @@ import type { ReadableHistory } from '../scan/ask.ts'
 import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
-import type { Tails } from './draft.ts'
+import type { Tails, Version } from './draft.ts'
 import type { Backlog, EdgeOf, FiledList } from './filing.ts'
 import type { Following } from './follow.ts'
 import { HighWaterMark } from './high-water.ts'
@@ -30,6 +30,8 @@ export class History implements ReadableHistory {
   readonly listener: HistoryListener
   readonly highWater: HighWaterMark
   head: Head
+  /** Which history this is, for what was drafted upon it: another object each time it moves. */
+  version: Version = {}
   /** Counts the beginning and the end of each step that removes (a seqlock): a read during which it changed may have seen values from both sides. */
   removals = 0
   /** As it is in the store. */
@@ -97,6 +99,7 @@ export class History implements ReadableHistory {
 
   /** Takes what is in the store for what is known. */
   beginFrom({ state, head, unfiled, tails }: Snapshot): void {
+    this.version = {}
     this.state = state
     this.head = head
     this.backlog = { unfiled }
@@ -121,6 +124,7 @@ export class History implements ReadableHistory {
    * @param edges the lists that were filed, if no ledgers were taken back; otherwise what is cached may be wrong
    */
   moveTo(head: Head, backlog?: Backlog, edges?: ReadonlyMap<string, FiledList>): void {
+    this.version = {}
     this.head = head
     if (backlog) this.backlog = backlog
     if (backlog && !edges) this.cache.clear()

@@ -14,11 +14,9 @@ export class Turns {
   private writing: Promise<unknown> = Promise.resolve()
   /** All {@link change}s. It resolves to nothing: a promise that kept what the one before resolved to would keep every change there ever was. */
   private changing: Promise<void> = Promise.resolve()
-  /** How often history was held. */
-  private holds = 0
 
-  /** Runs `work` in a turn that holds history, and tells it the number of that hold. A write that was left behind may still be under way. */
-  take<T>(work: (hold: number) => Promise<T>): Promise<T> {
+  /** Runs `work` in a turn that holds history. A write that was left behind may still be under way. */
+  take<T>(work: () => Promise<T>): Promise<T> {
     return this.next(() => this.hold(work))
   }
 
@@ -43,8 +41,8 @@ export class Turns {
     return done
   }
 
-  private hold<T>(work: (hold: number) => Promise<T>): Promise<T> {
-    const done = this.holding.then(() => work(++this.holds))
+  private hold<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.holding.then(work)
     this.holding = done.catch(() => {})
     return done
   }

@@ -1,7 +1,7 @@
 /**
  * The one writer of a store: what comes before what. Each call has its turn, in call order; whatever else has to be done first, such as finishing
  * what an earlier process left, is done in that turn.
- * **Invariant:** a ledger may be drafted while the one before it is being written, but nothing is written before that is.
+ * **Invariant:** ledgers may be drafted while those before them are being written, but nothing is written before those are.
  */
 
 import { badRequest } from '../check.ts'
@@ -21,8 +21,17 @@ export interface BatchOrder {
   readonly before: Promise<unknown>
   /** Asked then, in turn: if not, nothing is appended. May throw. */
   readonly isWanted: () => boolean
+  /** Called when the batch is drafted, though it has to wait for those before it. Not over a store that is shared. */
+  readonly drafted: () => void
   /** Called when the store was given the batch, which may be long before it is written. */
   readonly handed: () => void
+}
+
+/** What became of a batch. */
+interface Handed {
+  readonly appended: Appended
+  /** Its write, if there is one. */
+  readonly written: Promise<void> | undefined
 }
 
 const nothing: Appended = { results: [], refused: undefined }
@@ -32,6 +41,8 @@ export class LedgerWriter {
   private readonly appender: Appender
   private readonly turns = new Turns()
   private readonly isShared: boolean
+  /** How many batches that follow another were not handed to the store yet. */
+  private waiting = 0
   /** No earlier process, and no other one, has left anything unfinished. */
   private settled = false
   private refreshing: Promise<boolean> | undefined
@@ -95,15 +106,24 @@ export class LedgerWriter {
   }
 
   /**
-   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. While the batch before is being
-   * written, this one is drafted; it is written only once that one is.
+   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. While the batches before it are
+   * being written, this one is drafted; it is written only once they are.
    * @throws what `behind` or the store throws
    */
   async append(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Appended> {
+    if (behind) this.waiting++
+    const { appended, written } = await this.inOrder(closes, durable, behind).finally(() => {
+      if (behind && --this.waiting === 0) this.appender.noneWaits()
+    })
+    await written
+    return appended
+  }
+
+  private async inOrder(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Handed> {
     const early = behind && (await this.draftEarly(closes, behind))
-    const { appended, written } = await this.turns.take(async (hold) => {
+    return this.turns.take(async () => {
       if (behind && !behind.isWanted()) return { appended: nothing, written: undefined }
-      const drafted = early?.hold === hold - 1 ? early.drafted : await this.draft(closes)
+      const drafted = early && this.appender.isNext(early.draft) ? early : await this.prepared((appender) => appender.draft(closes))
       await this.turns.written()
       this.history.checkSound()
       const written = this.appender.commit(drafted, durable)
@@ -111,21 +131,21 @@ export class LedgerWriter {
       behind?.handed()
       return { appended: { results: drafted.results, refused: drafted.refused }, written }
     })
-    await written
-    return appended
   }
 
   /**
-   * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of that batch may itself write; the
-   * draft is of use if nobody but its commit holds history after it.
+   * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of those batches may itself write;
+   * the draft is of use if history has not moved otherwise until it is committed. If those before it are of no use, it is not made.
    */
-  private async draftEarly(closes: readonly Prepared[], { before }: BatchOrder): Promise<{ drafted: Drafted; hold: number }> {
-    const early = await this.turns.take(async (hold) => ({ hold, drafted: await this.draft(closes) }))
+  private async draftEarly(closes: readonly Prepared[], { before, drafted }: BatchOrder): Promise<Drafted | undefined> {
+    const early = await this.turns.take(() => this.prepared((appender) => appender.draftBehind(closes)))
+    if (early && !this.isShared) drafted()
     await before
     return early
   }
 
-  private async draft(closes: readonly Prepared[]): Promise<Drafted> {
+  /** What an appender drafts, once all is as it has to be for that. */
+  private async prepared<D>(draft: (appender: Appender) => Promise<D>): Promise<D> {
     // If other processes write too, the batch before this one may fail because of what they wrote.
     if (this.isShared) await this.turns.written()
     this.history.checkSound()
@@ -135,7 +155,7 @@ export class LedgerWriter {
     await this.settle()
     // Nothing would tell that a ledger does not follow: the first one may be any.
     if (this.history.head.last === 0 && last > 0) throw new FolioError('CONFLICT')
-    return this.appender.draft(closes)
+    return draft(this.appender)
   }
 
   /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY if pruned ledgers would have to come back */

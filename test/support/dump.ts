@@ -12,6 +12,13 @@ export async function dump(store: Store): Promise<string[]> {
   return entries.map(([key, value]) => `${hex(key)}=${hex(value)}`)
 }
 
+/** The key of the first entry in which two dumps differ, if they do: whole dumps are too long to be shown. */
+export function difference(left: readonly string[], right: readonly string[]): string | undefined {
+  const at = left.findIndex((entry, i) => entry !== right[i])
+  const entry = at < 0 ? right[left.length] : left[at]
+  return entry?.slice(0, entry.indexOf('='))
+}
+
 /** The same but for posting lists, of which those that a prune forgot have begun anew, and their number. */
 export const dumpBesideLists = async (store: Store): Promise<string[]> =>
   (await dump(store)).filter((entry) => !/^(?:03|20|21)/.test(entry))
