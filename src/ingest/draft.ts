@@ -1,6 +1,6 @@
 /**
- * A draft: what a batch of ledgers adds to a store, worked out before anything is written. It may be made while the draft before it is being written:
- * that one is then part of what it is made from, whether the store shows it yet or not.
+ * A draft: what a batch of ledgers adds to a store, worked out before anything is written. It may be made while drafts before it are being written, or
+ * wait for that: they are then part of what it is made from, whether the store shows them yet or not.
  * **Invariants:** until it is committed, a draft changes nothing from which it was made, except that it may prepare more of a filing; a ledger that
  * it refuses has changed nothing in it.
  */
@@ -152,7 +152,7 @@ export class Draft {
     return this.ledgerHashes.size
   }
 
-  /** The hash of one of its ledgers, or of those of the draft before it. */
+  /** The hash of one of its ledgers, or of those of the drafts before it. */
   hashOf(sequence: number): string | undefined {
     return this.ledgerHashes.get(sequence) ?? found(this.befores, ({ ledgerHashes }) => ledgerHashes.get(sequence))
   }
@@ -162,10 +162,8 @@ export class Draft {
    * @throws DUPLICATE_TRANSACTION, INVALID_INPUT
    */
   async add(close: EncodedClose, store: Store, cachedEdge: EdgeOf): Promise<void> {
-    // One of them may be committed meanwhile, and what it was made from forgotten.
     const { befores } = this
-    const isSeen = (hash: string): boolean => befores.some(({ seenHashes }) => seenHashes.get(hash))
-    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !isSeen(hash))
+    const hashes = close.hashes.filter(({ hash }) => !this.seenHashes.has(hash) && !this.isSeen(hash))
     // No offer with a higher id was ever in the book.
     const known = BigInt(this.head.topOffer)
     const changes = close.book.filter(({ id }) => id <= known && !this.book.has(id) && !befores.some(({ book }) => book.has(id)))
@@ -173,7 +171,7 @@ export class Draft {
     const values = keys.length > 0 ? await store.getMany(keys) : []
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && decodeText(keys[hashes.length + i]!, value))
-    this.refuseKnownHashes(close, isSeen)
+    this.refuseKnownHashes(close)
     const own = { entries: close.entries, from: this.counts.slice() }
     const counts = own.from.map((count, tag) => count + close.added[tag]!)
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
@@ -193,12 +191,16 @@ export class Draft {
     return ordinal < this.counts[failed ? failedTransactions.tag : transactions.tag]!
   }
 
-  private refuseKnownHashes(close: EncodedClose, isSeen: (hash: string) => boolean): void {
+  /** True if a ledger added here, or to a draft before, has a transaction with this hash, or the store was seen to have one. */
+  private isSeen(hash: string): boolean {
+    return this.seenHashes.get(hash) || this.befores.some(({ seenHashes }) => seenHashes.get(hash))
+  }
+
+  private refuseKnownHashes(close: EncodedClose): void {
     const own = new Set<string>()
     for (const { hash, place } of close.hashes) {
       if (own.has(hash)) throw invalidInput(close.sequence, place.path('hash'), 'a hash that no other transaction of the ledger has')
-      if (this.seenHashes.get(hash) || isSeen(hash))
-        throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
+      if (this.isSeen(hash)) throw new FolioError('DUPLICATE_TRANSACTION', { ledger: close.sequence, path: place.path('hash'), hash })
       own.add(hash)
     }
   }
