@@ -123,7 +123,7 @@ export class LedgerWriter {
     const early = behind && (await this.draftEarly(closes, behind))
     return this.turns.take(async () => {
       if (behind && !behind.isWanted()) return { appended: nothing, written: undefined }
-      const drafted = early && this.appender.isNext(early.draft) ? early : await this.prepared((appender) => appender.draft(closes))
+      const drafted = early && this.appender.isNext(early.draft) ? early : await (await this.ready()).draft(closes)
       await this.turns.written()
       this.history.checkSound()
       const written = this.appender.commit(drafted, durable)
@@ -138,14 +138,14 @@ export class LedgerWriter {
    * the draft is of use if history has not moved otherwise until it is committed. If those before it are of no use, it is not made.
    */
   private async draftEarly(closes: readonly Prepared[], { before, drafted }: BatchOrder): Promise<Drafted | undefined> {
-    const early = await this.turns.take(() => this.prepared((appender) => appender.draftBehind(closes)))
+    const early = await this.turns.take(async () => (await this.ready()).draftBehind(closes))
     if (early && !this.isShared) drafted()
     await before
     return early
   }
 
-  /** What an appender drafts, once all is as it has to be for that. */
-  private async prepared<D>(draft: (appender: Appender) => Promise<D>): Promise<D> {
+  /** The appender, once history is as it has to be for a draft. */
+  private async ready(): Promise<Appender> {
     // If other processes write too, the batch before this one may fail because of what they wrote.
     if (this.isShared) await this.turns.written()
     this.history.checkSound()
@@ -155,7 +155,7 @@ export class LedgerWriter {
     await this.settle()
     // Nothing would tell that a ledger does not follow: the first one may be any.
     if (this.history.head.last === 0 && last > 0) throw new FolioError('CONFLICT')
-    return draft(this.appender)
+    return this.appender
   }
 
   /** Removes every ledger after `sequence`. @throws GONE_BEFORE_HISTORY if pruned ledgers would have to come back */
