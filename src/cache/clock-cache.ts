@@ -3,7 +3,7 @@
  * for since it last came by (the clock or second-chance algorithm): what is asked for over and over stays, as long as all of that fits.
  * **Invariant:** what it holds weighs no more than `maxBytes`.
  */
-import type { Weighed } from '../layout/holder.ts'
+import type { Keeper, Weighed } from '../layout/holder.ts'
 
 const FREE = 0
 const PASSED = 1
@@ -13,7 +13,7 @@ const LEAST_SLOTS = 64
 /** The name of a value. */
 export type Name = number | string
 
-export class ClockCache {
+export class ClockCache implements Keeper {
   /** The most that its values may weigh together. */
   maxBytes = Number.POSITIVE_INFINITY
   bytes = 0
@@ -50,13 +50,16 @@ export class ClockCache {
     this.marks[slot] = PASSED
     this.weights[slot] = 0
     this.count(slot, value.weight)
-    value.grew = (bytes) => {
-      this.count(slot, bytes)
-      // Evicts only this one, if it would evict everything else.
-      if (this.weights[slot]! > this.maxBytes) this.evict(slot)
-      else this.makeRoom(0)
-    }
+    value.keeper = this
+    value.slot = slot
     return slot
+  }
+
+  grow(bytes: number, slot: number): void {
+    this.count(slot, bytes)
+    // Evicts only this one, if it would evict everything else.
+    if (this.weights[slot]! > this.maxBytes) this.evict(slot)
+    else this.makeRoom(0)
   }
 
   private count(slot: number, bytes: number): void {
@@ -71,7 +74,7 @@ export class ClockCache {
 
   remove(slot: number): void {
     this.count(slot, -this.weights[slot]!)
-    this.values[slot]!.grew = undefined
+    this.values[slot]!.keeper = undefined
     this.values[slot] = undefined
     this.names[slot] = undefined
     this.marks[slot] = FREE
@@ -97,7 +100,7 @@ export class ClockCache {
   }
 
   clear(): void {
-    for (const value of this.values) if (value) value.grew = undefined
+    for (const value of this.values) if (value) value.keeper = undefined
     this.values.length = 0
     this.names.length = 0
     this.marks.fill(FREE)

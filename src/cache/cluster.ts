@@ -8,7 +8,7 @@
 import type { Block, Place } from '../layout/block.ts'
 import { finishedBlock, layOut } from '../layout/finished.ts'
 import { FINISHED_ANEW_AT, type Finisher, type Finishing } from '../layout/finisher.ts'
-import type { Weighed } from '../layout/holder.ts'
+import type { Keeper, Weighed } from '../layout/holder.ts'
 import type { Facing } from '../query.ts'
 import type { Cache } from './cache.ts'
 
@@ -20,10 +20,11 @@ const ways = { lesser: 1, greater: 2, any: 0 }
 const keyOf = (number: number, facing: Facing): number => 3 * number + ways[facing ?? 'any']
 
 /** An edge or a page of a posting list in the cache. */
-export class Held<T> implements Weighed {
+export class Held<T> implements Weighed, Keeper {
   readonly value: T
   weight: number
-  grew: ((bytes: number) => void) | undefined
+  keeper: Keeper | undefined = undefined
+  slot = 0
   /** The last ledger of the head under which it was read: another process may have changed it since. */
   readonly asOf: number
   private readonly cache: Cache
@@ -61,37 +62,40 @@ export class Held<T> implements Weighed {
     const key = keyOf(number, facing)
     this.grow(-(this.clusters.get(key)?.weight ?? 0))
     this.cache.gathering.gather(ordinals.length)
-    this.clusters.set(key, new Cluster(ordinals, records, this.cache.finisher, (bytes) => this.grow(bytes)))
+    this.clusters.set(key, new Cluster(ordinals, records, this.cache.finisher, this))
   }
 
-  private grow(bytes: number): void {
+  /** What its clusters weigh is charged to it. */
+  grow(bytes: number): void {
     this.weight += bytes
-    this.grew?.(bytes)
+    this.keeper?.grow(bytes, this.slot)
   }
 }
 
-export class Cluster implements Finishing {
+export class Cluster implements Finishing, Keeper {
   weight = 0
   /** The records that it holds, in the order of the list; later ones may be missing. */
   readonly ordinals: readonly number[]
   /** The records themselves, with one face: the requested one. */
   block: Block
-  private readonly grew: (bytes: number) => void
+  private readonly held: Keeper
 
-  constructor(ordinals: readonly number[], records: readonly Place[], finisher: Finisher, grew: (bytes: number) => void) {
+  constructor(ordinals: readonly number[], records: readonly Place[], finisher: Finisher, held: Keeper) {
     this.ordinals = ordinals
-    this.grew = (bytes) => {
-      this.weight += bytes
-      grew(bytes)
-    }
+    this.held = held
     this.block = this.finished(records, finisher)
   }
 
   private finished(records: readonly Place[], finisher: Finisher): Block {
     const block = finishedBlock(layOut(records, finisher, 'cluster'), 0)
-    this.grew(CLUSTER_BYTES + block.weight - this.weight)
-    block.grew = this.grew
+    this.grow(CLUSTER_BYTES + block.weight - this.weight)
+    block.keeper = this
     return block.keptBy(this, 0)
+  }
+
+  grow(bytes: number): void {
+    this.weight += bytes
+    this.held.grow(bytes, 0)
   }
 
   /** Finishes it for another finisher than the one for which it was gathered. */

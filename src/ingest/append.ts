@@ -129,7 +129,7 @@ export class Appender {
     history.version = draft.version
     history.backlog = draft.committed()
     history.tails = draft.tails
-    history.cacheFiled(draft.edges)
+    history.cacheFiled(draft.filed.toReversed())
     for (const { resource, number, block } of draft.blocks) cache.putBlock(resource, number, block)
   }
 }

@@ -80,14 +80,14 @@ async function takeSteps(history: History, cut: Cut, next: () => Promise<Step>, 
  * Readers move before the store does: what lies outside the new head does not concern them, whether it is there or not. If a step files lists,
  * however, they move after it: until then only memory has what waited.
  */
-async function takeStep(history: History, cut: Cut, { writes, unfiled, edges, ...step }: Step, isLast: boolean): Promise<void> {
+async function takeStep(history: History, cut: Cut, { writes, unfiled, filed, ...step }: Step, isLast: boolean): Promise<void> {
   const { store, head: before, backlog: waited } = history
   // If only this process has the store open, nobody else reads, and no era is kept.
   const { shared } = store.capabilities
   const eras = shared ? await store.get(ERA) : undefined
   const era = shared ? history.state.era + 1 : history.state.era
   const head = inEra(store, step.head, era)
-  const adopt = (): void => history.moveTo(head, unfiled && { unfiled }, edges)
+  const adopt = (): void => history.moveTo(head, unfiled && { unfiled }, filed)
   await history.removing(async () => {
     if (head.filed <= before.filed) adopt()
     try {

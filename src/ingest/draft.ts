@@ -22,7 +22,7 @@ import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
 import type { EncodedClose, Entry } from './encode.ts'
-import { type Backlog, type Bound, type EdgeOf, type FiledList, Filing, isDue } from './filing.ts'
+import { type Backlog, type Bound, type EdgeOf, type Edges, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
 export interface Tail {
@@ -88,8 +88,8 @@ export class Draft {
   head: Head
   /** The hashes of the ledgers added, by sequence. */
   private readonly ledgerHashes = new Map<number, string>()
-  /** The posting lists that were filed, by id. */
-  readonly edges = new Map<string, FiledList>()
+  /** The posting lists that were filed: of each filing that ended here, newest first. */
+  readonly filed: Edges[] = []
   /** The tails after what was added. */
   readonly tails: Map<number, { resource: Resource; rows: Row[]; touched: boolean }>
   readonly blocks: WrittenBlock[] = []
@@ -211,8 +211,8 @@ export class Draft {
    * @returns whether that has to wait
    */
   private async file(ledger: Bound, own: Added, store: Store, cachedEdge: EdgeOf): Promise<boolean> {
-    const drafts = [this, ...this.befores.filter(({ edges }) => edges.size > 0)]
-    const edgeOf: EdgeOf = (list) => found(drafts, ({ edges }) => edges.get(list.id))?.edge ?? cachedEdge(list)
+    const drafts = [this, ...this.befores.filter(({ filed }) => filed.length > 0)]
+    const edgeOf: EdgeOf = (list) => found(drafts, ({ filed }) => found(filed, (edges) => edges.get(list.id))) ?? cachedEdge(list)
     let waits = true
     // A filing begun before may end here, and what has come since then may be due.
     while (this.filing || isDue(this.head.filedCounts, ledger.counts, this.fileEvery)) {
@@ -228,9 +228,9 @@ export class Draft {
       }
       this.filing = isDone ? undefined : filing
       if (!isDone) break
-      const { bound, edges, pages } = filing
-      for (const [id, list] of edges) this.edges.set(id, list)
-      for (const page of pages) this.writes.push(page)
+      const { bound, edges, writes } = filing
+      this.filed.unshift(edges)
+      for (const write of writes) this.writes.push(write)
       this.head = { ...this.head, filed: bound.sequence, filedCounts: bound.counts }
       this.waiting = this.waiting.newer
     }
@@ -294,11 +294,10 @@ export class Draft {
     return { unfiled: this.waiting, filing: this.filing }
   }
 
-  /** Everything to write except the head; call once, when no further ledger will be added. */
+  /** Everything to write except the head; call once, when no further ledger will be added. Of a list that two filings wrote, the last write counts. */
   finish(): Write[] {
     for (const [tag, { resource, rows, touched }] of this.tails)
       if (touched) this.writeBlock(resource, blockNumber(resource, this.counts[tag]!), rows)
-    for (const { write } of this.edges.values()) this.writes.push(write)
     for (const [id, { held, row }] of this.book) this.writes.push(...offerWrites(id, row, held))
     return this.writes
   }

@@ -62,11 +62,8 @@ export function takeUp(reader: Reader, every: number): Backlog {
   return { unfiled, filing: new Filing({ sequence: low, counts }, unfiled.older!, every) }
 }
 
-/** A posting list as it will be. */
-export interface FiledList {
-  readonly edge: PostingEdge
-  readonly write: Write
-}
+/** Posting lists as they will be, by id. */
+export type Edges = ReadonlyMap<string, PostingEdge>
 
 /** The edge of a list as a filing has to go on from it, if it is at hand. */
 export type EdgeOf = (list: ListKey) => PostingEdge | undefined
@@ -77,9 +74,9 @@ export class Filing {
   /** All that waits up to the bound. */
   readonly waiting: Unfiled
   /** The lists that are prepared, by id. */
-  readonly edges = new Map<string, FiledList>()
-  /** The pages that they filled. */
-  readonly pages: Write[] = []
+  readonly edges = new Map<string, PostingEdge>()
+  /** What stores them, and the pages that they filled. */
+  readonly writes: Write[] = []
   private readonly lists: readonly Waiting[]
   /** Over how many incoming records the filing is spread. */
   private readonly spread: number
@@ -124,8 +121,9 @@ export class Filing {
       if (value) list.edge = decodeEdge(list.at, value)
     }
     for (const { id, index, key, ordinals, at, edge = PostingEdge.empty } of found) {
-      const grown = appendTo(edge, index, key, ordinals, this.pages)
-      this.edges.set(id, { edge: grown, write: edgeWrite(at, grown) })
+      const grown = appendTo(edge, index, key, ordinals, this.writes)
+      this.edges.set(id, grown)
+      this.writes.push(edgeWrite(at, grown))
     }
     this.prepared += part.length
   }

@@ -13,7 +13,7 @@ import { cachedEdge, Reader, toHeld } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store, type Write } from '../store.ts'
 import type { Tails, Version } from './draft.ts'
-import type { Backlog, EdgeOf, FiledList } from './filing.ts'
+import type { Backlog, EdgeOf, Edges } from './filing.ts'
 import type { Following } from './follow.ts'
 import { HighWaterMark } from './high-water.ts'
 import { isSame, type Snapshot, type State, stateOf } from './state.ts'
@@ -121,20 +121,20 @@ export class History implements ReadableHistory {
   /**
    * Moves to a head under which less is held, or more is filed.
    * @param backlog given if something else waits under it
-   * @param edges the lists that were filed, if no ledgers were taken back; otherwise what is cached may be wrong
+   * @param filed the lists that were filed, if no ledgers were taken back; otherwise what is cached may be wrong
    */
-  moveTo(head: Head, backlog?: Backlog, edges?: ReadonlyMap<string, FiledList>): void {
+  moveTo(head: Head, backlog?: Backlog, filed?: readonly Edges[]): void {
     this.version = {}
     this.head = head
     if (backlog) this.backlog = backlog
-    if (backlog && !edges) this.cache.clear()
-    else this.cacheFiled(edges)
+    if (backlog && !filed) this.cache.clear()
+    else this.cacheFiled(filed)
   }
 
   /** Puts lists that were filed into the cache. What is read under an earlier head is not to be cached any more: it may be older, or be pruned. */
-  cacheFiled(edges: ReadonlyMap<string, FiledList> = new Map()): void {
+  cacheFiled(filed: readonly Edges[] = []): void {
     this.cache.generation++
-    for (const [id, { edge }] of edges) this.cache.put(id, toHeld(this.cache, edge, this.head.last))
+    for (const edges of filed) for (const [id, edge] of edges) this.cache.put(id, toHeld(this.cache, edge, this.head.last))
   }
 
   /** The edge of a list as it is in the store, if it is cached, and nobody else files. */

@@ -40,9 +40,9 @@ async function fileUp(history: History, sequence: number): Promise<Step> {
   const waiting = history.backlog.unfiled.whole.split(counts)
   const filing = new Filing({ sequence, counts }, waiting.older!, 0)
   await history.askToWrite(() => filing.advance(counts, history.store, history.cachedEdge))
-  const { edges, pages } = filing
+  const { edges, writes } = filing
   const head: Head = { ...history.head, filed: sequence, filedCounts: counts }
-  return { writes: [...pages, ...Array.from(edges.values(), ({ write }) => write)], head, unfiled: waiting.newer, edges }
+  return { writes, head, unfiled: waiting.newer, filed: [edges] }
 }
 
 /** Nothing that stays is changed by it: a filing in progress goes on, and what is cached of it is as good as before. */

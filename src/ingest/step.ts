@@ -5,7 +5,7 @@ import { digestKey, hashKey } from '../layout/keys.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import type { Write } from '../store.ts'
-import type { FiledList } from './filing.ts'
+import type { Edges } from './filing.ts'
 import { type Between, joined, type Run, readRecords } from './parts.ts'
 
 /** One batch, without the head in which it ends; that head; and what is unfiled under it, if that changes. */
@@ -13,8 +13,8 @@ export interface Step {
   readonly writes: readonly Write[]
   readonly head: Head
   readonly unfiled?: Unfiled
-  /** The lists that were filed, by id, if nothing else was changed. */
-  readonly edges?: ReadonlyMap<string, FiledList>
+  /** The lists that were filed, if nothing else was changed. */
+  readonly filed?: readonly Edges[]
 }
 
 /** Removes the hashes of transactions that are removed. */

@@ -135,7 +135,7 @@ export class Block<R = any> extends Texts<R> {
     turned.front = this
     turned.weight = TURNED_BYTES
     // What the turned block holds is charged to the stored one, if that is kept.
-    if (this.grew) turned.grew = (bytes) => this.grow(bytes)
+    if (this.keeper) turned.keeper = this
     return turned
   }
 }

@@ -1,18 +1,25 @@
 /** A cached value to which what was made of it can be attached: they leave the cache together. */
 
+/** Counts what the values weigh that it keeps. */
+export interface Keeper {
+  /** Counts bytes that were attached to a value, or removed. @param slot that of the value */
+  grow(bytes: number, slot: number): void
+}
+
 /** What a cache can keep. */
 export interface Weighed {
   /** Bytes, including everything attached. */
   readonly weight: number
-  /** Called with the number of bytes by which it grows, or shrinks, while it is kept. */
-  grew?: ((bytes: number) => void) | undefined
+  /** Who keeps it, while somebody does, and its number there. A function for each value would weigh about as much as the value. */
+  keeper?: Keeper | undefined
+  slot?: number
 }
 
-export class Holder implements Weighed {
+export class Holder implements Weighed, Keeper {
   /** Its own bytes plus those of what is attached: its weight in the cache. */
   weight: number
-  /** Called when something is attached to a cached value. */
-  grew: ((bytes: number) => void) | undefined
+  keeper: Keeper | undefined
+  slot: number
   /** What was attached first, nearly always the only thing: found without a map, each step of which would cost a cache miss. */
   private firstKey: unknown
   private first: unknown
@@ -20,7 +27,8 @@ export class Holder implements Weighed {
 
   constructor(weight: number) {
     this.weight = weight
-    this.grew = undefined
+    this.keeper = undefined
+    this.slot = 0
     this.firstKey = undefined
     this.first = undefined
     this.others = undefined
@@ -48,7 +56,7 @@ export class Holder implements Weighed {
   /** Counts bytes that were attached, or removed. */
   grow(bytes: number): void {
     this.weight += bytes
-    this.grew?.(bytes)
+    this.keeper?.grow(bytes, this.slot)
   }
 
   attached<T>(key: unknown): T | undefined {

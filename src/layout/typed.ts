@@ -48,7 +48,7 @@ class Stored<R> implements StoredSource {
 
 /** Room for the records of a block, once so many were read that each can be expected to be read again. Only blocks in the cache live on. */
 function begin<R>(block: Block<R>): (R | undefined)[] | undefined {
-  if (block.grew === undefined || (!block.isHot && ++block.reads <= KEPT_AFTER * block.count)) return undefined
+  if (block.keeper === undefined || (!block.isHot && ++block.reads <= KEPT_AFTER * block.count)) return undefined
   return block.attach<(R | undefined)[]>(
     RECORDS,
     () => Array(block.count).fill(undefined),

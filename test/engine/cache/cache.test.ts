@@ -126,7 +126,7 @@ describe('blocks in the cache', () => {
     expect([found.length, found.count, found.sum, cache.hits, cache.has(id(5))]).toEqual([block.length, 3, block.sum, 1, true])
     for (const at of [0, 1, 2]) expect([textOf(found, at), found.side(at, 0), found.lo(at)]).toEqual([textOf(block, at), `side ${at}`, at])
     // It is not an object: what is made of it is not kept.
-    expect([found.grew, found.isHot, cache.block(coins, 5, 3, 1) === found]).toEqual([undefined, false, false])
+    expect([found.keeper, found.isHot, cache.block(coins, 5, 3, 1) === found]).toEqual([undefined, false, false])
     cache.clear()
     expect([cache.block(coins, 5, 1, 1), cache.has(id(5))]).toEqual([undefined, false])
   })
@@ -332,7 +332,7 @@ describe('blocks in the cache', () => {
     const small = new Cache(7.5 * SLAB_BYTES)
     const block = blockOf(coins, rows(2))
     small.keep(coins, 5, block)
-    expect([small.block(coins, 5, 2, 1), block.isHot, block.grew !== undefined]).toEqual([block, false, true])
+    expect([small.block(coins, 5, 2, 1), block.isHot, block.keeper !== undefined]).toEqual([block, false, true])
     expect([small.has(id(5)), small.has(id(6))]).toEqual([true, false])
   })
 
@@ -352,7 +352,7 @@ describe('blocks in the cache', () => {
     expect(block.length).toBeLessThan(MAX_PAYLOAD)
     cache.keep(coins, 5, block)
     const done = cache.block(coins, 5, 8, 8)!.finishedBy(alice)!
-    expect([done.isHot, done.grew !== undefined, sent(done, 7) === `alice: ${textOf(block, 7)};`]).toEqual([true, true, true])
+    expect([done.isHot, done.keeper !== undefined, sent(done, 7) === `alice: ${textOf(block, 7)};`]).toEqual([true, true, true])
     expect(cache.block(coins, 5, 8, 8)).toBe(done)
   })
 
@@ -377,7 +377,7 @@ describe('what hangs on a value', () => {
       ({ text }) => 20 + text.length,
     )
     expect([made.text, holder.weight, holder.attached('page')]).toEqual(['x', 121, made])
-    holder.grew = (bytes) => grown.push(bytes)
+    holder.keeper = { grow: (bytes) => grown.push(bytes) }
     const again = holder.attach(
       'page',
       () => ({ text: 'other' }),

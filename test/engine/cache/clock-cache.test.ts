@@ -29,7 +29,7 @@ function clockOf(maxBytes: number) {
 }
 const grow = (value: Weighed & { weight: number }, bytes: number): void => {
   value.weight += bytes
-  value.grew?.(bytes)
+  value.keeper?.grow(bytes, value.slot!)
 }
 
 describe('a clock cache', () => {

@@ -80,8 +80,10 @@ test('clusters are weighed once, with what hangs on them', () => {
   const cache = new Cache(10_000_000)
   let grown = 0
   const held = new Held(cache, 'edge', 10, 3)
-  held.grew = (bytes) => {
-    grown += bytes
+  held.keeper = {
+    grow: (bytes) => {
+      grown += bytes
+    },
   }
   const given = records(cache)
   held.gather(0, undefined, [1, 2], given)

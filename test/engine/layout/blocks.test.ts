@@ -264,7 +264,7 @@ describe('a block of records with two faces', () => {
   test('is turned once, and weighs what hangs on either face', () => {
     const block = blockOf(sided, turnable)
     const grown: number[] = []
-    block.grew = (bytes) => grown.push(bytes)
+    block.keeper = { grow: (bytes) => grown.push(bytes) }
     const before = block.weight
     const turned = block.turned()
     expect(block.turned()).toBe(turned)
@@ -284,7 +284,7 @@ describe('a block of records with two faces', () => {
     )
     expect([grown, block.weight - before]).toEqual([[400, 30, 8], 438])
     // A block that is not in the cache reports no growth.
-    expect(blockOf(sided, turnable).turned().grew).toBeUndefined()
+    expect(blockOf(sided, turnable).turned().keeper).toBeUndefined()
     expect(turned.sum).not.toBe(block.sum)
   })
 })
