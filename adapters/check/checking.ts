@@ -90,7 +90,7 @@ export class Checking {
   private async run(row: Row): Promise<void> {
     for (let tries = this.tries; ; tries--) {
       const result = await this.counted(() => this.outcome(row))
-      if (result?.outcome === 'broken' && tries > 1) continue
+      if (result?.outcome === 'broken' && tries > 1 && !this.client.isGone) continue
       row.result = result
       return
     }

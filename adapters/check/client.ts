@@ -83,6 +83,10 @@ export class Client {
   watch: ((url: string, accept: string | undefined, answer: Answer) => void) | undefined
   /** Of the first answer, which is that of the URL to check. */
   status: number | undefined
+  /** The URL of the first answer: while that is answered, the service is there. */
+  private home: string | undefined
+  /** The request that was not answered, and since which nothing is. */
+  private gone: string | undefined
   private readonly bounds: Bounds
   private readonly most: number
   private readonly ms: number
@@ -94,6 +98,11 @@ export class Client {
     this.most = bounds.requests ?? boundDefaults.requests
     this.ms = bounds.ms ?? boundDefaults.ms
     this.until = { requests: this.most, ms: this.ms }
+  }
+
+  /** True once nothing is answered any more. The request that showed it fails as {@link Unreachable}; those after it say nothing of the service. */
+  get isGone(): boolean {
+    return this.gone !== undefined
   }
 
   get elapsed(): number {
@@ -151,6 +160,7 @@ export class Client {
       const came = await this.send(url, asking, async (response, stop) => {
         const { status, headers } = response
         this.status ??= status
+        this.home ??= url
         if (status !== 429 && status !== 503) return { taken: await take(response, stop) }
         // Otherwise its connection would not be free for the next request.
         await answerOf(response)
@@ -166,6 +176,7 @@ export class Client {
   private async send<T>(url: string, { method = 'GET', headers = {} }: Asking, take: Take<T>): Promise<T> {
     const { signal, fetch = globalThis.fetch, headers: given = {} } = this.bounds
     if (signal?.aborted) throw new Exhausted('stopped')
+    if (this.gone !== undefined) throw new Exhausted(`nothing is answered since ${this.gone}`)
     if (this.requests >= this.until.requests) throw new Spent(`its share of the ${this.most} requests was used`)
     const ms = this.until.ms - this.elapsed
     if (ms <= 0) throw this.late()
@@ -191,9 +202,29 @@ export class Client {
     } catch (error) {
       if (signal?.aborted) throw new Exhausted('stopped')
       if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
-      throw new Unreachable(url, stop.signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error))
+      const reason = stop.signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error)
+      if (await this.isThere()) throw new Unreachable(url, reason)
+      this.gone = `${method} ${url}`
+      throw new Unreachable(url, `${reason}; nothing else is answered since`)
     } finally {
       clearTimeout(timer)
+    }
+  }
+
+  /** Whether anybody answers where there was an answer before. */
+  private async isThere(): Promise<boolean> {
+    const { home } = this
+    if (home === undefined) return true
+    const { signal, fetch = globalThis.fetch, headers = {} } = this.bounds
+    const late = AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(this.ms - this.elapsed, ANSWER_MS))))
+    const stop = signal ? AbortSignal.any([signal, late]) : late
+    this.requests++
+    try {
+      const response = await orAborted(fetch(home, { method: 'GET', headers: { accept: ACCEPT, ...headers }, signal: stop }), stop)
+      await response.body?.cancel()
+      return true
+    } catch {
+      return signal?.aborted ?? false
     }
   }
 }

@@ -225,6 +225,45 @@ describe('a service that asks to be left alone, or breaks off, is not said to br
     const cut = () => Promise.resolve(new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('cut off')) })))
     expect(said((await check((count) => (count === 30 ? cut() : undefined))).report)).toMatch(/cut off/)
   })
+
+  test.each([
+    ['refuses connections', () => Promise.reject(new TypeError('fetch failed', { cause: new Error('refused') })), 'refused'],
+    ['never answers', () => new Promise<never>(() => {}), 'no answer within 15 s'],
+  ])('a service that from then on %s breaks one law, and the others are left out', async (_, none, reason) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+      const stop = new AbortController()
+      setTimeout(() => stop.abort(), ms)
+      return stop.signal
+    })
+    try {
+      const checking = check((count) => (count > 150 ? none() : undefined))
+      await vi.advanceTimersByTimeAsync(60_000)
+      const { report } = await checking
+      expect(report.broken).toBe(1)
+      expect(said(report)).toContain(`${reason}; nothing else is answered since`)
+      const { laws } = report.listings[0]!
+      const first = laws.findIndex(({ outcome }) => outcome === 'broken')
+      expect(laws.slice(0, first).every(({ outcome }) => outcome === 'holds')).toBe(true)
+      expect(
+        laws
+          .slice(first + 1)
+          .every(({ outcome, detail }) => outcome === 'unchecked' && detail!.startsWith('nothing is answered since GET ')),
+      ).toBe(true)
+      expect([first > 0, laws.length - first > 3]).toEqual([true, true])
+      // One look at whether anybody is there.
+      expect(report.requests).toBe(152)
+    } finally {
+      vi.useRealTimers()
+      vi.restoreAllMocks()
+    }
+  })
+
+  test('a request that alone is never answered breaks each law that needs it, and no other', async () => {
+    const lost = () => Promise.reject(new TypeError('fetch failed', { cause: new Error('refused') }))
+    const { report } = await check((count) => (count === 30 ? lost() : undefined))
+    expect([report.broken, report.unchecked]).toEqual([1, 0])
+  })
 })
 
 describe('what a root links to and cannot be read is said', () => {

@@ -26,8 +26,9 @@ _links.next and prev. Listings are found by the links of the URL and of their re
 itself a listing, with filters or not, that one is checked. Ledgers, transactions, operations, payments, effects and
 trades are also looked for in the other listings that they belong to, and behind their own links. The service may grow
 meanwhile. Requests go out one at a time and are shared evenly between listings; the report says what could not be
-checked. A service that is busy (429, 503) is asked again, after the time that it names. A user and password in the URL
-are sent to its host alone, by basic authentication, and never printed.
+checked. A service that is busy (429, 503) is asked again, after the time that it names; if it stops answering anything,
+one law is broken, and the rest are left out. A user and password in the URL are sent to its host alone, by basic
+authentication, and never printed.
 
 A service like folio serve, recognised by its problems of type /problems/..., is also checked for headers and media
 types, for what it refuses and how, and for event streams: their form, that they give what pages do, and that they can be
