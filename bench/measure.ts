@@ -43,6 +43,8 @@ export interface Row {
   readonly theirs: Spread
   /** How many times faster (smaller) we are: taken within each round, then the median. */
   readonly ratio: Spread
+  /** How many rounds that is, of what was run in turns. */
+  readonly rounds?: number
   readonly floor?: number
   /** `below`: the ratio must not exceed the floor. */
   readonly sense: 'above' | 'below'
@@ -67,6 +69,12 @@ const kernel = (name: string, runs: readonly Run[]): Record<string, number> => {
   return runs[0]?.systemMs === undefined ? {} : { [name]: Number((sum((run) => run.systemMs ?? 0) / sum((run) => run.cpuMs)).toFixed(3)) }
 }
 
+const micros = (run: Run): number => (run.ms * 1000) / run.count
+
+/** How many times as fast the runs are as others, round by round. */
+const against = (runs: readonly Run[], others: readonly Run[]): Spread =>
+  spread(runs.map((run, round) => micros(others[round]!) / micros(run)))
+
 type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 'workload' | 'limit' | 'floor' | 'more'>>
 
 /**
@@ -74,9 +82,7 @@ type Named = Pick<Row, 'suite' | 'work' | 'group' | 'peer'> & Partial<Pick<Row, 
  * @param bare runs of a server that only sends
  */
 export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[], bare?: readonly Run[]): Row {
-  const micros = (run: Run): number => (run.ms * 1000) / run.count
-  const against = (others: readonly Run[]): Spread => spread(ours.map((run, round) => micros(others[round]!) / micros(run)))
-  const ratio = against(theirs)
+  const ratio = against(ours, theirs)
   return {
     ...named,
     unit: 'µs',
@@ -84,25 +90,44 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
     ours: spread(ours.map(micros)),
     theirs: spread(theirs.map(micros)),
     ratio,
+    rounds: ours.length,
     ...(named.floor !== undefined && { ok: ratio.median >= named.floor }),
     ourCpu: mean(ours, 'cpuMs') * 1000,
     theirCpu: mean(theirs, 'cpuMs') * 1000,
     ...kernel('ourKernel', ours),
     ...kernel('theirKernel', theirs),
-    ...(bare && { bare: spread(bare.map(micros)), ofBare: against(bare) }),
+    ...(bare && { bare: spread(bare.map(micros)), ofBare: against(ours, bare) }),
   }
 }
 
+type Sides = readonly ((round: number) => Promise<Run>)[]
+type RunsOf<S extends Sides> = { -readonly [K in keyof S]: Run[] }
+
 /** Runs the sides in turns, round by round, every other round in reverse order. */
-export async function inTurns<S extends readonly ((round: number) => Promise<Run>)[]>(
-  rounds: number,
-  ...sides: S
-): Promise<{ -readonly [K in keyof S]: Run[] }> {
+export async function inTurns<S extends Sides>(rounds: number, ...sides: S): Promise<RunsOf<S>> {
   const runs = sides.map((): Run[] => [])
-  for (let round = 0; round < rounds; round++) {
+  await goOn(runs, rounds, sides)
+  return runs as RunsOf<S>
+}
+
+async function goOn(runs: readonly Run[][], rounds: number, sides: Sides): Promise<void> {
+  for (let round = runs[0]!.length; round < rounds; round++) {
     const order = [...sides.keys()]
     if (round % 2 === 1) order.reverse()
     for (const side of order) runs[side]!.push(await sides[side]!(round))
   }
-  return runs as { -readonly [K in keyof S]: Run[] }
+}
+
+/** A ratio that is within this share of its floor could be on the other side of it after a few rounds more. */
+const NEAR = 0.2
+/** So it is decided by this many times as many rounds. */
+export const LONGER = 3
+
+/** As {@link inTurns}, with {@link LONGER} times as many rounds if the ratio of the first two sides is near its floor, above or below. */
+export async function decided<S extends Sides>(rounds: number, floor: number | undefined, ...sides: S): Promise<RunsOf<S>> {
+  const runs = await inTurns(rounds, ...sides)
+  const [ours, theirs] = runs as Run[][]
+  if (floor !== undefined && Math.abs(against(ours!, theirs!).median / floor - 1) < NEAR)
+    await goOn(runs as Run[][], LONGER * rounds, sides)
+  return runs
 }

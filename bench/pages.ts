@@ -4,7 +4,7 @@
 import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
-import { inTurns, type Row, type Run, timed } from './measure.ts'
+import { decided, LONGER, type Row, type Run, timed } from './measure.ts'
 import { peers } from './peers/index.ts'
 import type { Worker } from './results.ts'
 import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
@@ -126,15 +126,16 @@ export async function pageRow(
       await side.call('prepare', list, work.answer)
       return side.call('run', 0, each)
     })
-  await prepare(asks.take(each * pace.rounds))
-  const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
-  const [left, right] = await inTurns(pace.rounds, run(ours), run(theirs))
   const { name, hasFloors } = peers[data.peer.kind]
+  const floor = hasFloors ? work.floors[workload][column]! : undefined
+  await prepare(asks.take(each * pace.rounds * (floor === undefined ? 1 : LONGER)))
+  const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
+  const [left, right] = await decided(pace.rounds, floor, run(ours), run(theirs))
   return timed(
     {
       ...{ suite: 'page', work: work.name, group: work.group, workload, limit },
       peer: work.answer === 'body' ? name : `${name} + JSON.parse`,
-      ...(hasFloors && { floor: work.floors[workload][column]! }),
+      ...(floor !== undefined && { floor }),
     },
     left,
     right,

@@ -6,7 +6,7 @@ import { BUSY_ACCOUNT } from './busy.ts'
 import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
-import { inTurns, type Row, type Run, spread, timed } from './measure.ts'
+import { decided, inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import { Asks, answering, type Pace, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { peers } from './peers/index.ts'
@@ -121,12 +121,16 @@ async function httpRow(
   const slower = Math.max((await send(ours, trial)).ms, (await send(theirs, trial)).ms) / trial.length
   const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
   for (const side of [ours, theirs, bare]) await answering(pace.warmMs[1], asks.others(), each, (list) => send(side, list.map(targetOf)))
-  const sets = Array.from({ length: pace.rounds }, () => draw(each))
-  const [left, right, least] = await inTurns(
+  const { name, hasFloors } = peers[data.peer.kind]
+  const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
+  const sets: string[][] = []
+  const setOf = (round: number): readonly string[] => (sets[round] ??= draw(each))
+  const [left, right, least] = await decided(
     pace.rounds,
-    (round) => send(ours, sets[round]!, loads.ours),
-    (round) => send(theirs, sets[round]!, loads.theirs),
-    (round) => send(bare, sets[round]!),
+    floor,
+    (round) => send(ours, setOf(round), loads.ours),
+    (round) => send(theirs, setOf(round), loads.theirs),
+    (round) => send(bare, setOf(round)),
   )
   const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
   const more = {
@@ -134,8 +138,6 @@ async function httpRow(
     ...{ 'peer p50 µs': middle(loads.theirs, 'p50'), 'peer p99 µs': middle(loads.theirs, 'p99') },
     'bytes a body': Math.round(bytes),
   }
-  const { name, hasFloors } = peers[data.peer.kind]
-  const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
   const named = { suite: 'http', work: `HTTP ${work.name}`, group: 'over HTTP', workload, limit, peer: `Fastify + ${name}`, more } as const
   return timed({ ...named, ...(floor !== undefined && { floor }) }, left, right, least)
 }
@@ -155,8 +157,9 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   for (const { how, against, ...named } of pairs) {
     const counts = await Promise.all([ours.call('scan', how), theirs.call('scan', against)])
     if (counts[0].count !== counts[1].count) throw new Error(`a scan gave ${counts[0].count} records, its peer ${counts[1].count}`)
-    const [left, right] = await inTurns(
+    const [left, right] = await decided(
       Math.min(5, pace.rounds),
+      named.floor,
       () => ours.call('scan', how),
       () => theirs.call('scan', against),
     )
