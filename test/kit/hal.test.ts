@@ -1,6 +1,8 @@
 /** Paging over HTTP: services of other makes, faults that only links can have, and the bounds of a check. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
+import { Checking } from '../../adapters/check/checking.ts'
+import { Client } from '../../adapters/check/client.ts'
 import { generate } from '../../adapters/generate/index.ts'
 import { createHandler } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -257,6 +259,23 @@ describe('a service that asks to be left alone, or breaks off, is not said to br
       vi.useRealTimers()
       vi.restoreAllMocks()
     }
+  })
+
+  test('what lists the present is looked at again if a law seems broken, but not once nothing is answered', async () => {
+    let left = 1
+    const fetch = async (url: string): Promise<Response> => {
+      if (left-- > 0) return Response.json({})
+      throw new TypeError('fetch failed', { cause: new Error(`refused ${url}`) })
+    }
+    const client = new Client({ fetch })
+    await client.get(BASE)
+    const checking = new Checking(client, false, true)
+    for (const law of ['first', 'second']) await checking.law(law, () => client.get(`${BASE}/${law}`).then(() => undefined))
+    expect(checking.laws).toEqual([
+      { law: 'first', outcome: 'broken', detail: `GET ${BASE}/first: refused ${BASE}/first; nothing else is answered since` },
+      { law: 'second', outcome: 'unchecked', detail: `nothing is answered since GET ${BASE}/first` },
+    ])
+    expect(checking.requests).toBe(2)
   })
 
   test('a request that alone is never answered breaks each law that needs it, and no other', async () => {

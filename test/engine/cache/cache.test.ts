@@ -369,7 +369,7 @@ describe('blocks in the cache', () => {
 describe('what hangs on a value', () => {
   test('is made once, and weighs', () => {
     const holder = new Holder(100)
-    const grown: number[] = []
+    const grown: (readonly [bytes: number, slot: number])[] = []
     expect([holder.weight, holder.attached('page')]).toEqual([100, undefined])
     const made = holder.attach(
       'page',
@@ -377,7 +377,8 @@ describe('what hangs on a value', () => {
       ({ text }) => 20 + text.length,
     )
     expect([made.text, holder.weight, holder.attached('page')]).toEqual(['x', 121, made])
-    holder.keeper = { grow: (bytes) => grown.push(bytes) }
+    holder.slot = 5
+    holder.keeper = { grow: (...args) => grown.push(args) }
     const again = holder.attach(
       'page',
       () => ({ text: 'other' }),
@@ -389,7 +390,7 @@ describe('what hangs on a value', () => {
       () => 'y',
       () => 7,
     )
-    expect([holder.attached('page'), holder.attached('more'), holder.weight, grown]).toEqual([made, 'y', 128, [7]])
+    expect([holder.attached('page'), holder.attached('more'), holder.weight, grown]).toEqual([made, 'y', 128, [[7, 5]]])
   })
 })
 

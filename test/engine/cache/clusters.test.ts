@@ -80,9 +80,12 @@ test('clusters are weighed once, with what hangs on them', () => {
   const cache = new Cache(10_000_000)
   let grown = 0
   const held = new Held(cache, 'edge', 10, 3)
+  const slots = new Set<number>()
+  held.slot = 5
   held.keeper = {
-    grow: (bytes) => {
+    grow: (bytes, slot) => {
       grown += bytes
+      slots.add(slot)
     },
   }
   const given = records(cache)
@@ -101,7 +104,7 @@ test('clusters are weighed once, with what hangs on them', () => {
   expect([grown, held.weight]).toEqual([before + 77, 10 + before + 77])
   held.gather(0, undefined, [1, 2], given)
   held.gather(1, 'lesser', [1, 2], given)
-  expect([grown, held.weight]).toEqual([2 * before, 10 + 2 * before])
+  expect([grown, held.weight, [...slots]]).toEqual([2 * before, 10 + 2 * before, [5]])
 })
 
 test('clusters are worth gathering once each of their records was asked for eight times', () => {
