@@ -172,16 +172,56 @@ export class Client {
     }
   }
 
-  /** @param take reads the response; what it leaves open is not bound by the time for an answer */
-  private async send<T>(url: string, { method = 'GET', headers = {} }: Asking, take: Take<T>): Promise<T> {
-    const { signal, fetch = globalThis.fetch, headers: given = {} } = this.bounds
+  /** @throws as {@link get} */
+  private async send<T>(url: string, asking: Asking, take: Take<T>): Promise<T> {
+    const { signal } = this.bounds
     if (signal?.aborted) throw new Exhausted('stopped')
     if (this.gone !== undefined) throw new Exhausted(`nothing is answered since ${this.gone}`)
     if (this.requests >= this.until.requests) throw new Spent(`its share of the ${this.most} requests was used`)
     const ms = this.until.ms - this.elapsed
     if (ms <= 0) throw this.late()
-    this.requests++
     const stop = new AbortController()
+    try {
+      return await this.once(url, asking, take, stop, ms)
+    } catch (error) {
+      if (signal?.aborted) throw new Exhausted('stopped')
+      if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
+      const reason = stop.signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error)
+      if (await this.isThere()) throw new Unreachable(url, reason)
+      this.gone = `${asking.method ?? 'GET'} ${url}`
+      throw new Unreachable(url, `${reason}; nothing else is answered since`)
+    }
+  }
+
+  /** Whether anybody answers where there was an answer before; true as well if there is no time to tell. */
+  private async isThere(): Promise<boolean> {
+    if (this.home === undefined) return true
+    const stop = new AbortController()
+    const left = this.ms - this.elapsed
+    const close = async ({ body }: Response): Promise<void> => body?.cancel()
+    try {
+      await this.once(this.home, {}, close, stop, left)
+      return true
+    } catch {
+      return (stop.signal.aborted && left < ANSWER_MS) || (this.bounds.signal?.aborted ?? false)
+    }
+  }
+
+  /**
+   * A request.
+   * @param take reads the response; what it leaves open is not bound by the time for an answer
+   * @param stop aborts it, and is aborted after so many milliseconds, or {@link ANSWER_MS} if that is less
+   * @throws what `fetch` throws, or the reason of the signal
+   */
+  private async once<T>(
+    url: string,
+    { method = 'GET', headers = {} }: Asking,
+    take: Take<T>,
+    stop: AbortController,
+    ms: number,
+  ): Promise<T> {
+    const { signal, fetch = globalThis.fetch, headers: given = {} } = this.bounds
+    this.requests++
     const timer = setTimeout(() => stop.abort(), Math.ceil(Math.min(ms, ANSWER_MS)))
     try {
       const said = new Headers({ accept: ACCEPT })
@@ -199,32 +239,8 @@ export class Client {
       // The next one that is kept may have been closed, too.
       const taken = (async () => take(await fetch(url, init).catch(again).catch(again), stop))()
       return await orAborted(taken, init.signal)
-    } catch (error) {
-      if (signal?.aborted) throw new Exhausted('stopped')
-      if (stop.signal.aborted && ms < ANSWER_MS) throw this.late()
-      const reason = stop.signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error)
-      if (await this.isThere()) throw new Unreachable(url, reason)
-      this.gone = `${method} ${url}`
-      throw new Unreachable(url, `${reason}; nothing else is answered since`)
     } finally {
       clearTimeout(timer)
-    }
-  }
-
-  /** Whether anybody answers where there was an answer before. */
-  private async isThere(): Promise<boolean> {
-    const { home } = this
-    if (home === undefined) return true
-    const { signal, fetch = globalThis.fetch, headers = {} } = this.bounds
-    const late = AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(this.ms - this.elapsed, ANSWER_MS))))
-    const stop = signal ? AbortSignal.any([signal, late]) : late
-    this.requests++
-    try {
-      const response = await orAborted(fetch(home, { method: 'GET', headers: { accept: ACCEPT, ...headers }, signal: stop }), stop)
-      await response.body?.cancel()
-      return true
-    } catch {
-      return signal?.aborted ?? false
     }
   }
 }

@@ -233,11 +233,6 @@ describe('a service that asks to be left alone, or breaks off, is not said to br
     ['never answers', () => new Promise<never>(() => {}), 'no answer within 15 s'],
   ])('a service that from then on %s breaks one law, and the others are left out', async (_, none, reason) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
-      const stop = new AbortController()
-      setTimeout(() => stop.abort(), ms)
-      return stop.signal
-    })
     try {
       const checking = check((count) => (count > 150 ? none() : undefined))
       await vi.advanceTimersByTimeAsync(60_000)
@@ -257,7 +252,6 @@ describe('a service that asks to be left alone, or breaks off, is not said to br
       expect(report.requests).toBe(152)
     } finally {
       vi.useRealTimers()
-      vi.restoreAllMocks()
     }
   })
 
