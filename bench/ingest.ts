@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSet } from './dataset.ts'
 import type { PeerKind } from './flags.ts'
-import { decided, type Row, type Run, spread, timed } from './measure.ts'
+import { decided, inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import type { Pace } from './pages.ts'
 import { peers } from './peers/index.ts'
 import { type Worker, worker } from './results.ts'
@@ -54,7 +54,7 @@ async function ingestInto(
   const { durable: peer, hasFloors } = peers[kind]
   for (const [how, work, floor] of works) {
     const wanted = hasFloors ? floor : undefined
-    const [left, right] = await decided(pace.rounds, wanted, append(sides[0], how), append(sides[1], how))
+    const [left, right] = await decided(pace.rounds, wanted, (rounds) => inTurns(rounds, append(sides[0], how), append(sides[1], how)))
     const named = { suite: 'ingest', work, group: 'ingest', peer, ...(wanted !== undefined && { floor: wanted }) } as const
     const row = timed(named, left, right)
     done({ ...row, more: { 'our ledgers/s': persecond(row.ours.median), 'peer ledgers/s': persecond(row.theirs.median) } })

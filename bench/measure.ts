@@ -100,34 +100,34 @@ export function timed(named: Named, ours: readonly Run[], theirs: readonly Run[]
   }
 }
 
-type Sides = readonly ((round: number) => Promise<Run>)[]
-type RunsOf<S extends Sides> = { -readonly [K in keyof S]: Run[] }
-
 /** Runs the sides in turns, round by round, every other round in reverse order. */
-export async function inTurns<S extends Sides>(rounds: number, ...sides: S): Promise<RunsOf<S>> {
+export async function inTurns<S extends readonly ((round: number) => Promise<Run>)[]>(
+  rounds: number,
+  ...sides: S
+): Promise<{ -readonly [K in keyof S]: Run[] }> {
   const runs = sides.map((): Run[] => [])
-  await goOn(runs, rounds, sides)
-  return runs as RunsOf<S>
-}
-
-async function goOn(runs: readonly Run[][], rounds: number, sides: Sides): Promise<void> {
-  for (let round = runs[0]!.length; round < rounds; round++) {
+  for (let round = 0; round < rounds; round++) {
     const order = [...sides.keys()]
     if (round % 2 === 1) order.reverse()
     for (const side of order) runs[side]!.push(await sides[side]!(round))
   }
+  return runs as { -readonly [K in keyof S]: Run[] }
 }
 
 /** A ratio that is within this share of its floor could be on the other side of it after a few rounds more. */
 const NEAR = 0.2
 /** So it is decided by this many times as many rounds. */
-export const LONGER = 3
+const LONGER = 3
 
-/** As {@link inTurns}, with {@link LONGER} times as many rounds if the ratio of the first two sides is near its floor, above or below. */
-export async function decided<S extends Sides>(rounds: number, floor: number | undefined, ...sides: S): Promise<RunsOf<S>> {
-  const runs = await inTurns(rounds, ...sides)
-  const [ours, theirs] = runs as Run[][]
-  if (floor !== undefined && Math.abs(against(ours!, theirs!).median / floor - 1) < NEAR)
-    await goOn(runs as Run[][], LONGER * rounds, sides)
+/** Runs of all sides, from so many rounds; from {@link LONGER} times as many if the ratio of the first two sides is near its floor, above or below. */
+export async function decided<R extends [Run[], Run[], ...Run[][]]>(
+  rounds: number,
+  floor: number | undefined,
+  measure: (rounds: number) => Promise<R>,
+): Promise<R> {
+  const runs = await measure(rounds)
+  if (floor === undefined || Math.abs(against(runs[0], runs[1]).median / floor - 1) >= NEAR) return runs
+  const more = await measure((LONGER - 1) * rounds)
+  for (const [i, side] of runs.entries()) side.push(...more[i]!)
   return runs
 }

@@ -4,7 +4,7 @@
 import type Database from 'better-sqlite3'
 import type { Ask } from './contender.ts'
 import type { DataSet } from './dataset.ts'
-import { decided, LONGER, type Row, type Run, timed } from './measure.ts'
+import { decided, inTurns, type Row, type Run, timed } from './measure.ts'
 import { peers } from './peers/index.ts'
 import type { Worker } from './results.ts'
 import { Draws, type Limit, lists, type Work, type Workload, works } from './works.ts'
@@ -128,9 +128,11 @@ export async function pageRow(
     })
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = hasFloors ? work.floors[workload][column]! : undefined
-  await prepare(asks.take(each * pace.rounds * (floor === undefined ? 1 : LONGER)))
   const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
-  const [left, right] = await decided(pace.rounds, floor, run(ours), run(theirs))
+  const [left, right] = await decided(pace.rounds, floor, async (rounds) => {
+    await prepare(asks.take(each * rounds))
+    return inTurns(rounds, run(ours), run(theirs))
+  })
   return timed(
     {
       ...{ suite: 'page', work: work.name, group: work.group, workload, limit },

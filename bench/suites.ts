@@ -123,15 +123,15 @@ async function httpRow(
   for (const side of [ours, theirs, bare]) await answering(pace.warmMs[1], asks.others(), each, (list) => send(side, list.map(targetOf)))
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
-  const sets: string[][] = []
-  const setOf = (round: number): readonly string[] => (sets[round] ??= draw(each))
-  const [left, right, least] = await decided(
-    pace.rounds,
-    floor,
-    (round) => send(ours, setOf(round), loads.ours),
-    (round) => send(theirs, setOf(round), loads.theirs),
-    (round) => send(bare, setOf(round)),
-  )
+  const [left, right, least] = await decided(pace.rounds, floor, (rounds) => {
+    const sets = Array.from({ length: rounds }, () => draw(each))
+    return inTurns(
+      rounds,
+      (round) => send(ours, sets[round]!, loads.ours),
+      (round) => send(theirs, sets[round]!, loads.theirs),
+      (round) => send(bare, sets[round]!),
+    )
+  })
   const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
   const more = {
     ...{ 'our p50 µs': middle(loads.ours, 'p50'), 'our p99 µs': middle(loads.ours, 'p99') },
@@ -157,11 +157,12 @@ export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   for (const { how, against, ...named } of pairs) {
     const counts = await Promise.all([ours.call('scan', how), theirs.call('scan', against)])
     if (counts[0].count !== counts[1].count) throw new Error(`a scan gave ${counts[0].count} records, its peer ${counts[1].count}`)
-    const [left, right] = await decided(
-      Math.min(5, pace.rounds),
-      named.floor,
-      () => ours.call('scan', how),
-      () => theirs.call('scan', against),
+    const [left, right] = await decided(Math.min(5, pace.rounds), named.floor, (rounds) =>
+      inTurns(
+        rounds,
+        () => ours.call('scan', how),
+        () => theirs.call('scan', against),
+      ),
     )
     done(timed({ suite: 'scan', group: 'full scans', ...named }, left, right))
   }
