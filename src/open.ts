@@ -18,10 +18,15 @@ const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
   pollMs: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
 })
 
+/** By its store, the ledger over it, or what stands for it while it is being opened. */
+const holders = new WeakMap<Store, { readonly closed: boolean }>()
+
 /**
- * Opens a ledger over a store, creating it if the store is empty.
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK,
- * STORE_WENT_BACK, STORE_UNREPAIRED, STORE_INCOMPLETE, CORRUPT, and whatever opening the store throws
+ * Opens a ledger over a store, creating it if the store is empty. The store is the ledger's own until that closes it: a second ledger would not notice
+ * what the first one rolls back or prunes.
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store or has a ledger over it, STORE_FORMAT, STORE_CATALOGUE,
+ * STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, STORE_INCOMPLETE, CORRUPT, and whatever opening the store throws. A store that fails to open is
+ * closed, unless another ledger has it.
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const opened = await store
@@ -32,6 +37,9 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
       missing: missing.join(', '),
       expected: 'a store, such as level(directory) or memory() gives',
     })
+  if (holders.get(opened)?.closed === false)
+    throw new FolioError('STORE_MISUSE', { reason: 'a ledger is open over this store: use that one, or open another store' })
+  holders.set(opened, { closed: false })
   try {
     ledgerOptions.check(options)
     const head = await opened.get(HEAD)
@@ -39,8 +47,10 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     await settleFormat(opened, head !== undefined, isEmpty, options.network)
     const ledger = new Ledger(opened, head, options)
     await ledger.load()
+    holders.set(opened, ledger)
     return ledger
   } catch (error) {
+    holders.delete(opened)
     try {
       await opened.close()
     } catch {

@@ -11,7 +11,8 @@ export type MemoryDisk = Tree
 export const memoryDisk = (): MemoryDisk => new Tree()
 
 /**
- * A store in memory, over a disk of its own or over the given one. It takes no lock: several stores may share a disk.
+ * A store in memory, over a disk of its own or over the given one. It takes no lock: several stores may share a disk, as after a crash that is
+ * imitated. Of two ledgers over them, neither notices what the other rolls back or prunes.
  * @throws STORE_MISUSE if `disk` is not a disk
  */
 export function memory(disk: MemoryDisk = memoryDisk()): Store {

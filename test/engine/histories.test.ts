@@ -220,7 +220,7 @@ describe('if processes share a store', () => {
     expect(await reader.get(catalogue.transaction, { hash: hash(7) })).toBeUndefined()
     expect(told.ahead.length).toBeGreaterThan(0)
     await reader.refresh()
-    expect(await ofA(reader)).toEqual(await ofA(await openLedger(store)))
+    expect(await ofA(reader)).toEqual(await ofA(await openLedger(shared(store))))
   })
 
   /** A store that calls `between` once, after the next write. */

@@ -236,6 +236,35 @@ test('a batch size of 0 or NaN is refused even if the source is empty', async ()
   for (const batch of [0, Number.NaN]) expect(await codeOf(() => ledger.ingest([], { batch }))).toBe('BAD_REQUEST batch')
 })
 
+test('a store that has a ledger over it is refused to a second one, which leaves it open', async () => {
+  const store = memory()
+  const refusal = 'STORE_MISUSE a ledger is open over this store: use that one, or open another store'
+  const second = async (options = {}): Promise<string> => {
+    const { code, fields } = await errorOf(() => openLedger(store, options))
+    return `${code} ${fields['reason']}`
+  }
+  const opening = openLedger(store)
+  expect(await second()).toBe(refusal)
+  const ledger = await opening
+  expect(await second()).toBe(refusal)
+  // Its own mistakes would have it close the store, too.
+  expect(await second({ fileEvery: 0 })).toBe(refusal)
+  await ledger.append(richClose(5, hashOf(4, 1)))
+  expect((await ledger.page(catalogue.ledgers, {})).records).toHaveLength(1)
+  await ledger.close()
+  expect(await codeOf(() => openLedger(store))).toBe('CLOSED')
+})
+
+test('a store that outlives its ledger, or an opening that failed, may have another one', async () => {
+  const store: Store = { ...memory(), close() {} }
+  expect(await codeOf(() => openLedger(store, { fileEvery: 0 }))).toBe('BAD_REQUEST fileEvery')
+  const first = await openLedger(store)
+  await first.append(richClose(5, hashOf(4, 1)))
+  await first.close()
+  const again = await openLedger(store)
+  expect(again.head?.last).toBe(5)
+})
+
 test('the database of another application is refused and left as it is', async () => {
   const db = new MemoryLevel<string, string>()
   await db.batch(['a', 'b'].map((name) => ({ type: 'put', key: `user:${name}`, value: name })))

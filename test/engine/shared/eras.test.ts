@@ -114,7 +114,7 @@ test('a head that was read before a ledger was pruned, and an era after that, ar
   await reader.refresh()
   expect(await oldest(reader)).toBe(10)
   between = () => writer.prune(20)
-  const late = await openLedger(torn, { pollMs: 2 ** 30 })
+  const late = await openLedger(shared(torn), { pollMs: 2 ** 30 })
   expect(await oldest(late)).toBe(20)
 })
 
