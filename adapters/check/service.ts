@@ -7,9 +7,9 @@ import { Checking, type LawResult, whyNot } from './checking.ts'
 import { type Bounds, boundDefaults, Client, Exhausted } from './client.ts'
 import { discover, kindOf } from './discover.ts'
 import { Ends, type FormLaw, type Listed, listAt, otherMake, recordAt, Site } from './document.ts'
+import { filterLaws } from './filters.ts'
 import { halListing, largestLimit, listingOf } from './hal.ts'
 import { COUNT } from './law.ts'
-import { pairLaws } from './pairs.ts'
 import { problemLaws, siteLaws } from './problems.ts'
 import { streamLaws } from './streams.ts'
 
@@ -77,7 +77,7 @@ const BOOK = 'it lists what is there now'
 const isBook = (kind: string): boolean => /\/(?:offers|order_book)$/.test(kind.replace(/\?.*/, ''))
 
 /** What a listing of a service that keeps the document is checked for, besides its paging. */
-export const listedLaws: readonly FormLaw[] = [...formLaws, ...pairLaws, ...problemLaws, ...streamLaws]
+export const listedLaws: readonly FormLaw[] = [...formLaws, ...filterLaws, ...problemLaws, ...streamLaws]
 
 /** A listing, and all that is checked of it. */
 class ListingCheck {

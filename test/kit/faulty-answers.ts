@@ -1,6 +1,6 @@
 /** Our own service, spoilt in its headers and its refusals: its pages and streams are as they should be. */
 import { answerLaws, formLaws } from '../../adapters/check/answers.ts'
-import { pairLaws } from '../../adapters/check/pairs.ts'
+import { filterLaws } from '../../adapters/check/filters.ts'
 import { problemLaws, siteLaws } from '../../adapters/check/problems.ts'
 import { parseJson, stringifyJson } from '../../src/index.ts'
 import type { Service } from './faulty-services.ts'
@@ -10,7 +10,7 @@ export type FormFault = readonly [law: string, fault: string, spoil: (service: S
 
 const [ORIGIN, TYPES, TAGS] = answerLaws.map(({ name }) => name) as [string, string, string]
 const [KEPT, HEAD, ACCEPT, SLASH] = formLaws.map(({ name }) => name) as [string, string, string, string]
-const [PAIRS] = pairLaws.map(({ name }) => name) as [string]
+const [PAIRS, OFFERS] = filterLaws.map(({ name }) => name) as [string, string]
 const [PARAMS, DEFAULTS, STRANGERS] = problemLaws.map(({ name }) => name) as [string, string, string]
 const [PATHS, RECORDS, METHODS] = siteLaws.map(({ name }) => name) as [string, string, string]
 
@@ -275,6 +275,34 @@ export const faultyAnswers: readonly FormFault[] = [
       }
       return new Response(stringifyJson(page), response)
     }),
+    '/trades',
+  ],
+  [
+    OFFERS,
+    'ignores which offer is asked for',
+    asking(({ url, param }) => (param('offer_id') ? changed(url, { offer_id: undefined }) : undefined)),
+    '/trades',
+  ],
+  [
+    OFFERS,
+    'knows the offer of one side alone',
+    answered(async (response, { param }) => {
+      const offer = param('offer_id')
+      if (!offer || !isHal(response)) return undefined
+      const page = parseJson(await response.text()) as any
+      page._embedded.records = page._embedded.records.filter((record: any) => record.counter_offer_id !== offer)
+      return new Response(stringifyJson(page), response)
+    }),
+    '/trades',
+  ],
+  [
+    OFFERS,
+    'turns the trades of an offer, though no pair is asked for',
+    reworded(
+      ({ param }) => Boolean(param('offer_id')),
+      (text) =>
+        text.replaceAll('"base_account"', '"x"').replaceAll('"counter_account"', '"base_account"').replaceAll('"x"', '"counter_account"'),
+    ),
     '/trades',
   ],
   [

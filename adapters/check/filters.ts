@@ -1,11 +1,14 @@
-/** The law of filters: trades of a pair of assets. */
-import { Ends, type FormLaw, withParams } from './document.ts'
+/** The laws of filters: trades of a pair of assets, and of an offer. */
+import { checkSame } from './belongs.ts'
+import type { Client } from './client.ts'
+import { Ends, type FormLaw, type Listed, withParams } from './document.ts'
 import { type Members, tokenOf } from './hal.ts'
 import { textOf } from './paged.ts'
 import { Fault } from './window.ts'
 
-/** Why the law says nothing of a listing. */
+/** Why the laws say nothing of a listing. */
 const NO_PAIR = 'none of its first records is a trade of two assets'
+const NO_OFFER = 'none of its first records is a trade that names an offer'
 
 const sides = ['base', 'counter'] as const
 type Side = (typeof sides)[number]
@@ -43,10 +46,33 @@ function checkSides(came: Members, known: Members, where: string): void {
   throw new Fault(`${where}: ${name} of ${tokenOf(known)} is ${textOf(came[name])}, not ${textOf(known[name])}`)
 }
 
-export const pairLaws: readonly FormLaw[] = [
+const offerIds = ['offer_id', 'base_offer_id', 'counter_offer_id'] as const
+
+const namesOffer = (record: Members, offer: string): boolean => offerIds.some((name) => String(record[name]) === offer)
+
+/** An offer for each of the names under which trades name one. As a filter, offer 0 stands for any. */
+function offersOf(records: readonly Members[]): string[] {
+  const found = offerIds.flatMap((name) => records.map((record) => String(record[name] ?? '0')).find((id) => id !== '0') ?? [])
+  return [...new Set(found)]
+}
+
+/** @returns what comes under a filter, if that is the wanted records in their order, and then more. @throws Fault */
+async function filtered(client: Client, asked: string, wanted: readonly Members[]): Promise<Members[]> {
+  const came = await new Ends(client, asked, false).oldest()
+  for (const [n, record] of wanted.entries()) {
+    const found = came[n]
+    if (!found || tokenOf(found) !== tokenOf(record))
+      throw new Fault(`GET ${asked}: expected ${tokenOf(record)} at place ${n}, got ${found ? tokenOf(found) : 'no record'}`)
+  }
+  return came
+}
+
+const concerns = ({ place, url }: Listed): boolean => place?.query.filters !== undefined && new URL(url).search === ''
+
+export const filterLaws: readonly FormLaw[] = [
   {
     name: 'a pair of assets, whichever is named as base, filters the trades that have both, and turns each of them to face as it does',
-    concerns: ({ place, url }) => place?.query.filters !== undefined && new URL(url).search === '',
+    concerns,
     async check({ client, url, ends }) {
       const all = await ends.oldest()
       const first = all.find((record) => assetOf(record, 'base') !== assetOf(record, 'counter') && record['base_asset_type'] !== undefined)
@@ -55,17 +81,30 @@ export const pairLaws: readonly FormLaw[] = [
       for (const turned of [false, true]) {
         const asked = ofPair(url, first, turned)
         const base = assetOf(first, turned ? 'counter' : 'base')
-        const came = await new Ends(client, asked, false).oldest()
-        for (const [n, record] of wanted.entries()) {
-          const found = came[n]
-          if (!found || tokenOf(found) !== tokenOf(record))
-            throw new Fault(`GET ${asked}: expected ${tokenOf(record)} at place ${n}, got ${found ? tokenOf(found) : 'no record'}`)
-          checkSides(found, assetOf(record, 'base') === base ? record : turnedSides(record), `GET ${asked}`)
-        }
+        const came = await filtered(client, asked, wanted)
+        for (const [n, record] of wanted.entries())
+          checkSides(came[n]!, assetOf(record, 'base') === base ? record : turnedSides(record), `GET ${asked}`)
         const other = came.find((record) => pairOf(record) !== pairOf(first))
         if (other) throw new Fault(`GET ${asked}: has ${tokenOf(other)}, which is of another pair`)
       }
       return undefined
+    },
+  },
+  {
+    name: 'an offer filters the trades that name it, on either side',
+    concerns,
+    async check({ client, url, ends }) {
+      const all = await ends.oldest()
+      const offers = offersOf(all)
+      for (const offer of offers) {
+        const asked = withParams(url, ['offer_id', offer])
+        const wanted = all.filter((record) => namesOffer(record, offer))
+        const came = await filtered(client, asked, wanted)
+        for (const [n, record] of wanted.entries()) checkSame(came[n]!, record, `GET ${asked}`, url)
+        const other = came.find((record) => !namesOffer(record, offer))
+        if (other) throw new Fault(`GET ${asked}: has ${tokenOf(other)}, which does not name the offer`)
+      }
+      return offers.length === 0 ? NO_OFFER : undefined
     },
   },
 ]
