@@ -20,7 +20,7 @@ export const exitHelp = `
 Exit codes:
   0    done
   1    the input was refused or cannot be read, ledgers before it stay; or the output cannot be written;
-       bench: the stores cannot be compared; check: nothing could be checked
+       bench: the stores cannot be compared; check: most was left out
   2    wrong usage
   3    the store cannot be opened, or failed
   4    get: the answer is a 4xx problem

@@ -40,12 +40,34 @@ test('a service that pages well passes', async () => {
 
 test('a listing that was mostly not checked is not said to be well, and the verdict counts what was checked', async () => {
   const { code, out } = await folio(['check', await other(new Pages()), '--requests', '26'])
-  expect(code).toBe(0)
+  expect(code).toBe(1)
   expect(out).toMatch(/^\? \/rows +[1-4] of 9 laws hold, /)
   expect(out).toMatch(/\n\n[1-4] of 9 checks made, and no law was seen broken; 1 listing, [5-8] checks left out, /)
   const none = await folio(['check', await other(new Pages()), '--requests', '8'])
   expect(none.code).toBe(1)
   expect(none.out).toMatch(/^\? \/rows +0 of 9 laws hold, \d requests\n {4}nothing was checked \(its share of the 8 requests was used\)\n/)
+})
+
+test('a service that stays busy is not said to be well, nor one that does so near the end to be unchecked', async () => {
+  const until = async (count: number) => {
+    const answer = halService(new Pages())
+    let asked = 0
+    const url = await listening(
+      createServer(async (request, response) => {
+        if (asked++ >= count) return void response.writeHead(429, { 'retry-after': '0.001' }).end()
+        const { status, body } = await answer(`http://${request.headers.host}${request.url}`)
+        response.writeHead(status, { 'content-type': 'application/hal+json' })
+        for await (const chunk of body!) response.write(chunk)
+        response.end()
+      }),
+    )
+    return folio(['check', url])
+  }
+  const { requests } = JSON.parse((await folio(['check', await other(new Pages()), '--json'])).out)
+  const [early, late] = [await until(60), await until(requests - 10)]
+  expect(early.out).toMatch(/ was answered 429, 5 times in a row\)\n/)
+  expect(late.out).toMatch(/ was answered 429, 5 times in a row\)\n/)
+  expect([early.code, late.code]).toEqual([1, 0])
 })
 
 test('a service that does not fails: the law, the request and the answer are printed, and the exit code is 7', async () => {
@@ -68,10 +90,10 @@ test('our own service passes, with a list of what was left out', async () => {
   await ledger.ingest(lines(12).map((line) => parseJson(line) as any))
   const server = await serve(ledger, { port: 0 })
   try {
-    const { code, out } = await folio(['check', server.url, '--requests', '400', '--window', '20', '--listings', '12'])
+    const { code, out } = await folio(['check', server.url, '--requests', '1000', '--window', '20', '--listings', '12'])
     expect(out).toMatch(/[✓?] \/ledgers /)
     expect(out).toMatch(/\n[✓?] the service as a whole +\d of 5 laws hold, \d+ requests\n/)
-    expect(out).toMatch(/not checked: .* \(its share of the 400 requests was used\)|12 listings/)
+    expect(out).toMatch(/not checked: .* \(its share of the 1000 requests was used\)|12 listings/)
     expect(code).toBe(0)
   } finally {
     await server.close()

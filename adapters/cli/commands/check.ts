@@ -34,8 +34,8 @@ A service like folio serve, recognised by its problems of type /problems/..., is
 types, for what it refuses and how, and for event streams: their form, that they give what pages do, and that they can be
 resumed. Of any other service, streams are compared with pages if it has any.
 
-Standard output has the report; with --json, as one JSON object. The exit code is 7 if a law is broken, and 1 if nothing
-could be checked.
+Standard output has the report; with --json, as one JSON object. The exit code is 7 if a law is broken; otherwise it is 1
+if most of the checks were left out, as with a service that stays busy or with too few requests.
 
 Examples:
   folio check http://127.0.0.1:8000
@@ -65,10 +65,12 @@ async function checked(io: Io, given: string, { seconds, json = false, ...option
   await listed.said()
   await say(json ? JSON.stringify(report) : [...linesOfWhole(report), '', summaryOf(report)].join('\n'))
   if (report.broken > 0) return exits.broken
-  // Whoever goes by the exit code would take a service of which nothing was seen for one that keeps the laws.
-  const nothing = report.unchecked > 0 && report.unchecked === countedLaws(report).length
-  return nothing && !io.signal.aborted ? exits.refused : exitOf(io.signal)
+  // Whoever goes by the exit code would take a service of which hardly anything was seen for one that keeps the laws.
+  return isMost(report.unchecked, countedLaws(report).length) && !io.signal.aborted ? exits.refused : exitOf(io.signal)
 }
+
+/** Little can be said about what was mostly left out. */
+const isMost = (unchecked: number, of: number): boolean => unchecked * 2 > of
 
 /** The most laws that are named one by one with the same reason; --json names all. */
 const MOST_NAMED = 4
@@ -99,8 +101,7 @@ function linesAbout(name: string, laws: readonly LawResult[], requests: number, 
   const bare = (text: string): string => withoutOrigin(text, base)
   const [broken, unchecked] = [of('broken'), of('unchecked')]
   const reasons = [...new Set(unchecked.map(({ detail = '' }) => detail))]
-  // Little can be said about a listing of which most was left out.
-  const sign = broken.length > 0 ? '✗' : unchecked.length * 2 > laws.length ? '?' : '✓'
+  const sign = broken.length > 0 ? '✗' : isMost(unchecked.length, laws.length) ? '?' : '✓'
   return [
     `${sign} ${name} ${of('holds').length} of ${laws.length} laws hold, ${requests} requests`,
     ...(broken.length > 0 && url !== undefined ? [`    ${oneLine(url)}`] : []),
