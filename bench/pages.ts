@@ -11,8 +11,8 @@ import { Draws, type Limit, lists, type Work, type Workload, works } from './wor
 
 export interface Pace {
   readonly rounds: number
-  /** About how long a run of the slower side takes. */
-  readonly runMs: number
+  /** About how long a run takes, of either side, in process and over HTTP. */
+  readonly runMs: readonly [inProcess: number, http: number]
   /**
    * How long each side answers other draws before a row is timed, in process and over HTTP, so that caches are as full as in a service that has been
    * up for a while.
@@ -21,10 +21,18 @@ export interface Pace {
   /** How many answers are compared before timing. */
   readonly checks: readonly [ten: number, twoHundred: number]
 }
-export const FULL: Pace = { rounds: 11, runMs: 150, warmMs: [2000, 4000], checks: [300, 100] }
-export const QUICK: Pace = { rounds: 5, runMs: 25, warmMs: [50, 75], checks: [60, 20] }
+export const FULL: Pace = { rounds: 11, runMs: [100, 150], warmMs: [2000, 4000], checks: [300, 100] }
+export const QUICK: Pace = { rounds: 5, runMs: [20, 30], warmMs: [50, 75], checks: [60, 20] }
 
-const MOST_A_RUN = 4000
+/** Requests are made ready before the first run. */
+const MOST_A_RUN = 16_000
+
+/**
+ * How many requests a side answers in so many milliseconds, going by a run of them. Sides that answer equally many would not be measured alike: what
+ * the other one has pushed out of the processor's caches meanwhile counts the more, the shorter a run is.
+ */
+export const inAbout = (ms: number, { count, ms: took }: Pick<Run, 'count' | 'ms'>): number =>
+  Math.max(20, Math.min(MOST_A_RUN, Math.ceil((ms * count) / took)))
 
 /** Draws requests, always the same ones for the same work. */
 export class Asks {
@@ -50,9 +58,13 @@ export class Asks {
   }
 }
 
-/** Answers requests, `each` at a time, until that has taken `ms`. */
-export async function answering(ms: number, asks: Asks, each: number, run: (list: readonly Ask[]) => Promise<Run>): Promise<void> {
-  for (let spent = 0; spent < ms; ) spent += (await run(asks.take(each))).ms
+/** Answers requests, `each` at a time, until that has taken `ms`. Gives the last run. */
+export async function answering(ms: number, asks: Asks, each: number, run: (list: readonly Ask[]) => Promise<Run>): Promise<Run> {
+  for (let spent = 0; ; ) {
+    const last = await run(asks.take(each))
+    spent += last.ms
+    if (spent >= ms) return last
+  }
 }
 
 /** Checks that both sides give the same answers; throws an error that shows the first difference. */
@@ -110,28 +122,28 @@ export async function pageRow(
 ): Promise<Row> {
   const column = limit === 10 ? 0 : 1
   const asks = new Asks(db, data, work, workload, limit)
-  const prepare = (list: readonly Ask[]): Promise<unknown> =>
-    Promise.all([ours.call('prepare', list, work.answer), theirs.call('prepare', list, work.answer)])
   const checks = pace.checks[column]!
   const checked = asks.take(checks)
-  await prepare(checked)
+  for (const side of [ours, theirs]) await side.call('prepare', checked, work.answer)
   await compare(ours, theirs, checked, `${work.name} ${limit} ${workload}`)
-  const trial = await theirs.call('run', 0, checks)
-  const ourTrial = await ours.call('run', 0, checks)
-  const slower = Math.max(trial.ms, ourTrial.ms) / checks
-  const each = Math.max(20, Math.min(MOST_A_RUN, Math.ceil(pace.runMs / slower)))
-
-  for (const side of [ours, theirs])
-    await answering(pace.warmMs[0], asks.others(), each, async (list) => {
+  /** Warms a side up. Gives how many requests make a run of it. */
+  const paced = async (side: Worker): Promise<number> => {
+    const some = inAbout(pace.runMs[0], await side.call('run', 0, checks))
+    const last = await answering(pace.warmMs[0], asks.others(), some, async (list) => {
       await side.call('prepare', list, work.answer)
-      return side.call('run', 0, each)
+      return side.call('run', 0, list.length)
     })
+    return inAbout(pace.runMs[0], last)
+  }
+  const [each, theirEach] = [await paced(ours), await paced(theirs)]
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = hasFloors ? work.floors[workload][column]! : undefined
-  const run = (side: Worker) => (round: number) => side.call('run', round * each, (round + 1) * each)
   const [left, right] = await decided(pace.rounds, floor, async (rounds) => {
-    await prepare(asks.take(each * rounds))
-    return inTurns(rounds, run(ours), run(theirs))
+    const list = asks.take(Math.max(each, theirEach) * rounds)
+    await ours.call('prepare', list.slice(0, each * rounds), work.answer)
+    await theirs.call('prepare', list.slice(0, theirEach * rounds), work.answer)
+    const run = (side: Worker, many: number) => (round: number) => side.call('run', round * many, (round + 1) * many)
+    return inTurns(rounds, run(ours, each), run(theirs, theirEach))
   })
   return timed(
     {

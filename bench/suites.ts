@@ -7,7 +7,7 @@ import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { decided, inTurns, type Row, type Run, spread, timed } from './measure.ts'
-import { Asks, answering, type Pace, warmUp } from './pages.ts'
+import { Asks, answering, inAbout, type Pace, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { peers } from './peers/index.ts'
 import { bareWorker, type Worker, worker } from './results.ts'
@@ -117,19 +117,22 @@ async function httpRow(
     kept?.push(load)
     return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs }
   }
-  const trial = draw(limit === 10 ? 300 : 60)
-  const slower = Math.max((await send(ours, trial)).ms, (await send(theirs, trial)).ms) / trial.length
-  const each = Math.max(30, Math.ceil((pace.runMs * 1.5) / slower))
-  for (const side of [ours, theirs, bare]) await answering(pace.warmMs[1], asks.others(), each, (list) => send(side, list.map(targetOf)))
+  /** Warms a side up. Gives how many requests make a run of it. */
+  const paced = async (side: Side): Promise<number> => {
+    const some = inAbout(pace.runMs[1], await send(side, draw(limit === 10 ? 300 : 60)))
+    return inAbout(pace.runMs[1], await answering(pace.warmMs[1], asks.others(), some, (list) => send(side, list.map(targetOf))))
+  }
+  const many = { ours: await paced(ours), theirs: await paced(theirs), bare: await paced(bare) }
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
   const [left, right, least] = await decided(pace.rounds, floor, (rounds) => {
-    const sets = Array.from({ length: rounds }, () => draw(each))
+    const most = Math.max(many.ours, many.theirs, many.bare)
+    const sets = Array.from({ length: rounds }, () => draw(most))
     return inTurns(
       rounds,
-      (round) => send(ours, sets[round]!, loads.ours),
-      (round) => send(theirs, sets[round]!, loads.theirs),
-      (round) => send(bare, sets[round]!),
+      (round) => send(ours, sets[round]!.slice(0, many.ours), loads.ours),
+      (round) => send(theirs, sets[round]!.slice(0, many.theirs), loads.theirs),
+      (round) => send(bare, sets[round]!.slice(0, many.bare)),
     )
   })
   const middle = (list: readonly Load[], of: 'p50' | 'p99'): number => Math.round(spread(list.map((load) => load[of])).median)
