@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
-import { memory } from '../../adapters/memory/index.ts'
+import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { closeChain } from '../../adapters/testing/arbitraries.ts'
-import { type LedgerClose, openLedger, parseJson, type Store } from '../../src/index.ts'
+import { type LedgerClose, openLedger, parseJson } from '../../src/index.ts'
 import { hasher, portableHasher } from '../../src/sha256.ts'
 import { ledgerOf } from '../support/benches.ts'
 import { directory } from '../support/directory.ts'
@@ -15,21 +15,22 @@ import { errorOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
 import { collect } from '../support/turns.ts'
 
-const linesOf = async (store: Store): Promise<string[]> => collect((await openLedger(store)).lines())
+const linesOf = async (disk: MemoryDisk): Promise<string[]> => collect((await openLedger(memory(disk))).lines())
 
-const ingest = async (store: Store, closes: Iterable<LedgerClose>, fileEvery: number, batch: number): Promise<Store> => {
-  await (await openLedger(store, { fileEvery })).ingest(closes, { batch })
-  return store
+const ingest = async (closes: Iterable<LedgerClose>, fileEvery: number, batch: number): Promise<MemoryDisk> => {
+  const disk = memoryDisk()
+  await (await openLedger(memory(disk), { fileEvery })).ingest(closes, { batch })
+  return disk
 }
 
 describe('lines', () => {
   test('of any history, ingested again, give the same bytes, the same digest, and the same lines', () =>
     holds(fc.tuple(closeChain, fc.constantFrom(1, 40, 1e6)), 60, async ([closes, fileEvery]) => {
-      const first = await ingest(memory(), closes, fileEvery, 1)
+      const first = await ingest(closes, fileEvery, 1)
       const lines = await linesOf(first)
-      const again = await ingest(memory(), lines.map(parseJson) as LedgerClose[], fileEvery, 3)
+      const again = await ingest(lines.map(parseJson) as LedgerClose[], fileEvery, 3)
       expect(await linesOf(again)).toEqual(lines)
-      expect(await dump(again)).toEqual(await dump(first))
+      expect(await dump(memory(again))).toEqual(await dump(memory(first)))
     }))
 
   test('are the same from any store, and so is the digest', async () => {

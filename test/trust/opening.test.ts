@@ -190,12 +190,12 @@ describe('a store', () => {
     expect(error).toMatchObject({ code: 'STORE_NETWORK', fields: { found: 'Public Network', expected: 'Test Network' } })
     await openLedger(memory(disk), { network: 'Public Network' })
     await openLedger(memory(disk))
-    const [one, other] = [memory(), memory()]
-    await (await openLedger(one, { network: 'Public Network' })).ingest(closes)
-    const late = await openLedger(other)
+    const [one, other] = [memoryDisk(), memoryDisk()]
+    await (await openLedger(memory(one), { network: 'Public Network' })).ingest(closes)
+    const late = await openLedger(memory(other))
     await late.ingest(closes)
-    await openLedger(other, { network: 'Public Network' })
-    expect(await dump(other)).toEqual(await dump(one))
+    await openLedger(memory(other), { network: 'Public Network' })
+    expect(await dump(memory(other))).toEqual(await dump(memory(one)))
   })
 
   test('in a directory with other files leaves all but its own alone', async () => {
