@@ -31,7 +31,7 @@ const MOST_A_RUN = 16_000
  * How many requests a side answers in so many milliseconds, going by a run of them. Sides that answer equally many would not be measured alike: what
  * the other one has pushed out of the processor's caches meanwhile counts the more, the shorter a run is.
  */
-export const inAbout = (ms: number, { count, ms: took }: Pick<Run, 'count' | 'ms'>): number =>
+const inAbout = (ms: number, { count, ms: took }: Pick<Run, 'count' | 'ms'>): number =>
   Math.max(20, Math.min(MOST_A_RUN, Math.ceil((ms * count) / took)))
 
 /** Draws requests, always the same ones for the same work. */
@@ -58,13 +58,23 @@ export class Asks {
   }
 }
 
-/** Answers requests, `each` at a time, until that has taken `ms`. Gives the last run. */
-export async function answering(ms: number, asks: Asks, each: number, run: (list: readonly Ask[]) => Promise<Run>): Promise<Run> {
-  for (let spent = 0; ; ) {
-    const last = await run(asks.take(each))
-    spent += last.ms
-    if (spent >= ms) return last
-  }
+/**
+ * Warms a side up with requests that are not timed, and then knows its pace.
+ * @param trial a run of it
+ * @returns how many requests make a run of it
+ */
+export async function paced(
+  runMs: number,
+  warmMs: number,
+  asks: Asks,
+  trial: Run,
+  run: (list: readonly Ask[]) => Promise<Run>,
+): Promise<number> {
+  const others = asks.others()
+  const each = inAbout(runMs, trial)
+  let last = trial
+  for (let spent = 0; spent < warmMs; spent += last.ms) last = await run(others.take(each))
+  return inAbout(runMs, last)
 }
 
 /** Checks that both sides give the same answers; throws an error that shows the first difference. */
@@ -126,16 +136,12 @@ export async function pageRow(
   const checked = asks.take(checks)
   for (const side of [ours, theirs]) await side.call('prepare', checked, work.answer)
   await compare(ours, theirs, checked, `${work.name} ${limit} ${workload}`)
-  /** Warms a side up. Gives how many requests make a run of it. */
-  const paced = async (side: Worker): Promise<number> => {
-    const some = inAbout(pace.runMs[0], await side.call('run', 0, checks))
-    const last = await answering(pace.warmMs[0], asks.others(), some, async (list) => {
+  const paceOf = async (side: Worker): Promise<number> =>
+    paced(pace.runMs[0], pace.warmMs[0], asks, await side.call('run', 0, checks), async (list) => {
       await side.call('prepare', list, work.answer)
       return side.call('run', 0, list.length)
     })
-    return inAbout(pace.runMs[0], last)
-  }
-  const [each, theirEach] = [await paced(ours), await paced(theirs)]
+  const [each, theirEach] = [await paceOf(ours), await paceOf(theirs)]
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = hasFloors ? work.floors[workload][column]! : undefined
   const [left, right] = await decided(pace.rounds, floor, async (rounds) => {

@@ -7,7 +7,7 @@ import { targetOf } from './contender.ts'
 import { type DataSet, diskBytes } from './dataset.ts'
 import { Client, type Load, requestOf } from './load.ts'
 import { decided, inTurns, type Row, type Run, spread, timed } from './measure.ts'
-import { Asks, answering, inAbout, type Pace, warmUp } from './pages.ts'
+import { Asks, type Pace, paced, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { peers } from './peers/index.ts'
 import { bareWorker, type Worker, worker } from './results.ts'
@@ -117,12 +117,9 @@ async function httpRow(
     kept?.push(load)
     return { count: load.count, ms: load.ms, cpuMs: after.cpuMs - before.cpuMs }
   }
-  /** Warms a side up. Gives how many requests make a run of it. */
-  const paced = async (side: Side): Promise<number> => {
-    const some = inAbout(pace.runMs[1], await send(side, draw(limit === 10 ? 300 : 60)))
-    return inAbout(pace.runMs[1], await answering(pace.warmMs[1], asks.others(), some, (list) => send(side, list.map(targetOf))))
-  }
-  const many = { ours: await paced(ours), theirs: await paced(theirs), bare: await paced(bare) }
+  const paceOf = async (side: Side): Promise<number> =>
+    paced(pace.runMs[1], pace.warmMs[1], asks, await send(side, draw(limit === 10 ? 300 : 60)), (list) => send(side, list.map(targetOf)))
+  const many = { ours: await paceOf(ours), theirs: await paceOf(theirs), bare: await paceOf(bare) }
   const { name, hasFloors } = peers[data.peer.kind]
   const floor = work.name === 'transaction by hash' || !hasFloors ? undefined : httpFloors[workload][column]!
   const [left, right, least] = await decided(pace.rounds, floor, (rounds) => {
