@@ -48,23 +48,36 @@ function checkSides(came: Members, known: Members, where: string): void {
 
 const offerIds = ['offer_id', 'base_offer_id', 'counter_offer_id'] as const
 
-const namesOffer = (record: Members, offer: string): boolean => offerIds.some((name) => String(record[name]) === offer)
-
 /** An offer for each of the names under which trades name one. As a filter, offer 0 stands for any. */
 function offersOf(records: readonly Members[]): string[] {
   const found = offerIds.flatMap((name) => records.map((record) => String(record[name] ?? '0')).find((id) => id !== '0') ?? [])
   return [...new Set(found)]
 }
 
-/** @returns what comes under a filter, if that is the wanted records in their order, and then more. @throws Fault */
-async function filtered(client: Client, asked: string, wanted: readonly Members[]): Promise<Members[]> {
+interface Filter {
+  /** The URL of the listing, filtered. */
+  readonly asked: string
+  readonly fits: (record: Members) => boolean
+  /** What a record that does not fit is or does. */
+  readonly other: string
+  /** @throws Fault if a record that came is not the known one */
+  readonly compare: (came: Members, known: Members, where: string) => void
+}
+
+/**
+ * Compares what a filter lets through with what is known of it: those of all records that fit come first, in their order, and none that does not fit.
+ * @throws Fault
+ */
+async function checkFiltered(client: Client, all: readonly Members[], { asked, fits, other, compare }: Filter): Promise<void> {
   const came = await new Ends(client, asked, false).oldest()
-  for (const [n, record] of wanted.entries()) {
+  for (const [n, known] of all.filter(fits).entries()) {
     const found = came[n]
-    if (!found || tokenOf(found) !== tokenOf(record))
-      throw new Fault(`GET ${asked}: expected ${tokenOf(record)} at place ${n}, got ${found ? tokenOf(found) : 'no record'}`)
+    if (!found || tokenOf(found) !== tokenOf(known))
+      throw new Fault(`GET ${asked}: expected ${tokenOf(known)} at place ${n}, got ${found ? tokenOf(found) : 'no record'}`)
+    compare(found, known, `GET ${asked}`)
   }
-  return came
+  const unfit = came.find((record) => !fits(record))
+  if (unfit) throw new Fault(`GET ${asked}: has ${tokenOf(unfit)}, which ${other}`)
 }
 
 const concerns = ({ place, url }: Listed): boolean => place?.query.filters !== undefined && new URL(url).search === ''
@@ -77,15 +90,14 @@ export const filterLaws: readonly FormLaw[] = [
       const all = await ends.oldest()
       const first = all.find((record) => assetOf(record, 'base') !== assetOf(record, 'counter') && record['base_asset_type'] !== undefined)
       if (!first) return NO_PAIR
-      const wanted = all.filter((record) => pairOf(record) === pairOf(first))
       for (const turned of [false, true]) {
-        const asked = ofPair(url, first, turned)
         const base = assetOf(first, turned ? 'counter' : 'base')
-        const came = await filtered(client, asked, wanted)
-        for (const [n, record] of wanted.entries())
-          checkSides(came[n]!, assetOf(record, 'base') === base ? record : turnedSides(record), `GET ${asked}`)
-        const other = came.find((record) => pairOf(record) !== pairOf(first))
-        if (other) throw new Fault(`GET ${asked}: has ${tokenOf(other)}, which is of another pair`)
+        await checkFiltered(client, all, {
+          asked: ofPair(url, first, turned),
+          fits: (record) => pairOf(record) === pairOf(first),
+          other: 'is of another pair',
+          compare: (came, known, where) => checkSides(came, assetOf(known, 'base') === base ? known : turnedSides(known), where),
+        })
       }
       return undefined
     },
@@ -96,14 +108,13 @@ export const filterLaws: readonly FormLaw[] = [
     async check({ client, url, ends }) {
       const all = await ends.oldest()
       const offers = offersOf(all)
-      for (const offer of offers) {
-        const asked = withParams(url, ['offer_id', offer])
-        const wanted = all.filter((record) => namesOffer(record, offer))
-        const came = await filtered(client, asked, wanted)
-        for (const [n, record] of wanted.entries()) checkSame(came[n]!, record, `GET ${asked}`, url)
-        const other = came.find((record) => !namesOffer(record, offer))
-        if (other) throw new Fault(`GET ${asked}: has ${tokenOf(other)}, which does not name the offer`)
-      }
+      for (const offer of offers)
+        await checkFiltered(client, all, {
+          asked: withParams(url, ['offer_id', offer]),
+          fits: (record) => offerIds.some((name) => String(record[name]) === offer),
+          other: 'does not name the offer',
+          compare: (came, known, where) => checkSame(came, known, where, url),
+        })
       return offers.length === 0 ? NO_OFFER : undefined
     },
   },
