@@ -16,11 +16,13 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A service that is not ours, behind a socket. */
-const other = (pages: Pages): Promise<string> => {
+/** A service that is not ours, behind a socket. After so many answers, it is too busy for any more. */
+const other = (pages: Pages, answers = Number.POSITIVE_INFINITY): Promise<string> => {
   const answer = halService(pages)
+  let answered = 0
   return listening(
     createServer(async (request, response) => {
+      if (answered++ >= answers) return void response.writeHead(429, { 'retry-after': '0.001' }).end()
       const { status, body } = await answer(`http://${request.headers.host}${request.url}`)
       response.writeHead(status, { 'content-type': 'application/hal+json' })
       for await (const chunk of body!) response.write(chunk)
@@ -49,20 +51,7 @@ test('a listing that was mostly not checked is not said to be well, and the verd
 })
 
 test('a service that stays busy is not said to be well, nor one that does so near the end to be unchecked', async () => {
-  const until = async (count: number) => {
-    const answer = halService(new Pages())
-    let asked = 0
-    const url = await listening(
-      createServer(async (request, response) => {
-        if (asked++ >= count) return void response.writeHead(429, { 'retry-after': '0.001' }).end()
-        const { status, body } = await answer(`http://${request.headers.host}${request.url}`)
-        response.writeHead(status, { 'content-type': 'application/hal+json' })
-        for await (const chunk of body!) response.write(chunk)
-        response.end()
-      }),
-    )
-    return folio(['check', url])
-  }
+  const until = async (answers: number) => folio(['check', await other(new Pages(), answers)])
   const { requests } = JSON.parse((await folio(['check', await other(new Pages()), '--json'])).out)
   const [early, late] = [await until(60), await until(requests - 10)]
   expect(early.out).toMatch(/ was answered 429, 5 times in a row\)\n/)

@@ -73,6 +73,18 @@ const isHal = ({ status, headers }: Response): boolean => status === 200 && /jso
 const reworded = (fits: (asked: Asked) => boolean, change: (text: string) => string): FormFault[2] =>
   answered(async (response, asked) => (isHal(response) && fits(asked) ? new Response(change(await response.text()), response) : undefined))
 
+/** Changes pages that were asked for in some way. */
+const repaged = (
+  fits: (asked: Asked) => boolean,
+  change: (page: any, asked: Asked, service: Service) => Promise<void> | void,
+): FormFault[2] =>
+  answered(async (response, asked, service) => {
+    if (!isHal(response) || !fits(asked)) return undefined
+    const page = parseJson(await response.text()) as any
+    await change(page, asked, service)
+    return new Response(stringifyJson(page), response)
+  })
+
 /** A URL with other parameters; those that are undefined are left out. */
 export function changed(url: URL, params: Readonly<Record<string, string | undefined>>): string {
   const other = new URL(url)
@@ -265,16 +277,16 @@ export const faultyAnswers: readonly FormFault[] = [
   [
     PAIRS,
     'shows trades of a pair as they were, whichever asset is named first',
-    answered(async (response, { url, param }, service) => {
-      if (!isPair(param) || !isHal(response)) return undefined
-      const page = parseJson(await response.text()) as any
-      for (const [n, { paging_token }] of page._embedded.records.entries()) {
-        const cursor = paging_token.replace(/\d+$/, (last: string) => String(Number(last) - 1))
-        const plain = await (await service(`${url.origin}/trades?limit=1&cursor=${cursor}`)).text()
-        page._embedded.records[n] = (parseJson(plain) as any)._embedded.records[0]
-      }
-      return new Response(stringifyJson(page), response)
-    }),
+    repaged(
+      ({ param }) => isPair(param),
+      async (page, { url }, service) => {
+        for (const [n, { paging_token }] of page._embedded.records.entries()) {
+          const cursor = paging_token.replace(/\d+$/, (last: string) => String(Number(last) - 1))
+          const plain = await (await service(`${url.origin}/trades?limit=1&cursor=${cursor}`)).text()
+          page._embedded.records[n] = (parseJson(plain) as any)._embedded.records[0]
+        }
+      },
+    ),
     '/trades',
   ],
   [
@@ -286,13 +298,12 @@ export const faultyAnswers: readonly FormFault[] = [
   [
     OFFERS,
     'knows the offer of one side alone',
-    answered(async (response, { param }) => {
-      const offer = param('offer_id')
-      if (!offer || !isHal(response)) return undefined
-      const page = parseJson(await response.text()) as any
-      page._embedded.records = page._embedded.records.filter((record: any) => record.counter_offer_id !== offer)
-      return new Response(stringifyJson(page), response)
-    }),
+    repaged(
+      ({ param }) => Boolean(param('offer_id')),
+      ({ _embedded: page }, { param }) => {
+        page.records = page.records.filter((record: any) => record.counter_offer_id !== param('offer_id'))
+      },
+    ),
     '/trades',
   ],
   [
