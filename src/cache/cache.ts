@@ -264,8 +264,7 @@ export class Cache implements Finishing {
 
   put(id: string, value: Weighed): void {
     const before = this.named.get(id)
-    if (before !== undefined) this.objects.remove(before)
-    const slot = this.objects.add(id, value)
+    const slot = before === undefined ? this.objects.add(id, value) : this.objects.replace(before, id, value)
     if (slot === undefined) this.named.delete(id)
     else this.named.set(id, slot)
   }

@@ -72,6 +72,15 @@ export class ClockCache implements Keeper {
     if (this.marks[slot] !== ASKED) this.marks[slot] = ASKED
   }
 
+  /** Keeps a value in the place of another, as one that was asked for as recently: what is asked for and replaced in turn stays. */
+  replace(slot: number, name: Name, value: Weighed): number | undefined {
+    const mark = this.marks[slot]!
+    this.remove(slot)
+    const place = this.add(name, value)
+    if (place !== undefined) this.marks[place] = mark
+    return place
+  }
+
   remove(slot: number): void {
     this.count(slot, -this.weights[slot]!)
     this.values[slot]!.keeper = undefined

@@ -16,7 +16,9 @@ function clockOf(maxBytes: number) {
   clock.maxBytes = maxBytes
   const put = (name: string, weight: number): Weighed & { weight: number } => {
     const value = { weight }
-    const slot = clock.add(name, value)
+    const before = slots.get(name)
+    slots.delete(name)
+    const slot = before === undefined ? clock.add(name, value) : clock.replace(before, name, value)
     if (slot !== undefined) slots.set(name, slot)
     return value
   }
@@ -63,6 +65,40 @@ describe('a clock cache', () => {
       for (const name of ['a', 'b', 'c']) ask(name)
     }
     expect(held()).toEqual(['a', 'b', 'c', 'once 998', 'once 999'])
+  })
+
+  test('keeps what replaces a value that was asked for, and no other for that', () => {
+    const { clock, put, ask, held, out } = clockOf(100)
+    for (const name of ['a', 'b', 'c', 'd']) put(name, 25)
+    ask('a')
+    for (const [name, weight] of [
+      ['a', 20],
+      ['b', 20],
+    ] as const)
+      put(name, weight)
+    expect([held(), clock.bytes]).toEqual([['c', 'd', 'a', 'b'], 90])
+    put('e', 60)
+    // The second chance of `a` is used up.
+    expect([out, held()]).toEqual([
+      ['b', 'c', 'd'],
+      ['a', 'e'],
+    ])
+    put('a', 25)
+    put('f', 30)
+    expect(held()).toEqual(['e', 'f'])
+  })
+
+  test('keeps what is asked for and replaced in turn, however much is put', () => {
+    const { put, ask, out } = clockOf(100)
+    for (const name of ['a', 'b', 'c']) put(name, 25)
+    for (let nth = 0; nth < 1000; nth++) {
+      for (const name of ['a', 'b', 'c']) {
+        ask(name)
+        put(name, 25)
+      }
+      put(`once ${nth}`, 10)
+    }
+    expect(out.filter((name) => !name.startsWith('once'))).toEqual([])
   })
 
   test('does not keep what is or becomes too heavy', () => {
@@ -124,10 +160,8 @@ describe('a clock cache', () => {
         for (const name of favourites) ask(name)
         for (const [what, number, bytes] of steps) {
           const name = `${number}`
-          if (what === 'put') {
-            if (slots.has(name)) remove(name)
-            values.set(name, put(name, Math.abs(bytes)))
-          } else if (what === 'grow') {
+          if (what === 'put') values.set(name, put(name, Math.abs(bytes)))
+          else if (what === 'grow') {
             const value = values.get(name)
             if (value) grow(value, Math.max(-value.weight, bytes))
           } else if (slots.has(name)) remove(name)
