@@ -132,11 +132,12 @@ export class Check {
     return at < list.length
   }
 
-  /** The error of a value that does not fit: it says the number that is out of range, and otherwise of which kind it is, if that is what is wrong. */
+  /** The error of a value that does not fit: it says the number or bigint that was given, and otherwise of which kind it is, if that is what is wrong. */
   wrong(name: string, value: unknown): FolioError {
     const isText = typeof value === 'string' && ['text', 'list', 'test'].includes(this.form)
     if (isText) return badRequest(name, this.expected)
     if (typeof value === 'number' && this.form === 'number') return badRequest(name, this.expected, String(value))
+    if (typeof value === 'bigint') return badRequest(name, this.expected, `${value}n`)
     return badRequest(name, this.expected, value === null ? 'null' : typeof value)
   }
 }

@@ -16,6 +16,11 @@ export interface Param<T> {
 
 const digits = '^[0-9]+$'
 
+const ids = new Check({
+  fits: (value) => typeof value === 'bigint' && value >= 0n && value <= MAX_ID,
+  expected: 'a bigint from 0n to 2n ** 63n - 1n',
+})
+
 const id = (what: string): Param<bigint> => ({
   schema: { type: 'integer', description: `${what}, 0 to 2^63-1`, pattern: digits },
   parse(text, field) {
@@ -25,25 +30,35 @@ const id = (what: string): Param<bigint> => ({
   },
   check(value, field) {
     const whole = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
-    if (typeof whole !== 'bigint' || whole < 0n || whole > MAX_ID) throw badRequest(field, 'a bigint from 0n to 2n ** 63n - 1n')
+    if (!ids.fits(whole)) throw ids.wrong(field, value)
     return whole
   },
+})
+
+const accounts = new Check({
+  fits: (value) => typeof value === 'string' && value !== '' && value.isWellFormed(),
+  expected: 'a non-empty account id',
 })
 
 const account: Param<string> = {
   schema: { type: 'string', description: 'Account ID' },
   parse: (text, field) => account.check(text, field),
   check(value, field) {
-    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) throw badRequest(field, 'a non-empty account id')
+    if (!accounts.fits(value)) throw accounts.wrong(field, value)
     return value
   },
 }
+
+const hashes = new Check({
+  fits: (value) => typeof value === 'string' && /^[0-9a-fA-F]{64}$/.test(value),
+  expected: '64 hexadecimal digits',
+})
 
 const hash: Param<string> = {
   schema: { type: 'string', description: 'Transaction hash, hexadecimal', pattern: '^[0-9a-fA-F]{64}$' },
   parse: (text, field) => hash.check(text, field),
   check(value, field) {
-    if (typeof value !== 'string' || !/^[0-9a-fA-F]{64}$/.test(value)) throw badRequest(field, '64 hexadecimal digits')
+    if (!hashes.fits(value)) throw hashes.wrong(field, value)
     return value.toLowerCase()
   },
 }
@@ -60,7 +75,7 @@ const ledger: Param<number> = {
     return Number(value)
   },
   check(value, field) {
-    if (!sequences.fits(value)) throw badRequest(field, sequences.expected)
+    if (!sequences.fits(value)) throw sequences.wrong(field, value)
     return value
   },
 }

@@ -156,7 +156,7 @@ describe('an untyped call:', () => {
     const error = await errorOf(() => ask(method, ...args, options))
     // A number that is out of range is told as it is.
     const isOut = typeof value === 'number' && reason.includes('number')
-    const found = value === null || isOut ? String(value) : typeof value
+    const found = typeof value === 'bigint' ? `${value}n` : value === null || isOut ? String(value) : typeof value
     expect([error.code, error.fields]).toEqual(['BAD_REQUEST', { field, reason, found }])
     expect((await ledger).head.last).toBe(sequence)
   })

@@ -49,7 +49,7 @@ test.each<[rule: Rule, expected: string, good: readonly unknown[], bad: readonly
         [3.5, '3.5'],
         [Number.NaN, 'NaN'],
         ['2', 'string'],
-        [2n, 'bigint'],
+        [2n, '2n'],
         [null, 'null'],
       ],
     ],

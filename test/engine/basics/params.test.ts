@@ -2,12 +2,51 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_LIMIT, MAX_LIMIT, params, parseLimit, parseOrder, pathNames } from '../../../src/index.ts'
 
-const refused = (field: string, reason: string) => expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason } })
+const refused = (field: string, reason: string, found?: string) =>
+  expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason, ...(found !== undefined && { found }) } })
 const MAX = 2n ** 63n - 1n
 const hash = 'aB'.repeat(32)
 
-/** For each parameter: texts and what they are read as, values and what they are accepted as, and texts and values that are refused. */
-const rows = {
+interface Row {
+  readonly reads: readonly [text: string, value: unknown][]
+  readonly takes: readonly [given: unknown, value: unknown][]
+  readonly texts: readonly string[]
+  readonly values: readonly [value: unknown, found?: string][]
+  readonly reason: string
+  readonly valueReason?: string
+}
+
+const id: Row = {
+  ...{
+    reads: [
+      ['0', 0n],
+      ['007', 7n],
+      [String(MAX), MAX],
+    ],
+    takes: [
+      [0n, 0n],
+      [MAX, MAX],
+      [7, 7n],
+      [0, 0n],
+    ],
+  },
+  ...{ texts: ['', '-1', '1.5', 'x', String(MAX + 1n)], reason: 'decimal digits from 0 to 2^63-1' },
+  ...{
+    values: [
+      [-1n, '-1n'],
+      [MAX + 1n, `${MAX + 1n}n`],
+      [-1, 'number'],
+      [1.5, 'number'],
+      [2 ** 53, 'number'],
+      ['7'],
+      [undefined, 'undefined'],
+    ],
+    valueReason: 'a bigint from 0n to 2n ** 63n - 1n',
+  },
+}
+
+/** For each parameter: texts and what they are read as, values and what they are accepted as, and texts and values that are refused, these as what. */
+const rows: Readonly<Record<keyof typeof params, Row>> = {
   account: {
     reads: [
       ['GA', 'GA'],
@@ -15,12 +54,15 @@ const rows = {
     ],
     takes: [['GA', 'GA']],
     texts: [''],
-    values: ['', 5, undefined, null, {}],
+    values: [[''], [5, 'number'], [undefined, 'undefined'], [null, 'null'], [{}, 'object']],
     reason: 'a non-empty account id',
   },
   hash: {
     ...{ reads: [[hash, hash.toLowerCase()]], takes: [[hash, hash.toLowerCase()]], reason: '64 hexadecimal digits' },
-    ...{ texts: ['', 'x', hash.slice(1), `${hash}0`, `x${hash}`, hash.replace('a', 'g')], values: [5, undefined, hash.slice(2), [hash]] },
+    ...{
+      texts: ['', 'x', hash.slice(1), `${hash}0`, `x${hash}`, hash.replace('a', 'g')],
+      values: [[5, 'number'], [undefined, 'undefined'], [hash.slice(2)], [[hash], 'object']],
+    },
   },
   ledger: {
     ...{
@@ -35,42 +77,30 @@ const rows = {
       ],
     },
     ...{ texts: ['', '-1', '1.5', '2147483648', 'x', String(MAX + 1n)], reason: 'decimal digits from 0 to 2147483647' },
-    ...{ values: [-1, 1.5, 2147483648, '7', 7n, Number.NaN, undefined], valueReason: 'a whole number from 0 to 2147483647' },
+    ...{
+      values: [
+        [-1, '-1'],
+        [1.5, '1.5'],
+        [2147483648, '2147483648'],
+        ['7', 'string'],
+        [7n, '7n'],
+        [Number.NaN, 'NaN'],
+        [undefined, 'undefined'],
+      ],
+      valueReason: 'a whole number from 0 to 2147483647',
+    },
   },
-  ...Object.fromEntries(
-    ['operation', 'offer'].map((name) => [
-      name,
-      {
-        ...{
-          reads: [
-            ['0', 0n],
-            ['007', 7n],
-            [String(MAX), MAX],
-          ],
-          takes: [
-            [0n, 0n],
-            [MAX, MAX],
-            [7, 7n],
-            [0, 0n],
-          ],
-        },
-        ...{ texts: ['', '-1', '1.5', 'x', String(MAX + 1n)], reason: 'decimal digits from 0 to 2^63-1' },
-        ...{ values: [-1n, MAX + 1n, -1, 1.5, 2 ** 53, '7', undefined], valueReason: 'a bigint from 0n to 2n ** 63n - 1n' },
-      },
-    ]),
-  ),
-} as Record<
-  keyof typeof params,
-  { reads: [string, unknown][]; takes: [unknown, unknown][]; texts: string[]; values: unknown[]; reason: string; valueReason?: string }
->
+  operation: id,
+  offer: id,
+}
 
 describe.each(Object.entries(params))('%s', (name, param: any) => {
   const { reads, takes, texts, values, reason, valueReason = reason } = rows[name as keyof typeof rows]
   test.each(reads)('the text %j is read as %s', (text, value) => expect(param.parse(text, 'field')).toBe(value))
   test.each(takes)('the value %s is accepted as %s', (given, value) => expect(param.check(given, 'field')).toBe(value))
   test.each(texts)('the text %j is refused', (text) => expect(() => param.parse(text, 'here')).toThrow(refused('here', reason)))
-  test.each(values.map((value) => [value]))('the value %s is refused', (value) =>
-    expect(() => param.check(value, 'there')).toThrow(refused('there', valueReason)),
+  test.each(values)('the value %s is refused', (value, found) =>
+    expect(() => param.check(value, 'there')).toThrow(refused('there', valueReason, found)),
   )
 })
 
