@@ -188,16 +188,16 @@ export interface Cursor extends Position {
   readonly whole: boolean
 }
 
-/** Reads a paging token. `indexed` resources accept `<n>-<m>` and `<n>`, the others `<n>`. @throws BAD_REQUEST with field `cursor` */
-export function parseCursor(token: string, indexed: boolean): Cursor {
+/**
+ * Reads a paging token. `indexed` resources accept `<n>-<m>` and `<n>`, the others `<n>`.
+ * @param field what the token was given as @throws BAD_REQUEST
+ */
+export function parseCursor(token: string, indexed: boolean, field = 'cursor'): Cursor {
   const dash = indexed ? token.indexOf('-') : -1
   const id = parseHalves(dash < 0 ? token : token.slice(0, dash))
   const index = dash < 0 ? zero : parseHalves(token.slice(dash + 1))
   if (id === undefined || index === undefined)
-    throw badRequest(
-      'cursor',
-      indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now',
-    )
+    throw badRequest(field, indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now')
   return { hi: id.hi, lo: id.lo, index: index.hi * 4294967296 + index.lo, whole: indexed && dash < 0 }
 }
 

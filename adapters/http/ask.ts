@@ -7,7 +7,7 @@ import { decode, parseQuery, parseTarget, type QueryText } from './target.ts'
 /** @throws BAD_REQUEST */
 export function pageOf(query: List, text: QueryText, lastEventId: string | undefined): Asked {
   const cursor = lastEventId || text('cursor')
-  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed)
+  if (cursor !== '' && cursor !== 'now') parseCursor(cursor, query.of.indexed, lastEventId ? 'Last-Event-ID' : 'cursor')
   const limit = parseLimit(text('limit'))
   return { cursor, limit, order: parseOrder(text('order')) }
 }

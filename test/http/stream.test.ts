@@ -99,6 +99,18 @@ test('Last-Event-ID wins over cursor, and limit does not end a stream', async ()
 })
 
 test.each([
+  ['/operations?cursor=y', { 'last-event-id': 'x' }, 'Last-Event-ID'],
+  ['/operations?cursor=y', { 'last-event-id': '' }, 'cursor'],
+  ['/operations?cursor=y', {}, 'cursor'],
+])('%s with %j is rejected for its %s', async (path, headers, field) => {
+  const response = await open(path, headers)
+  expect([response.statusCode, JSON.parse(Buffer.concat(await response.toArray()).toString()).extras]).toEqual([
+    400,
+    { invalid_field: field, reason: 'decimal digits from 0 to 2^63-1, or now' },
+  ])
+})
+
+test.each([
   ['/operations?order=desc', 400],
   ['/operations?limit=201', 400],
   ['/operations?cursor=x', 400],
