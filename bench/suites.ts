@@ -182,7 +182,10 @@ export function diskRow({ level, peer }: DataSet): Row {
   }
 }
 
-/** Pages near number 10,000 against pages near number 1, both ours: what depth costs. */
+/** As many records as may wait to be filed: read in another way, whichever page they are on. */
+const NEWEST = 50_000
+
+/** Pages near number 10,000 against pages near number 1, both ours and both of filed records: what depth costs. */
 export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
   const effectsALedger = 2000
   const lists = [
@@ -192,7 +195,7 @@ export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => vo
   for (const { work, path, what, entries, account } of lists) {
     const side = worker('folio', path)
     for (const limit of [10, 200] as const) {
-      const deep = Math.min(10_000, Math.floor(entries / limit) - 100)
+      const deep = Math.min(10_000, Math.floor((entries - NEWEST) / limit) - 100)
       const near = (page: number, round: number) =>
         Array.from({ length: 100 }, (_, i) => {
           const skip = (page + ((i * 7 + round * 13) % 100)) * limit
