@@ -1,6 +1,6 @@
 /**
- * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last, so that an
- * open can finish it.
+ * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last (of a prune) or
+ * after it (of a rollback), so that an open can finish it.
  */
 
 import { type Cut, encodeIntent, type Head, nextEra } from '../layout/head.ts'
@@ -63,17 +63,25 @@ export async function reclaim({ store, head }: History): Promise<void> {
 }
 
 async function takeSteps(history: History, cut: Cut, next: () => Promise<Step>, isDone: (head: Head) => boolean): Promise<void> {
-  const { store } = history
+  const { shared } = history.store.capabilities
   history.checkSound()
-  const expect = { key: HEAD, value: history.state.head }
-  if (isDone(history.head) && (await store.get(INTENT))) await store.write([[INTENT, undefined]], { durable: true, expect })
+  // A store that finds what it wrote last damaged may take it for a write that never ended. If that is the removal of the intent, the next open removes
+  // it again. A prune that is lost shows nothing wrong, and a service that prunes with each ledger would pay for one more write.
+  const isApart = 'rollback' in cut && !shared
+  const wasDone = isDone(history.head)
   while (!isDone(history.head)) {
     await giveWay()
     const step = await next()
-    await takeStep(history, cut, step, isDone(step.head))
+    await takeStep(history, cut, step, isDone(step.head) && !isApart)
   }
+  if (isApart || wasDone) await removeIntent(history)
   // What was noted before belongs to an earlier era, or to a ledger that is gone.
   if (!history.unsynced) history.highWater.reached(history.head)
+}
+
+async function removeIntent({ store, state }: History): Promise<void> {
+  const expect = { key: HEAD, value: state.head }
+  if (await store.get(INTENT)) await store.write([[INTENT, undefined]], { durable: true, expect })
 }
 
 /**

@@ -302,7 +302,8 @@ describe('options', () => {
   const refused = (field: string, reason: string, found?: string): unknown =>
     expect.objectContaining({ code: 'BAD_REQUEST', fields: { field, reason, ...(found !== undefined && { found }) } })
   /** What an error says of a value: a number that is out of range as it is. */
-  const foundIn = (value: unknown): string => (typeof value === 'number' || value === null ? String(value) : typeof value)
+  const foundIn = (value: unknown): string =>
+    typeof value === 'bigint' ? `${value}n` : typeof value === 'number' || value === null ? String(value) : typeof value
   const whole = (least: number, most: number): string => `a whole number from ${least} to ${most}`
   it.each<[given: object, field: string, reason: string]>([
     [{ seed: undefined }, 'seed', 'a number or a text'],

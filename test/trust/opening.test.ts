@@ -132,6 +132,25 @@ describe('files', () => {
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(129))
   })
 
+  test('that lost a bit near their end show no ledger that was rolled back', async () => {
+    const data = await files()
+    await held(data, (ledger) => ledger.rollback(104))
+    const path = fileOf(data, /\.log$/)
+    const bytes = readFileSync(path)
+    const outcomes: (number | string | undefined)[] = []
+    for (let at = 1; at <= 60; at++) {
+      const damaged = Uint8Array.from(bytes)
+      damaged[bytes.length - at]! ^= 1
+      const copy = join(directory(), 'copy')
+      cpSync(data, copy, { recursive: true })
+      writeFileSync(join(copy, basename(path)), damaged)
+      outcomes.push(await held(copy, async (ledger) => ledger.head?.last).catch((error) => error.code))
+      rmSync(copy, { recursive: true })
+    }
+    // The last record only says that the rollback is complete: if it is lost, the rollback is completed again.
+    expect([outcomes[0], outcomes.at(-1), new Set(outcomes)]).toEqual([104, 'CORRUPT', new Set([104, 'CORRUPT'])])
+  })
+
   test('whose last records are cut off are whole, also if an empty log follows, but not if another record does', async () => {
     const data = await files()
     const path = fileOf(data, /\.log$/)
