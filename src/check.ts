@@ -48,6 +48,8 @@ interface Text {
 interface Test {
   readonly expected: string
   readonly fits: (value: unknown) => boolean
+  /** Given if no text fits: then one is reported as such. */
+  readonly textless?: boolean
 }
 
 /** What a value must be: of a kind, a number in a range, a text, one of those listed, or what passes a test. */
@@ -109,9 +111,10 @@ export class Check {
   private readonly isWhole: boolean
   private readonly list: readonly unknown[]
   private readonly passes: Test['fits']
+  private readonly takesText: boolean
 
   constructor(rule: Rule) {
-    const { form, expected, least = -Infinity, most = Infinity, whole = false, list = [], fits = () => false } = formOf(rule)
+    const { form, expected, least = -Infinity, most = Infinity, whole = false, list = [], fits = () => false, textless } = formOf(rule)
     this.expected = expected
     this.form = form
     this.least = least
@@ -119,6 +122,7 @@ export class Check {
     this.isWhole = whole
     this.list = list
     this.passes = fits
+    this.takesText = !textless && ['text', 'list', 'test'].includes(form)
   }
 
   fits(value: unknown): boolean {
@@ -134,8 +138,7 @@ export class Check {
 
   /** The error of a value that does not fit: it says the number or bigint that was given, and otherwise of which kind it is, if that is what is wrong. */
   wrong(name: string, value: unknown): FolioError {
-    const isText = typeof value === 'string' && ['text', 'list', 'test'].includes(this.form)
-    if (isText) return badRequest(name, this.expected)
+    if (typeof value === 'string' && this.takesText) return badRequest(name, this.expected)
     if (typeof value === 'number' && this.form === 'number') return badRequest(name, this.expected, String(value))
     if (typeof value === 'bigint') return badRequest(name, this.expected, `${value}n`)
     return badRequest(name, this.expected, value === null ? 'null' : typeof value)

@@ -18,6 +18,7 @@ const digits = '^[0-9]+$'
 
 const ids = new Check({
   fits: (value) => typeof value === 'bigint' && value >= 0n && value <= MAX_ID,
+  textless: true,
   expected: 'a bigint from 0n to 2n ** 63n - 1n',
 })
 

@@ -38,7 +38,7 @@ const id: Row = {
       [-1, 'number'],
       [1.5, 'number'],
       [2 ** 53, 'number'],
-      ['7'],
+      ['7', 'string'],
       [undefined, 'undefined'],
     ],
     valueReason: 'a bigint from 0n to 2n ** 63n - 1n',
