@@ -72,8 +72,11 @@ async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, ne
   const found = format && (await networkIn(store, format))
   if (network !== undefined && found !== undefined && found !== network) throw new FolioError('STORE_NETWORK', { found, expected: network })
   if (format && (network === undefined || found !== undefined)) return
+  const settled = encodeFormat(catalogueOf(), network)
+  // A name twice: a store that finds what it wrote last damaged may take it for a write that never ended, and would then accept any other name.
+  const before = network === undefined ? [format] : [format, settled]
   try {
-    await store.write([[FORMAT, encodeFormat(catalogueOf(), network)]], { durable: true, expect: { key: FORMAT, value: format } })
+    for (const value of before) await store.write([[FORMAT, settled]], { durable: true, expect: { key: FORMAT, value } })
   } catch (error) {
     // Another process has written it meanwhile: of two that open a new store, only one names its network.
     if (!(error instanceof FolioError) || error.code !== 'CONFLICT' || same(await store.get(FORMAT), format)) throw error

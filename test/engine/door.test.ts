@@ -5,6 +5,8 @@ import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
 import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
+import { catalogueOf } from '../../src/ingest/identity.ts'
+import { encodeFormat } from '../../src/layout/head.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
 import { ledgerOf } from '../support/benches.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
@@ -36,10 +38,13 @@ describe('a store is opened', () => {
     await open('one')
     await open('one')
     await open()
-    expect([writes.length, writes[1]?.durable, writes[1]?.expect?.key, closed]).toEqual([2, true, FORMAT, 0])
+    // The name is written twice.
+    const formats = [undefined, 'one'].map((network) => encodeFormat(catalogueOf(), network))
+    const named = writes.slice(1).map(({ durable, expect: at }) => [durable, at?.key, Uint8Array.from(at!.value!)])
+    expect([named, closed]).toEqual([formats.map((format) => [true, FORMAT, format]), 0])
     expect([await networkOf(memory(disk)), await networkOf(memory())]).toEqual(['one', undefined])
     expect((await errorOf(() => open('two'))).fields).toEqual({ found: 'one', expected: 'two' })
-    expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 2])
+    expect([await codeOf(() => open('two')), closed, writes.length]).toEqual(['STORE_NETWORK', 2, 3])
   })
 
   test('with a batch that came after its head was looked for, and before its records were', async () => {

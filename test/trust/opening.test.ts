@@ -18,6 +18,12 @@ async function held<T>(data: string, work: (ledger: Ledger) => Promise<T>): Prom
   return await work(ledger)
 }
 
+/** Opens a store as one of a network; its newest ledger. */
+async function networkedAs(data: string, network: string | undefined): Promise<number> {
+  await using ledger = await openLedger(level(data), network === undefined ? {} : { network })
+  return ledger.head!.last
+}
+
 const fileOf = (data: string, pattern: RegExp): string => join(data, readdirSync(data).find((name) => pattern.test(name))!)
 
 describe('data that went back in time', () => {
@@ -132,23 +138,26 @@ describe('files', () => {
     await held(data, async (ledger) => void expect(ledger.head!.last).toBe(129))
   })
 
-  test('that lost a bit near their end show no ledger that was rolled back', async () => {
+  test.each([
+    ['show no ledger that was rolled back', (data: string) => held(data, (ledger) => ledger.rollback(104)), 104],
+    ['keep the name of the network', (data: string) => networkedAs(data, 'one'), 'STORE_NETWORK'],
+  ])('that lost a bit near their end %s', async (_, change, expected) => {
     const data = await files()
-    await held(data, (ledger) => ledger.rollback(104))
+    await change(data)
     const path = fileOf(data, /\.log$/)
     const bytes = readFileSync(path)
-    const outcomes: (number | string | undefined)[] = []
-    for (let at = 1; at <= 60; at++) {
+    const outcomes: (number | string)[] = []
+    // Of the last record, which says that the rollback is complete, or the name again; and of the one before it.
+    for (const at of [...Array(60).keys(), 1000]) {
       const damaged = Uint8Array.from(bytes)
-      damaged[bytes.length - at]! ^= 1
+      damaged[bytes.length - 1 - at]! ^= 1
       const copy = join(directory(), 'copy')
       cpSync(data, copy, { recursive: true })
       writeFileSync(join(copy, basename(path)), damaged)
-      outcomes.push(await held(copy, async (ledger) => ledger.head?.last).catch((error) => error.code))
+      outcomes.push(await networkedAs(copy, expected === 'STORE_NETWORK' ? 'another' : undefined).catch((error) => error.code))
       rmSync(copy, { recursive: true })
     }
-    // The last record only says that the rollback is complete: if it is lost, the rollback is completed again.
-    expect([outcomes[0], outcomes.at(-1), new Set(outcomes)]).toEqual([104, 'CORRUPT', new Set([104, 'CORRUPT'])])
+    expect([outcomes[0], outcomes.at(-1), new Set(outcomes)]).toEqual([expected, 'CORRUPT', new Set([expected, 'CORRUPT'])])
   })
 
   test('whose last records are cut off are whole, also if an empty log follows, but not if another record does', async () => {
