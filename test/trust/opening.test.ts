@@ -6,23 +6,19 @@ import { describe, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { checkFiles, level } from '../../adapters/level/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
-import { type Ledger, openLedger, repairStore } from '../../src/index.ts'
+import { type Ledger, type LedgerOptions, openLedger, repairStore } from '../../src/index.ts'
 import { directory } from '../support/directory.ts'
 import { dump } from '../support/dump.ts'
 import { errorOf } from '../support/errors.ts'
 
 const closes = [...generate({ ledgers: 30, seed: 9, accounts: 16, transactionsPerLedger: 6, firstLedger: 100 })]
 
-async function held<T>(data: string, work: (ledger: Ledger) => Promise<T>): Promise<T> {
-  await using ledger = await openLedger(level(data))
+async function held<T>(data: string, work: (ledger: Ledger) => Promise<T>, options: LedgerOptions = {}): Promise<T> {
+  await using ledger = await openLedger(level(data), options)
   return await work(ledger)
 }
 
-/** Opens a store as one of a network; its newest ledger. */
-async function networkedAs(data: string, network: string | undefined): Promise<number> {
-  await using ledger = await openLedger(level(data), network === undefined ? {} : { network })
-  return ledger.head!.last
-}
+const newest = async (ledger: Ledger): Promise<number> => ledger.head!.last
 
 const fileOf = (data: string, pattern: RegExp): string => join(data, readdirSync(data).find((name) => pattern.test(name))!)
 
@@ -139,9 +135,9 @@ describe('files', () => {
   })
 
   test.each([
-    ['show no ledger that was rolled back', (data: string) => held(data, (ledger) => ledger.rollback(104)), 104],
-    ['keep the name of the network', (data: string) => networkedAs(data, 'one'), 'STORE_NETWORK'],
-  ])('that lost a bit near their end %s', async (_, change, expected) => {
+    ['show no ledger that was rolled back', (data: string) => held(data, (ledger) => ledger.rollback(104)), {}, 104],
+    ['keep the name of the network', (data: string) => held(data, newest, { network: 'one' }), { network: 'another' }, 'STORE_NETWORK'],
+  ])('that lost a bit near their end %s', async (_, change, options, expected) => {
     const data = await files()
     await change(data)
     const path = fileOf(data, /\.log$/)
@@ -154,7 +150,7 @@ describe('files', () => {
       const copy = join(directory(), 'copy')
       cpSync(data, copy, { recursive: true })
       writeFileSync(join(copy, basename(path)), damaged)
-      outcomes.push(await networkedAs(copy, expected === 'STORE_NETWORK' ? 'another' : undefined).catch((error) => error.code))
+      outcomes.push(await held(copy, newest, options).catch((error) => error.code))
       rmSync(copy, { recursive: true })
     }
     expect([outcomes[0], outcomes.at(-1), new Set(outcomes)]).toEqual([expected, 'CORRUPT', new Set([expected, 'CORRUPT'])])

@@ -17,32 +17,29 @@ interface Row {
 }
 
 const id: Row = {
-  ...{
-    reads: [
-      ['0', 0n],
-      ['007', 7n],
-      [String(MAX), MAX],
-    ],
-    takes: [
-      [0n, 0n],
-      [MAX, MAX],
-      [7, 7n],
-      [0, 0n],
-    ],
-  },
-  ...{ texts: ['', '-1', '1.5', 'x', String(MAX + 1n)], reason: 'decimal digits from 0 to 2^63-1' },
-  ...{
-    values: [
-      [-1n, '-1n'],
-      [MAX + 1n, `${MAX + 1n}n`],
-      [-1, 'number'],
-      [1.5, 'number'],
-      [2 ** 53, 'number'],
-      ['7', 'string'],
-      [undefined, 'undefined'],
-    ],
-    valueReason: 'a bigint from 0n to 2n ** 63n - 1n',
-  },
+  reads: [
+    ['0', 0n],
+    ['007', 7n],
+    [String(MAX), MAX],
+  ],
+  takes: [
+    [0n, 0n],
+    [MAX, MAX],
+    [7, 7n],
+    [0, 0n],
+  ],
+  texts: ['', '-1', '1.5', 'x', String(MAX + 1n)],
+  reason: 'decimal digits from 0 to 2^63-1',
+  values: [
+    [-1n, '-1n'],
+    [MAX + 1n, `${MAX + 1n}n`],
+    [-1, 'number'],
+    [1.5, 'number'],
+    [2 ** 53, 'number'],
+    ['7', 'string'],
+    [undefined, 'undefined'],
+  ],
+  valueReason: 'a bigint from 0n to 2n ** 63n - 1n',
 }
 
 /** For each parameter: texts and what they are read as, values and what they are accepted as, and texts and values that are refused, these as what. */
