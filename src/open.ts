@@ -2,7 +2,7 @@
 import { same } from './bytes.ts'
 import { OptionRules } from './check.ts'
 import { FolioError } from './errors.ts'
-import { catalogueOf, networkIn } from './ingest/identity.ts'
+import { catalogueOf, foreign, networkIn } from './ingest/identity.ts'
 import { encodeFormat } from './layout/head.ts'
 import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
@@ -68,7 +68,7 @@ async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, ne
   const format = await store.get(FORMAT)
   if (!format && hasHead) throw corrupt(FORMAT, 'the format of the store is missing')
   if (!format && !isEmpty)
-    throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
+    throw foreign()
   const found = format && (await networkIn(store, format))
   if (network !== undefined && found !== undefined && found !== network) throw new FolioError('STORE_NETWORK', { found, expected: network })
   if (format && (network === undefined || found !== undefined)) return

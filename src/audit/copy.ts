@@ -7,7 +7,7 @@ import { equal, hex } from '../bytes.ts'
 import { badRequest, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { readHighWater } from '../ingest/high-water.ts'
-import { catalogueOf, holdsRecords, networkIn } from '../ingest/identity.ts'
+import { catalogueOf, foreign, holdsRecords, networkIn } from '../ingest/identity.ts'
 import {
   type Cut,
   decodeEra,
@@ -96,7 +96,7 @@ async function markOf(store: Store): Promise<Uint8Array | undefined> {
  * writes to the target, or to a source without snapshots; and the reason of the signal
  */
 export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<CopyReport> {
-  copyOptions.check(options)
+  const checked = copyOptions.check(options)
   if (from === to) throw badRequest('to', 'a store other than the one to copy')
   if (!(await isVacant(to))) throw badRequest('to', 'an empty store, or one that holds an unfinished copy')
   const noted = (await readHighWater(from.note))?.last ?? 0
@@ -106,7 +106,7 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
     const source = await sourceOf(from, view)
     if (!source) return { values: 0, bytes: 0 }
     await checkNote(from, source, noted)
-    const copy = await Copy.begin(to, source, options)
+    const copy = await Copy.begin(to, source, checked)
     const copied = await copy.values(view)
     if (!snapshot && !isSame(source, await sourceOf(from, view))) throw new FolioError('CONFLICT', { reason: MOVED })
     await copy.check(copied)
@@ -145,8 +145,7 @@ async function sourceOf(from: Store, view: View): Promise<Source | undefined> {
   }
   const [head, format, begun] = [HEAD, FORMAT, INTENT].map((key) => own.find(([one]) => one === key)?.[1])
   if (!format && head) throw corrupt(FORMAT, 'the format of the store is missing')
-  if (!format && (await view.scan(ALL_KEYS, { limit: 1 })).entries.length > 0)
-    throw new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store' })
+  if (!format && (await view.scan(ALL_KEYS, { limit: 1 })).entries.length > 0) throw foreign()
   if (!format) return undefined
   const network = await networkIn(from, format)
   const intent = begun && decodeIntent(begun)

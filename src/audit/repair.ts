@@ -28,7 +28,7 @@ import {
   postingKey,
   readOffer,
 } from '../layout/keys.ts'
-import { checkSeal, unsealed } from '../layout/seal.ts'
+import { isSealed, unsealed } from '../layout/seal.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable, readerUnder } from './context.ts'
@@ -192,9 +192,6 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   return commit(context, parts.flat())
 }
 
-const isSealed = async (key: Uint8Array, value: Uint8Array): Promise<boolean> =>
-  (await readable(() => checkSeal(key, value) ?? true)) === true
-
 /** Of offers that the book shows and nothing else, the keys under which their last changes were kept. */
 async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]): Promise<Uint8Array[]> {
   const found: Uint8Array[] = []
@@ -203,7 +200,7 @@ async function unchanged({ book, store }: Context, keys: readonly Uint8Array[]):
     if (id === undefined || book.has(String(id))) continue
     const listKey = postingKey(changesByOffer.tag, [id])
     const list = await store.get(listKey)
-    if (list === undefined || !(await isSealed(listKey, list))) found.push(baseKey(id))
+    if (list === undefined || !isSealed(listKey, list)) found.push(baseKey(id))
   }
   return found
 }
@@ -217,7 +214,7 @@ async function closeOff(context: Context, unsure: Unsure): Promise<boolean> {
   for (const key of unsure.values()) {
     if (!context.findings.isNamed(key)) continue
     const value = await context.store.get(key)
-    const isRead = value === undefined || (await isSealed(key, value))
+    const isRead = value === undefined || isSealed(key, value)
     if (isRead) writes.push([key, unsealed])
   }
   return commit(context, writes)

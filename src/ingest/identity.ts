@@ -3,7 +3,7 @@ import { equal } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import { checkFormat, fingerprint } from '../layout/head.ts'
 import { CONTENT_KEYS, ERA, FORMAT, HEAD, HIGH_WATER } from '../layout/keys.ts'
-import { checkSeal, corrupt } from '../layout/seal.ts'
+import { corrupt, isSealed } from '../layout/seal.ts'
 import { indexes, logs } from '../logs.ts'
 import type { Store } from '../store.ts'
 
@@ -31,6 +31,10 @@ export async function networkIn(store: Store, format: Uint8Array): Promise<strin
   }
 }
 
+/** What a store without a format holds is somebody else's. */
+export const foreign = (): FolioError =>
+  new FolioError('STORE_FORMAT', { found: 'entries of something else', expected: 'a ledger store, or an empty one' })
+
 /** More than a few damaged values at the beginning of a store are not expected. */
 const WITNESSES = 8
 
@@ -38,12 +42,5 @@ const WITNESSES = 8
 async function holdsOwn(store: Store): Promise<boolean> {
   const head = await store.get(HEAD)
   const { entries } = await store.scan(CONTENT_KEYS, { limit: WITNESSES })
-  return [...(head ? [[HEAD, head] as const] : []), ...entries].some(([key, value]) => {
-    try {
-      checkSeal(key, value)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return [...(head ? [[HEAD, head] as const] : []), ...entries].some(([key, value]) => isSealed(key, value))
 }

@@ -64,3 +64,13 @@ export const unsealed = new Uint8Array(0)
 export function checkSeal(key: Uint8Array, value: Uint8Array): void {
   unseal(key, value)
 }
+
+/** Whether this release sealed a value under a key, and it is as it was. */
+export function isSealed(key: Uint8Array, value: Uint8Array): boolean {
+  try {
+    unseal(key, value)
+    return true
+  } catch {
+    return false
+  }
+}

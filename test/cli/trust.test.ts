@@ -489,3 +489,24 @@ test('a store keeps the name of its network, as its copy does, and is rejected w
   const other = await folio(['ingest', '--data', copy, '--network', 'Public Network', '-'])
   expect(other.err).toMatch(/^folio: STORE_NETWORK: .*found: Test Network/)
 })
+
+test("somebody else's database is refused by every command, and left as it is", async () => {
+  const data = join(directory(), 'data')
+  const foreign = async () => {
+    const store = await level(data)
+    const { entries } = await store.scan({ gte: Uint8Array.of(0), lt: Uint8Array.of(255) }, { limit: 10 })
+    await store.close()
+    return entries.map(([key, value]) => Buffer.concat([key, value]).toString())
+  }
+  for (const [key, value] of [
+    ['a', 'b'],
+    ['user:1', 'alice'],
+  ] as const)
+    await damage(data, Buffer.from(key).toString('hex'), Buffer.from(value))
+  for (const command of ['verify', 'repair', 'repair --cut', 'export', 'get /', 'rollback --to 5'])
+    expect(await folio([...command.split(' '), '--data', data])).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/^folio: STORE_FORMAT: .*found: entries of something else/m),
+    })
+  expect(await foreign()).toEqual(['ab', 'user:1alice'])
+})

@@ -8,7 +8,7 @@ import { UNNAMED } from '../../src/audit/report.ts'
 import { audit } from '../../src/audit/verify.ts'
 import { unhex } from '../../src/bytes.ts'
 import { FolioError, type LedgerClose, openLedger, repairStore, type Store, verifyStore, type Write } from '../../src/index.ts'
-import { indexPagesKey, KIND, keysOf } from '../../src/layout/keys.ts'
+import { FORMAT, HEAD, indexPagesKey, KIND, keysOf } from '../../src/layout/keys.ts'
 import { decodePage } from '../../src/layout/posting.ts'
 import { changesByOffer } from '../../src/resources/offer.ts'
 import { databaseOf } from '../stress/databases.ts'
@@ -168,5 +168,42 @@ describe('a chain of 30 ledgers', () => {
       expect(await dump(memory(damaged))).toEqual(await dump(memory(disk)))
     }
     expect(unfinished).toBeGreaterThan(0)
+  })
+})
+
+describe("somebody else's database", () => {
+  const foreign = [
+    [[0, 0], 'user'],
+    [[1, 1], 'x'],
+    [[0x10, 3, 0, 0], 'value'],
+    [[0x75, 0x31], ''],
+  ].map(([key, value]): Write => [Uint8Array.from(key as number[]), new TextEncoder().encode(value as string)])
+
+  test('is refused, not taken for a damaged store, and nothing is written to it', async () => {
+    const disk = memoryDisk()
+    disk.write(foreign)
+    const before = await dump(memory(disk))
+    for (const call of [
+      () => verifyStore(memory(disk)),
+      () => repairStore(memory(disk)),
+      () => repairStore(memory(disk), { cut: true }),
+      () => openLedger(memory(disk)),
+    ])
+      expect(await errorOf(call)).toMatchObject({ code: 'STORE_FORMAT', fields: { found: 'entries of something else' } })
+    expect(await dump(memory(disk))).toEqual(before)
+  })
+
+  test('is not what a store is that has lost its format and its head among others', async () => {
+    const { disk } = await databaseOf(random(3))
+    const before = await dump(memory(disk))
+    const damaged = await copyOf(disk, [
+      [FORMAT, undefined],
+      [HEAD, undefined],
+    ])
+    expect((await verifyStore(memory(damaged))).ok).toBe(false)
+    expect((await repairStore(memory(damaged))).after.ok).toBe(true)
+    expect((await dump(memory(damaged))).filter((line) => !line.startsWith('01='))).toEqual(
+      before.filter((line) => !line.startsWith('01=')),
+    )
   })
 })
