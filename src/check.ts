@@ -14,6 +14,18 @@ export function checkObject<T extends object>(given: T, field: string, expected 
   return given
 }
 
+/** Makes something of what is handed in, at once, since that may be changed later; what it throws is thrown where the result is asked for. */
+export function atOnce<T>(make: () => T): () => T {
+  try {
+    const made = make()
+    return () => made
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
 /** What a value of a kind is, in words and as a test. */
 const kinds = {
   flag: { expected: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
@@ -166,11 +178,17 @@ export class OptionRules<T extends object> {
 
   /**
    * Checks that there are no options but these, and that each is what its rule says. One that is undefined counts as not given.
+   * @returns a copy, since whoever gave them may change them; the functions in it are called with what was given as `this`
    * @throws BAD_REQUEST if one is unknown, or else the first, in the order of the rules, that is wrong, or needed and not given
    */
   check(options: T): T {
     if (!this.fit(options)) throw this.fault(options)
-    return options
+    const copy: Record<string, unknown> = {}
+    for (const name of this.names) {
+      const value = (options as Readonly<Record<string, unknown>>)[name]
+      if (value !== undefined) copy[name] = typeof value === 'function' ? value.bind(options) : value
+    }
+    return copy as T
   }
 
   /** Whether {@link check} would throw nothing. */

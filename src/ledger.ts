@@ -2,7 +2,7 @@
  * The main class: ledger closes go in; queries give records, pages and iterators.
  */
 import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
-import type { VerifyOptions, VerifyReport } from './audit/report.ts'
+import { type VerifyOptions, type VerifyReport, verifyOptions } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
@@ -20,19 +20,19 @@ import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
 import { params } from './params.ts'
 import type { List, One, Resource } from './query.ts'
 import { Reads } from './scan/ask.ts'
-import { type Explanation, explainPage } from './scan/explain.ts'
+import { type Explanation, explained } from './scan/explain.ts'
 import type { Listing } from './scan/listing.ts'
 import { type NdjsonChunk, type NdjsonOptions, ndjsonOf } from './scan/ndjson.ts'
-import { headToken, type Page, type PageOptions, type RawPage, readPage, recordsOf, typedPage, type WalkOptions } from './scan/page.ts'
+import { headToken, type Page, type PageOptions, pageRead, type RawPage, recordsOf, typedPage, type WalkOptions } from './scan/page.ts'
 import type { Reader } from './scan/reader.ts'
-import { checkQuery, checkValues, kept, listingOf, resolveOne } from './scan/resolve.ts'
+import { checkedListing, checkQuery, checkValues, listingOf, resolveOne } from './scan/resolve.ts'
 import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
 import { checkTail, type Stream, type StreamOptions, TailStream } from './stream/stream.ts'
 import { type Subscription, Tail } from './stream/tail.ts'
-import { pagesToEnd, Walk } from './stream/walk.ts'
+import { pagesToEnd, typedPages, Walk } from './stream/walk.ts'
 import { giveWay } from './turn.ts'
 
 export class Ledger {
@@ -142,15 +142,15 @@ export class Ledger {
    * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    ingestOptions.check(options)
+    const { durable, ...given } = ingestOptions.check(options)
     const append = (group: readonly Prepared[], behind: BatchOrder) => {
       const isWanted = (): boolean => {
         this.checkOpen()
         return behind.isWanted()
       }
-      return this.appendAll(group, options, { ...behind, isWanted })
+      return this.appendAll(group, { durable }, { ...behind, isWanted })
     }
-    const total = await inBatches(checkCloses(closes), this.store.capabilities, append, options, this.ingests)
+    const total = await inBatches(checkCloses(closes), this.store.capabilities, append, given, this.ingests)
     return { ...total, last: this.head?.last }
   }
 
@@ -226,7 +226,8 @@ export class Ledger {
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.checkOpen()
-    return this.writer.beside(() => verifyStore(this.store, options))
+    const given = verifyOptions.check(options)
+    return this.writer.beside(() => verifyStore(this.store, given))
   }
 
   private ask<T>(read: (reader: Reader) => T, of?: Resource): MaybePromise<T> {
@@ -252,12 +253,12 @@ export class Ledger {
    * @throws BAD_REQUEST
    */
   listing<R, V>(query: List<R, V>, values: V): Listing<R> {
-    return kept(listingOf(query, values))
+    return checkedListing(listingOf(query, values))
   }
 
   /** As {@link read}. @param listing as {@link listing} gave it */
   readListing<R>(listing: Listing<R>, options: PageOptions = {}): MaybePromise<RawPage<R>> {
-    return this.ask((reader) => readPage(reader, listing, options), listing.query.of)
+    return this.ask(pageRead(listing, options), listing.query.of)
   }
 
   /** One record as a place in a stored block. @throws NOT_FOUND and as {@link read} */
@@ -272,8 +273,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    const listing = listingOf(query, values)
-    return typedPage(await this.ask((reader) => readPage(reader, listing, options, true), query.of))
+    return typedPage(await this.ask(pageRead(listingOf(query, values), options, true), query.of))
   }
 
   /**
@@ -291,8 +291,7 @@ export class Ledger {
 
   /** Reads a page and reports what that took: store calls, bytes, blocks, cache hits. @throws as {@link read} */
   async explain<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Explanation> {
-    const listing = listingOf(query, values)
-    return this.ask((reader) => explainPage(reader, listing, options), query.of)
+    return this.ask(explained(listingOf(query, values), options), query.of)
   }
 
   private rawPages<R, V>(query: List<R, V>, values: V, options: WalkOptions): AsyncGenerator<RawPage<R>, void, undefined> {
@@ -303,8 +302,8 @@ export class Ledger {
    * The pages of a listing to its end, `limit` records each (default 200).
    * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
    */
-  async *pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
-    for await (const page of this.rawPages(query, values, options)) yield typedPage(page)
+  pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
+    return typedPages(this.rawPages(query, values, options))
   }
 
   /**
@@ -352,7 +351,7 @@ export class Ledger {
     const isNow = cursor === 'now'
     const start = isNow ? this.now(query) : cursor
     this.checkOpen()
-    return new Tail(this.crowds, followed(kept(listing)), start, signal, isNow)
+    return new Tail(this.crowds, followed(checkedListing(listing)), start, signal, isNow)
   }
 
   /** The paging token that `now` stands for in a listing. @throws BAD_REQUEST, CLOSED, CORRUPT, STORE_FAILED */

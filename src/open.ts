@@ -1,6 +1,6 @@
 /** Opening: what the store holds is checked before anything is read from it. */
 import { same } from './bytes.ts'
-import { OptionRules } from './check.ts'
+import { atOnce, OptionRules } from './check.ts'
 import { FolioError } from './errors.ts'
 import { catalogueOf, foreign, networkIn } from './ingest/identity.ts'
 import { encodeFormat } from './layout/head.ts'
@@ -29,6 +29,7 @@ const holders = new WeakMap<Store, { readonly closed: boolean }>()
  * closed, unless another ledger has it.
  */
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
+  const checked = atOnce(() => ledgerOptions.check(options))
   const opened = await store
   const missing = missingIn(opened)
   if (missing.length > 0)
@@ -41,11 +42,11 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
     throw new FolioError('STORE_MISUSE', { reason: 'a ledger is open over this store: use that one, or open another store' })
   holders.set(opened, { closed: false })
   try {
-    ledgerOptions.check(options)
+    const taken = checked()
     const head = await opened.get(HEAD)
     const isEmpty = !head && (await opened.scan(ALL_KEYS, { limit: 1 })).entries.length === 0
-    await settleFormat(opened, head !== undefined, isEmpty, options.network)
-    const ledger = new Ledger(opened, head, options)
+    await settleFormat(opened, head !== undefined, isEmpty, taken.network)
+    const ledger = new Ledger(opened, head, taken)
     await ledger.load()
     holders.set(opened, ledger)
     return ledger
@@ -67,8 +68,7 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
 async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, network: string | undefined): Promise<void> {
   const format = await store.get(FORMAT)
   if (!format && hasHead) throw corrupt(FORMAT, 'the format of the store is missing')
-  if (!format && !isEmpty)
-    throw foreign()
+  if (!format && !isEmpty) throw foreign()
   const found = format && (await networkIn(store, format))
   if (network !== undefined && found !== undefined && found !== network) throw new FolioError('STORE_NETWORK', { found, expected: network })
   if (format && (network === undefined || found !== undefined)) return

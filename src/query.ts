@@ -107,6 +107,8 @@ export interface Filters<R, F> {
   parse(text: (name: string) => string): F
   /** Writes the filters as query parameters, for links. */
   format(values: F): Readonly<Record<string, string>>
+  /** The typed form by itself: whoever gave it may change it, or have its members from a class. */
+  copy(values: F): F
   /** What the filters select from a list. @throws BAD_REQUEST for typed values that no text could have produced */
   pick(values: F): Picked<R>
 }

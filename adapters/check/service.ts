@@ -167,10 +167,10 @@ function whyUnread(error: unknown): string {
 export async function checkService(url: string, options: ServiceOptions = {}): Promise<ServiceReport> {
   const { onListing, ...given } = serviceOptions.check(options)
   const { listings: most = serviceDefaults.listings, window = serviceDefaults.window, maxLimit = serviceDefaults.maxLimit } = given
-  const client = new Client(options)
+  const client = new Client(given)
   client.share(0.3)
   const urls = await discover(client, url, most).catch((error) => {
-    options.signal?.throwIfAborted()
+    given.signal?.throwIfAborted()
     throw error instanceof Exhausted ? new NoListing(url, `not before ${error.message}`) : error
   })
   const [first] = urls

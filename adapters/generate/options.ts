@@ -84,8 +84,7 @@ function rulesFor({ ledgers: given, firstOffer }: GenerateOptions): OptionRules<
 /** The options with their defaults. @throws BAD_REQUEST naming one that is unknown, missing or out of range */
 export function settle(options: GenerateOptions): Settings {
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object')
-  const given = Object.entries(rulesFor(options).check(options)).filter(([, value]) => value !== undefined)
-  return { ...generateDefaults, ...(Object.fromEntries(given) as Pick<Settings, 'ledgers' | 'seed'>) }
+  return { ...generateDefaults, ...(rulesFor(options).check(options) as Pick<Settings, 'ledgers' | 'seed'>) }
 }
 
 /** A number if it is exact, a bigint beyond 2^53. */

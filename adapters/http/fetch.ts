@@ -17,9 +17,9 @@ const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...cor
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; the handler itself never rejects
  */
 export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
-  checkGiven(ledger, options, handlerOptions)
-  const core = coreOf(ledger, options)
-  const { mount } = options
+  const checked = checkGiven(ledger, options, handlerOptions)
+  const core = coreOf(ledger, checked)
+  const { mount } = checked
   const answer = (request: CoreRequest) => {
     const target = mount === undefined ? request.target : below(mount, request.target)
     return target === undefined ? elsewhere() : core({ ...request, target, mount })

@@ -56,8 +56,7 @@ export interface Core {
 
 /** @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range */
 export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
-  checkGiven(ledger, options, coreOptions)
-  return coreOf(ledger, options)
+  return coreOf(ledger, checkGiven(ledger, options, coreOptions))
 }
 
 /** A core for a shell that has already checked its own options. */

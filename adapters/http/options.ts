@@ -44,12 +44,13 @@ export const coreOptions = new OptionRules<CoreOptions>('createCore', coreRules)
 
 /**
  * Checks that there is a ledger, and the options, whatever the types said: a limit or a base URL under another name would have no effect.
+ * @returns the options, copied
  * @throws BAD_REQUEST naming what is at fault, and what was found instead
  */
-export function checkGiven<T extends object>(ledger: Ledger, options: T, rules: OptionRules<T>): void {
+export function checkGiven<T extends object>(ledger: Ledger, options: T, rules: OptionRules<T>): T {
   if (!isLedger(ledger)) throw badRequest('ledger', 'a ledger, such as openLedger gives', nameOf(ledger))
   if (typeof options !== 'object' || options === null) throw badRequest('options', 'an object', nameOf(options))
-  rules.check(options)
+  return rules.check(options)
 }
 
 const isLedger = (given: Partial<Ledger> | null | undefined): boolean =>

@@ -31,18 +31,18 @@ export { type LostParts, type SalvageOptions, type SalvageReport, salvage } from
  *   every write after one that failed; reads go on.
  */
 export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
-  levelOptions.check(options)
+  const checked = levelOptions.check(options)
   if (typeof location === 'string' || location instanceof URL) {
     const path = pathOf(location)
-    return new LevelStore(await openDirectory(path, options), path, nextMany, noteIn(path))
+    return new LevelStore(await openDirectory(path, checked), path, nextMany, noteIn(path))
   }
   if (typeof location?.open !== 'function')
     throw new FolioError('STORE_MISUSE', {
       found: typeof location,
       expected: 'the path or file: URL of a directory, or an abstract-level database',
     })
-  const given = Object.entries(options).find(([, value]) => value !== undefined)
-  if (given) throw badRequest(given[0], 'omitted for a database, which already has its own options')
+  const [given] = Object.keys(checked)
+  if (given) throw badRequest(given, 'omitted for a database, which already has its own options')
   const name = String((location as { location?: string }).location ?? location.constructor.name)
   await location.open().catch((error) => {
     throw failure(error, name)

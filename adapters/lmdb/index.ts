@@ -35,9 +35,9 @@ const MAX_KEY_BYTES = 1978
  *   installed; all but `BAD_REQUEST` with the field `location`.
  */
 export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
-  lmdbOptions.check(options)
+  const checked = lmdbOptions.check(options)
   const path = pathOf(location)
-  const { db, gate } = await openDirectory(path, options)
+  const { db, gate } = await openDirectory(path, checked)
   return new LmdbStore(db, gate, path)
 }
 

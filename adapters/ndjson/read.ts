@@ -27,11 +27,12 @@ export async function* readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
-  const { maxLineBytes = 256 * 2 ** 20 } = readOptions.check(options)
+  const checked = readOptions.check(options)
+  const { maxLineBytes = 256 * 2 ** 20 } = checked
   const list = isList(sources) ? sources : [sources]
   const named = list.map((source) => ({ source, file: nameOf(source) }))
   for (const { source, file } of named) {
-    for await (const { text, number } of splitLines(readBytes(source, options), file, maxLineBytes)) {
+    for await (const { text, number } of splitLines(readBytes(source, checked), file, maxLineBytes)) {
       const origin = { file, line: number }
       const close = parseLine(text, origin)
       setOrigin(close, origin)

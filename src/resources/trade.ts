@@ -201,6 +201,14 @@ function checkAsset(filter: TradeFilter, side: 'base' | 'counter'): string {
   return assetText(asset.type, asset.code, asset.issuer)
 }
 
+/** What is not text is left out, and then missed by the check. */
+const copyOf = (asset: Asset | undefined): Asset | undefined => {
+  if (asset === undefined) return undefined
+  const { type, code, issuer }: Partial<Record<'type' | 'code' | 'issuer', unknown>> = asset ?? {}
+  return { type: textOf(type), code: textOf(code), issuer: textOf(issuer) } as Asset
+}
+const textOf = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
+
 const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] | undefined =>
   isGiven(filter, 'base') || isGiven(filter, 'counter') ? [checkAsset(filter, 'base'), checkAsset(filter, 'counter')] : undefined
 
@@ -228,6 +236,7 @@ export const tradeFilters: Filters<Trade, TradeFilter> = {
     if (filter.offer_id !== undefined) out['offer_id'] = String(filter.offer_id)
     return out
   },
+  copy: ({ base, counter, offer_id }) => ({ base: copyOf(base), counter: copyOf(counter), offer_id }),
   pick(filter) {
     const lists: [Index<Trade>, readonly Element[]][] = []
     const pair = pairOf(filter)

@@ -2,7 +2,8 @@
 
 import { pathNames } from '../params.ts'
 import type { Listing } from './listing.ts'
-import { type PageOptions, readPage } from './page.ts'
+import { everything } from './locate.ts'
+import { type PageOptions, pageRead } from './page.ts'
 import type { Reader } from './reader.ts'
 import type { ReadStats } from './requests.ts'
 
@@ -15,13 +16,17 @@ export interface Explanation {
   readonly records: number
   /** Calls to the store, value bytes that it returned, blocks looked into, and values found in the cache. */
   readonly cost: Readonly<ReadStats>
-  /** Records in the log from which the page was taken. */
+  /** Records held of the log from which the page was taken; 0 for the book. */
   readonly logRecords: number
 }
 
-/** Reads a page and reports what that took. The reader must be fresh. */
-export function explainPage(reader: Reader, listing: Listing, options: PageOptions): Explanation {
-  const { count } = readPage(reader, listing, options)
+/** Reads a page and reports what that took. The reader must be fresh. @throws as {@link pageRead} */
+export function explained(listing: Listing, options: PageOptions): (reader: Reader) => Explanation {
+  const read = pageRead(listing, options)
+  return (reader) => explain(reader, listing, read(reader).count)
+}
+
+function explain(reader: Reader, listing: Listing, records: number): Explanation {
   const { query, picked } = listing
   const reads: string[] = []
   const own = query.by?.column
@@ -30,5 +35,7 @@ export function explainPage(reader: Reader, listing: Listing, options: PageOptio
   for (const { index } of picked.lists) reads.push(`list ${index.name} of ${query.of.name}`)
   if (reads.length === 0) reads.push(`log of ${query.of.name}`)
   for (const name of pathNames(query.path)) if (name !== own && isLog) reads.push(`within ${name}`)
-  return { path: query.path, reads, records: count, cost: { ...reader.stats }, logRecords: reader.head.counts[query.of.tag]! }
+  const { from, to } = everything(reader, query.of)
+  const logRecords = isLog ? to - from : 0
+  return { path: query.path, reads, records, cost: { ...reader.stats }, logRecords }
 }

@@ -1,6 +1,6 @@
 /** Pages as lines of JSON (NDJSON): stored texts one after another, each in braces and with a line feed; nothing is parsed. */
 import { Region } from '../bytes.ts'
-import { OptionRules } from '../check.ts'
+import { atOnce, OptionRules } from '../check.ts'
 import { pageOptions, type RawPage, type WalkOptions } from './page.ts'
 
 export interface NdjsonOptions extends WalkOptions {
@@ -26,13 +26,21 @@ const ndjsonOptions = new OptionRules<NdjsonOptions>('ndjson', { ...pageOptions.
 const [OPEN, CLOSE, END] = [123, 125, 10]
 
 /** The lines of pages, as they come. */
-export async function* ndjsonOf(
+export function ndjsonOf(
   pagesOf: (options: WalkOptions) => AsyncIterable<RawPage>,
   options: NdjsonOptions,
 ): AsyncGenerator<NdjsonChunk, void, undefined> {
-  const { reuse, ...ofPages } = ndjsonOptions.check(options)
+  const taken = atOnce(() => {
+    const { reuse = false, ...ofPages } = ndjsonOptions.check(options)
+    return { pages: pagesOf(ofPages), reuse }
+  })
+  return chunksOf(taken)
+}
+
+async function* chunksOf(taken: () => { readonly pages: AsyncIterable<RawPage>; readonly reuse: boolean }): AsyncGenerator<NdjsonChunk> {
+  const { pages, reuse } = taken()
   let room = Region.room(0)
-  for await (const page of pagesOf(ofPages)) {
+  for await (const page of pages) {
     let length = 0
     page.each((block, at) => {
       length += block.textBytes(at) + 3

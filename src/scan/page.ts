@@ -125,7 +125,8 @@ export const typedPage = <R>(page: RawPage<R>): Page<R> => ({
   ended: page.ended,
 })
 
-interface Asked {
+/** What was asked for, checked. */
+export interface Asked {
   /** As given; empty if none was. */
   readonly cursor: string
   readonly at: Cursor | undefined
@@ -142,15 +143,15 @@ export const pageOptions = new OptionRules<PageOptions>('a page', { cursor: CURS
 export const pointed = (cursor: string, resource: Resource): Cursor | undefined =>
   cursor === '' || cursor === 'now' ? undefined : parseCursor(cursor, resource.indexed)
 
-/** @throws BAD_REQUEST */
-function checkAsked(options: PageOptions, resource: Resource): Asked {
+/** @param standard the limit if none is given. @throws BAD_REQUEST */
+export function askedOf(options: PageOptions, resource: Resource, standard = DEFAULT_LIMIT): Asked {
   if (!pageOptions.fit(options)) {
     // Of several that are wrong, the one is named that is named over HTTP: the cursor, or else the limit.
     if (typeof options?.cursor === 'string') pointed(options.cursor, resource)
     if (options?.limit !== undefined && !limits.fits(options.limit)) throw limits.wrong('limit', options.limit)
     pageOptions.check(options)
   }
-  const { cursor = '', order = 'asc', limit = DEFAULT_LIMIT } = options
+  const { cursor = '', order = 'asc', limit = standard } = options
   return { cursor, at: pointed(cursor, resource), order, limit }
 }
 
@@ -178,11 +179,10 @@ interface Wanted {
 
 /**
  * @param typed for typed records, which are kept with the block that holds them, so they are looked for only there
- * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
+ * @throws BAD_REQUEST for filters, NOT_FOUND, GONE_BEFORE_HISTORY, CORRUPT, STORE_FAILED
  */
-export function readPage(reader: Reader, listing: Listing, options: PageOptions, typed = false): RawPage {
+function readPage(reader: Reader, listing: Listing, asked: Asked, typed = false): RawPage {
   const { query } = listing
-  const asked = checkAsked(options, query.of)
   const { limit } = asked
   let { cursor, at } = asked
   if (cursor === 'now') {
@@ -197,6 +197,15 @@ export function readPage(reader: Reader, listing: Listing, options: PageOptions,
   const ended = countOf(slices) === limit ? 'limit' : 'end'
   const isSettled = ended === 'limit' && !reverse && isLog && last!.block.hi(last!.last) < reader.head.last
   return new RawPage(slices, { cursor, ended, final: isSettled && beginsForGood(reader, at) })
+}
+
+/**
+ * A page as a read. What was asked for is checked and taken at once: until the read is run, or run again, the caller may change it.
+ * @throws BAD_REQUEST; the read throws as {@link readPage}
+ */
+export function pageRead(listing: Listing, options: PageOptions, typed = false): (reader: Reader) => RawPage {
+  const asked = askedOf(options, listing.query.of)
+  return (reader) => readPage(reader, listing, asked, typed)
 }
 
 /** Whether the records after a cursor begin where they always did: pruned ledgers would come before them. */

@@ -30,31 +30,26 @@ function checkValueNames(query: Query, names: readonly string[], values: Values)
 }
 
 /**
- * The path values, checked. @throws BAD_REQUEST if `query` is not a query of this kind, or for values that it does not take or that no text could
- * have produced
+ * The values of a query, copied, and those of its path checked.
+ * @throws BAD_REQUEST if `query` is not a query of this kind, or for values that it does not take or that no text could have produced
  */
 export function checkValues(query: Query, kind: Query['kind'], values: unknown = {}): Values {
   checkQuery(query, kind)
   const given: Values = checkObject(values as object, 'values')
   const names = pathNames(query.path)
   checkValueNames(query, names, given)
-  if (names.length === 0) return given
-  const checked: Record<string, unknown> = { ...given }
+  const checked: Record<string, unknown> = (query.kind === 'list' && query.filters?.copy(given)) || {}
   for (const name of names) checked[name] = params[name].check(given[name] as never, name)
   return checked
 }
 
-/** A list with its values, which must not change while it is in use. Its filters are checked once it is read. @throws BAD_REQUEST */
+/** A list with its values. Its filters are checked once it is read. @throws BAD_REQUEST */
 export const listingOf = <R, V>(query: List<R, V>, values: V): Listing<R> => new Listing(query, checkValues(query, 'list', values))
 
-/** A listing with its filters checked and its values copied: whoever keeps it recognises equal ones by what they are now. @throws BAD_REQUEST */
-export function kept<R>(listing: Listing<R>): Listing<R> {
+/** The same with its filters checked, for whoever keeps it. @throws BAD_REQUEST */
+export function checkedListing<R>(listing: Listing<R>): Listing<R> {
   void listing.picked
-  try {
-    return new Listing(listing.query, structuredClone(listing.values))
-  } catch {
-    throw badRequest('values', 'plain values, without functions')
-  }
+  return listing
 }
 
 export interface Resolved {

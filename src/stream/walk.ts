@@ -1,31 +1,49 @@
 /** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
-import { checkObject } from '../check.ts'
+import { atOnce } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
-import { newestLedger, type RawPage, type WalkOptions } from '../scan/page.ts'
+import { type Asked, askedOf, newestLedger, type Page, type RawPage, typedPage, type WalkOptions } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
 import type { StreamSource } from './crowd.ts'
 import { isNotFound, missedBy, throughOf } from './pruned.ts'
 import { done, Item, type Stream } from './stream.ts'
 
+/** A list to walk through, and how. */
+interface Walked<R> {
+  readonly listing: Listing<R>
+  readonly asked: Asked
+}
+
 /**
  * The pages of a listing to its end, without empty ones.
  * @param history its `left` is the newest ledger that is left once a rollback under way is over
- * @param listingOf called at the first pull, which is told if the values are wrong
+ * @param listingOf called at once, as all that is given is taken; the first pull is told if it is wrong
  * @throws as a read; GONE_BEFORE_HISTORY also if history is pruned meanwhile past where the walk stands, ROLLED_BACK if it is rolled back below what
  * was given
  */
-export async function* pagesToEnd<R>(
-  { bell, read }: Pick<StreamSource, 'bell' | 'read'>,
+export function pagesToEnd<R>(
+  source: Pick<StreamSource, 'bell' | 'read'>,
   history: { readonly head: Head; readonly left: number },
   listingOf: () => Listing<R>,
   options: WalkOptions,
 ): AsyncGenerator<RawPage<R>, void, undefined> {
-  const listing = listingOf()
-  const { limit = MAX_LIMIT } = checkObject(options, 'options')
-  let { cursor } = options
+  const walked = atOnce(() => {
+    const listing = listingOf()
+    return { listing, asked: askedOf(options, listing.query.of, MAX_LIMIT) }
+  })
+  return pagesOf(source, history, walked)
+}
+
+async function* pagesOf<R>(
+  { bell, read }: Pick<StreamSource, 'bell' | 'read'>,
+  history: { readonly head: Head; readonly left: number },
+  walked: () => Walked<R>,
+): AsyncGenerator<RawPage<R>, void, undefined> {
+  const { listing, asked } = walked()
+  const { order, limit } = asked
+  let { cursor } = asked
   const { oldest } = history.head
   let rollbacks = bell.rollbackCount
   let through = Number.POSITIVE_INFINITY
@@ -43,10 +61,10 @@ export async function* pagesToEnd<R>(
     await giveWay()
     let page: RawPage<R>
     try {
-      page = await read(listing, { ...options, cursor, limit })
+      page = await read(listing, { cursor, order, limit })
     } catch (error) {
       // What the path names is gone, and with it what was given.
-      throw (reached > 0 && isNotFound(error) && broken(cursor ?? '', reached - 1)) || error
+      throw (reached > 0 && isNotFound(error) && broken(cursor, reached - 1)) || error
     }
     const error = broken(page.cursor, through)
     if (error) throw error
@@ -61,8 +79,13 @@ export async function* pagesToEnd<R>(
     }
     cursor = page.next
     // What a descending walk has not come to yet, it is told when it comes there.
-    if (options.order !== 'desc') through = throughOf(listing.query.of, cursor)
+    if (order !== 'desc') through = throughOf(listing.query.of, cursor)
   }
+}
+
+/** The same pages, of typed records. */
+export async function* typedPages<R>(pages: AsyncIterable<RawPage<R>>): AsyncGenerator<Page<R>, void, undefined> {
+  for await (const page of pages) yield typedPage(page)
 }
 
 /** The records of pages, one per pull, without waiting for those at hand. Overlapping pulls are answered in order. */

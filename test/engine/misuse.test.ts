@@ -301,8 +301,15 @@ test('wrong filters are refused by a stream and a listing at once, and fail no s
   const wrong = { offer_id: '5' as never }
   for (const call of [() => ledger.stream(catalogue.trades, wrong), () => ledger.listing(catalogue.trades, wrong)])
     expect(await codeOf(call)).toBe('BAD_REQUEST offer_id')
-  const secret = { base: { type: 'native' as const, code: () => 1 }, counter: { type: 'native' as const } }
-  expect(await codeOf(() => ledger.listing(catalogue.trades, secret as never))).toBe('BAD_REQUEST values')
+  const odd = (asset: object) => ({ base: asset, counter: { type: 'native' } }) as never
+  const [native, coded] = [
+    { type: 'native', code: () => 1 },
+    { type: 'credit_alphanum4', code: () => 1, issuer: 'x' },
+  ]
+  for (const call of [ledger.page, ledger.listing] as readonly ((query: typeof catalogue.trades, values: never) => unknown)[]) {
+    expect(await codeOf(() => call.call(ledger, catalogue.trades, odd(native)))).toBe('no error')
+    expect(await codeOf(() => call.call(ledger, catalogue.trades, odd(coded)))).toBe('BAD_REQUEST base_asset_code')
+  }
   expect(await codeOf(() => ledger.stream(catalogue.trades, wrong, { cursor: 'x' }))).toBe('BAD_REQUEST cursor')
   await ledger.close()
 })

@@ -49,9 +49,9 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range
  */
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
-  checkGiven(ledger, options, listenerOptions)
-  const core = coreOf(ledger, options)
-  return pipelined(core, new Pipelines(settle(options).maxQueued), options.mount)
+  const checked = checkGiven(ledger, options, listenerOptions)
+  const core = coreOf(ledger, checked)
+  return pipelined(core, new Pipelines(settle(checked).maxQueued), checked.mount)
 }
 
 function pipelined(core: Core, pipelines: Pipelines, mount?: string): Listener {
@@ -126,10 +126,10 @@ const serveOptions = new OptionRules<ServeOptions>('serve', {
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; Node's own error if it cannot listen, such as EADDRINUSE
  */
 export async function serve(ledger: Ledger, options: ServeOptions): Promise<HttpServer> {
-  checkGiven(ledger, options, serveOptions)
-  const { port, host = '127.0.0.1' } = options
-  const set = settle(options)
-  const core = coreOf(ledger, { ...options, ...set })
+  const checked = checkGiven(ledger, options, serveOptions)
+  const { port, host = '127.0.0.1' } = checked
+  const set = settle(checked)
+  const core = coreOf(ledger, { ...checked, ...set })
   const pipelines = new Pipelines(set.maxQueued, set)
   const server = createServer(
     {
@@ -156,7 +156,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const sockets = new Sockets(server, fastPath)
   await once(server.listen(port, host), 'listening')
   // Such as EMFILE, if a connection cannot be accepted: it must neither go unseen nor end the process.
-  const log = logOf(options)
+  const log = logOf(checked)
   server.on('error', (error) => log(error, { id: globalThis.crypto.randomUUID(), method: '-', target: '(server)' }))
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address

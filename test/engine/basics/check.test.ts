@@ -140,7 +140,11 @@ describe('options', () => {
   /** The fault of options: none, or the field that is wrong and why. */
   const faultOf = <T extends object>(of: OptionRules<T>, options: unknown): unknown => {
     try {
-      expect(of.check(options as T)).toBe(options)
+      const given = options as Record<string, unknown>
+      const checked = of.check(options as T) as Record<string, unknown>
+      expect(Object.getPrototypeOf(checked)).toBe(Object.prototype)
+      expect(Object.keys(checked)).toEqual(Object.keys(of.rules).filter((name) => given[name] !== undefined))
+      for (const [name, value] of Object.entries(checked)) if (typeof value !== 'function') expect(value).toBe(given[name])
       expect(of.fit(options as T)).toBe(true)
       return 'none'
     } catch (error) {
@@ -198,5 +202,21 @@ describe('options', () => {
     expect(faultOf(needing, { open: 5 })).toBe('open: a function')
     expect(faultOf(needing, { open: () => {}, count: -1 })).toBe('count: a number, 0 or more')
     expect(needing.rules.count).toEqual({ least: 0 })
+  })
+
+  test('are copied, so that they may be changed afterwards, and their functions know what they came from', () => {
+    const opened: unknown[] = []
+    class Door {
+      count = 1
+      open(): void {
+        opened.push(this)
+      }
+    }
+    const door = new Door()
+    const taken = needing.check(door)
+    door.count = -5
+    taken.open()
+    expect(taken.count).toBe(1)
+    expect(opened.length === 1 && opened[0] === door).toBe(true)
   })
 })

@@ -21,7 +21,7 @@ import { common, Posting, wholeLog } from '../../../src/scan/list.ts'
 import { ListKey } from '../../../src/scan/list-key.ts'
 import { Listing } from '../../../src/scan/listing.ts'
 import { seek, spanOfLedger } from '../../../src/scan/locate.ts'
-import { readPage } from '../../../src/scan/page.ts'
+import { type PageOptions, pageRead, type RawPage } from '../../../src/scan/page.ts'
 import { Reader } from '../../../src/scan/reader.ts'
 import { Unfiled } from '../../../src/scan/unfiled.ts'
 import type { Element } from '../../../src/tuple.ts'
@@ -29,6 +29,8 @@ import { ledgerOf } from '../../support/benches.ts'
 import { longCloses } from '../../support/closes.ts'
 import { everything, shared } from '../../support/dump.ts'
 import { codeOf, errorOf } from '../../support/errors.ts'
+
+const pageOf = (reader: Reader, listing: Listing<any>, options: PageOptions): RawPage => pageRead(listing, options)(reader)
 
 const FIRST = 5
 const closes = longCloses(FIRST, 6)
@@ -255,18 +257,18 @@ describe('a page', () => {
     [{ cursor: 5 }, 'cursor', 'a paging token, as text', 'number'],
   ])('asked for with %j is refused', async (options, field, reason, found) => {
     const reader = readerOf(await holding())
-    expect((await errorOf(() => readPage(reader, new Listing(catalogue.operations, {}), options as never))).fields).toEqual({
+    expect((await errorOf(() => pageOf(reader, new Listing(catalogue.operations, {}), options as never))).fields).toEqual({
       field,
       reason,
       ...(found !== undefined && { found }),
     })
-    expect(readPage(reader, new Listing(catalogue.ledgers, {}), { limit: 1 }).records.length).toBe(1)
-    expect(readPage(reader, new Listing(catalogue.operations, {}), { limit: 200 }).records.length).toBe(200)
+    expect(pageOf(reader, new Listing(catalogue.ledgers, {}), { limit: 1 }).records.length).toBe(1)
+    expect(pageOf(reader, new Listing(catalogue.operations, {}), { limit: 200 }).records.length).toBe(200)
   })
 
   test('is final if it is full, ascending, and ends before the newest ledger', async () => {
     const reader = readerOf(await holding())
-    const final = (query: any, values: object, options: object): boolean => readPage(reader, new Listing(query, values), options).final
+    const final = (query: any, values: object, options: object): boolean => pageOf(reader, new Listing(query, values), options).final
     expect([
       final(catalogue.ledgers, {}, { limit: 5 }),
       final(catalogue.ledgers, {}, { limit: 6 }),
