@@ -105,22 +105,31 @@ export const longInteger = /[[:,]-?\d{16}/
  */
 export const stringifyJson = (value: object): string => writeJson(value).json
 
+/** As {@link stringifyJson}, whatever `JSON.stringify` would make of bigints and of the numbers of another copy of `lossless-json`. */
+export const exactJson = (value: object): string => stringifyLossless(value) ?? 'null'
+
 /** As {@link stringifyJson}; `exact` if plain `JSON.parse` would not read it back as {@link parseForReading} does. */
 export function writeJson(value: object): { json: string; exact: boolean } {
+  // Some programs teach bigints to be written as strings.
+  if ('toJSON' in BigInt.prototype) return written(exactJson(value))
   try {
     const json = JSON.stringify(value)
     return { json, exact: longInteger.test(json) }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    const json = stringifyLossless(value) ?? 'null'
-    return { json, exact: isExact(json) }
+    return written(exactJson(value))
   }
 }
+
+const written = (json: string): { json: string; exact: boolean } => ({ json, exact: isExact(json) })
 
 /** What {@link writeJson} reports for the value that `json` reads as: in text, a small bigint is the same as that number. */
 function isExact(json: string): boolean {
   try {
-    return longInteger.test(JSON.stringify(parseJson(json)))
+    const value = parseJson(json)
+    // Fails for digits that no number has.
+    JSON.stringify(value)
+    return longInteger.test(exactJson(value as object))
   } catch {
     return true
   }

@@ -13,7 +13,7 @@ import { eachFiling } from '../logs.ts'
 import { low, MAX_INDEX } from '../position.ts'
 import type { Index, Resource } from '../query.ts'
 import { effects, encodeEffect } from '../resources/effect.ts'
-import { Encoded, Place, utc } from '../resources/encode.ts'
+import { Encoded, HOLDABLE, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
 import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
 import { encodeOperation, type OperationInput, operationAffects, operations } from '../resources/operation.ts'
@@ -23,6 +23,7 @@ import type { Capabilities } from '../store.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
 import { checkClose, type LedgerClose } from './close.ts'
+import { plainClose } from './plain.ts'
 
 /** A row and its log. */
 export class EncodedRow implements Row {
@@ -96,6 +97,18 @@ export type KeyLimit = Pick<Capabilities, 'maxKeyBytes'>
 
 /** All the work on a close that does not depend on the ledgers before it. Never throws. */
 export function prepareClose(close: unknown, limit: KeyLimit = {}): Prepared {
+  let plain: unknown
+  try {
+    plain = plainClose(close)
+  } catch (cause) {
+    // The text of its records fails where that of the whole did, and says where.
+    const { ledger, error = unreadable(cause) } = prepared(close, limit)
+    return { error, ...(ledger && { ledger }) }
+  }
+  return prepared(plain, limit)
+}
+
+function prepared(close: unknown, limit: KeyLimit): Prepared {
   let ledger: LedgerInput
   try {
     checkClose(close)
@@ -110,8 +123,7 @@ export function prepareClose(close: unknown, limit: KeyLimit = {}): Prepared {
   }
 }
 
-const unreadable = (error: unknown): FolioError =>
-  new FolioError('INVALID_INPUT', { path: '(the whole close)', expected: 'no member that throws when it is read' }, error)
+const unreadable = (error: unknown): FolioError => new FolioError('INVALID_INPUT', { path: '(the whole close)', expected: HOLDABLE }, error)
 
 /** Ill-formed text would become different text as bytes of a key. */
 const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || element.isWellFormed()

@@ -47,6 +47,9 @@ export class Place {
   }
 }
 
+/** What members must be of which a text is to be written. */
+export const HOLDABLE = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
+
 /** A record as it is stored, but for its position. */
 export class Encoded {
   /** JSON members without the braces; for records with two faces, a second text, seen from the other side. */
@@ -91,8 +94,7 @@ export function compose(
   } catch (error) {
     out.abandon()
     if (error instanceof FolioError) throw error
-    const expected = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
-    throw new FolioError('INVALID_INPUT', { ledger, path: place.path(), expected }, error)
+    throw new FolioError('INVALID_INPUT', { ledger, path: place.path(), expected: HOLDABLE }, error)
   }
   const { exact } = out
   return new Encoded([out.end()], sides, exact)

@@ -5,6 +5,7 @@
 import * as Type from 'typebox'
 import { Compile } from 'typebox/schema'
 import { invalidInput } from '../errors.ts'
+import { Digits } from '../json.ts'
 import { MAX_ID } from '../position.ts'
 
 /** A 64-bit integer on input: a JSON integer, a bigint, or decimal digits in a string. */
@@ -30,7 +31,7 @@ export const int64 = Type.Union(
   { expected: 'an integer from 0 to 2^63-1: a JSON integer, a bigint, or its decimal digits in a string' },
 )
 /** A JSON number whose digits are kept as given. */
-export const number = Type.Union([Type.Number(), Type.BigInt(), Type.Object({ isLosslessNumber: Type.Literal(true) })], {
+export const number = Type.Union([Type.Number(), Type.BigInt(), Type.Refine(Type.Object({}), (value) => value instanceof Digits)], {
   expected: 'a number',
 })
 
