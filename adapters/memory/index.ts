@@ -5,17 +5,17 @@ import { checkScan, type Store } from '../../src/store.ts'
 import { Tree } from './tree.ts'
 
 /** What a memory store keeps its entries on. Two stores over one disk see each other's writes at once. */
-export type MemoryDisk = Tree
+export type { Tree as MemoryDisk } from './tree.ts'
 
 /** An empty disk: pass it to `memory()` again and again to close and reopen the same store in a test. */
-export const memoryDisk = (): MemoryDisk => new Tree()
+export const memoryDisk = (): Tree => new Tree()
 
 /**
  * A store in memory, over a disk of its own or over the given one. It takes no lock: several stores may share a disk, as after a crash that is
  * imitated. Of two ledgers over them, neither notices what the other rolls back or prunes.
  * @throws STORE_MISUSE if `disk` is not a disk
  */
-export function memory(disk: MemoryDisk = memoryDisk()): Store {
+export function memory(disk: Tree = memoryDisk()): Store {
   if (!(disk instanceof Tree)) throw new FolioError('STORE_MISUSE', { found: typeof disk, expected: 'a memoryDisk(), or nothing' })
   let closed = false
   const open = (): void => {

@@ -1,6 +1,8 @@
 /** The types as shipped, in a consumer's compiler: after `npm run build`, `node --test test/release/*.test.js`. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -53,6 +55,38 @@ describe('the examples and an import of every way compile against what is built'
         [],
       )
     })
+})
+
+test('whatever is exported may be part of what another package exports', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'ledger-folio-'))
+  try {
+    for (const what of ['dist', 'package.json']) cpSync(here(what), join(dir, 'node_modules/ledger-folio', what), { recursive: true })
+    symlinkSync(here('node_modules/@types'), join(dir, 'node_modules/@types'))
+    const names = await Promise.all(ways.map(async (way) => Object.keys(await import(`ledger-folio${way.slice(1)}`))))
+    const all = names.flatMap((some, n) => some.filter((name) => name !== 'default').map((name) => [`${name}${n}`, `way${n}.${name}`]))
+    const more = [
+      ['rows', 'Object.values(way0.catalogue)'],
+      ...['account', 'trades', 'offersOfAccount'].map((row) => [row, `way0.catalogue.${row}`]),
+      ['page', 'async (ledger: way0.Ledger) => ledger.page(way0.catalogue.trades, {})'],
+      ['disk', `way${ways.indexOf('./memory')}.memoryDisk()`],
+    ]
+    const path = join(dir, 'every.ts')
+    writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
+    const text = [...all, ...more].map(([name, value]) => `export const ${name} = ${value}\n`)
+    writeFileSync(path, importing(ways) + text.join(''))
+    const program = ts.createProgram([path], {
+      ...{ target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+      ...{ strict: true, declaration: true, outDir: dir, types: ['node'], skipLibCheck: true },
+    })
+    const found = [...program.getOptionsDiagnostics(), ...program.getSemanticDiagnostics(), ...program.getDeclarationDiagnostics()]
+    assert.deepEqual(
+      found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' ')),
+      [],
+    )
+    assert.ok(all.length > 60, `${all.length} values`)
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 })
 
 test('what runs in a browser compiles there, without the types of Node', () => {
