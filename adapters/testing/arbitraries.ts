@@ -104,7 +104,9 @@ const operation = fc
     ([more, kind, named, effects, trades]): AnyMembers => ({
       ...kind,
       ...Object.fromEntries(
-        Object.entries(more).filter(([name]) => !(name in kind) && (typeof more[name] === 'string' || !['to', 'from'].includes(name))),
+        Object.entries(more).filter(
+          ([name]) => !(name in kind) && name !== 'effects' && (typeof more[name] === 'string' || !['to', 'from'].includes(name)),
+        ),
       ),
       ...named,
       ...(effects.length > 0 && { effects }),

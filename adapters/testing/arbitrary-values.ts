@@ -67,7 +67,7 @@ function safeName(name: string): string {
   return name === '__proto__' ? 'proto' : name
 }
 const openName = fc.oneof(
-  fc.constantFrom('memo', 'source', 'constructor', '0', 'base_liquidity_pool_id', 'counter_x', 'to', 'from'),
+  fc.constantFrom('memo', 'source', 'constructor', '0', 'base_liquidity_pool_id', 'counter_x', 'to', 'from', 'effects'),
   fc.string({ unit: 'grapheme', maxLength: 4 }).map((name) => `x${name}`),
 )
 export const open: fc.Arbitrary<AnyMembers> = fc.oneof(

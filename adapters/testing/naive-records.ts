@@ -52,7 +52,7 @@ export const documented: Record<Kind | 'offer', readonly string[]> = {
   ).split(' '),
   offer: 'id paging_token seller selling buying amount price_r price last_modified'.split(' '),
 }
-const inputOnly = ['participants', 'operations', 'effects', 'trades']
+const inputOnly = { transaction: ['participants', 'operations'], operation: ['participants', 'effects', 'trades'] }
 const accountMembers = ['account', 'funder', 'sender', 'receiver', 'from', 'to', 'into', 'trustor']
 const paymentTypes = ['create_account', 'payment', 'path_payment', 'account_merge']
 
@@ -127,7 +127,7 @@ export function entriesOf(close: LedgerClose): ModelEntry[] {
         account_sequence: BigInt(transaction.account_sequence),
         operation_count: transaction.operation_count ?? inner.length,
       },
-      inputOnly,
+      inputOnly.transaction,
     )
     const accounts = names([
       transaction.account,
@@ -174,7 +174,7 @@ function operationEntry(operation: AnyMembers, id: bigint, common: Common): Mode
     for (const name of ['amount_f', 'starting_balance'])
       if (typeof plain(operation[name]) === 'bigint') derived[name] = Number(operation[name])
   }
-  return { ...common, kind: 'operation', record: shown(operation, derived, inputOnly), token: String(id), id }
+  return { ...common, kind: 'operation', record: shown(operation, derived, inputOnly.operation), token: String(id), id }
 }
 
 function tradeEntry(trade: AnyMembers, id: bigint, index: number, closed: string, common: Common): ModelEntry {
