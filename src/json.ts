@@ -86,7 +86,10 @@ function unmask(value: any, convert: (token: string) => unknown): unknown {
   return value
 }
 
-/** Parses JSON text: integers past 2^53 become `bigint`, other numbers that JavaScript would rewrite become {@link Digits}. Throws `SyntaxError`. */
+/**
+ * Parses JSON text: integers past 2^53 become `bigint`, other numbers that JavaScript would rewrite become {@link Digits}. Throws `SyntaxError`, and
+ * `RangeError` for such numbers in text that is nested thousands deep.
+ */
 export const parseJson = (text: string): unknown => (hasExactNumbers(text) ? parseExact(text, toNumber) : JSON.parse(text))
 
 /** As {@link parseJson}, for readers: {@link Digits} become ordinary numbers. */
