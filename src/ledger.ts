@@ -1,7 +1,7 @@
 /**
  * The main class: ledger closes go in; queries give records, pages and iterators.
  */
-import { checkRange, type LedgerRange, readDigests, readLine } from './audit/range.ts'
+import { checkRange, closesOf, type LedgerRange, readDigests, readLine, takeRange } from './audit/range.ts'
 import { type VerifyOptions, type VerifyReport, verifyOptions } from './audit/report.ts'
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
@@ -14,7 +14,6 @@ import { type Prepared, prepareClose } from './ingest/encode.ts'
 import { History } from './ingest/history.ts'
 import { watch } from './ingest/watch.ts'
 import { type BatchOrder, LedgerWriter } from './ingest/writer.ts'
-import { parseJson } from './json.ts'
 import type { Place } from './layout/block.ts'
 import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
 import { params } from './params.ts'
@@ -184,9 +183,13 @@ export class Ledger {
    * empty store, they give the same store again.
    * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK if history was rolled back meanwhile, CLOSED, CORRUPT, STORE_FAILED
    */
-  async *lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
+  lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
+    return this.linesOf(takeRange(range))
+  }
+
+  private async *linesOf(range: () => LedgerRange): AsyncGenerator<string, void, undefined> {
     this.checkOpen()
-    const { from, to } = checkRange(this.history.head, range)
+    const { from, to } = checkRange(this.history.head, range())
     const watched = this.bell.watch()
     for (let sequence = from; sequence <= to; sequence++) {
       await giveWay()
@@ -195,8 +198,8 @@ export class Ledger {
   }
 
   /** As {@link lines}, parsed, with every digit kept. @throws as {@link lines} */
-  async *closes(range: LedgerRange = {}): AsyncGenerator<LedgerClose, void, undefined> {
-    for await (const line of this.lines(range)) yield parseJson(line) as LedgerClose
+  closes(range: LedgerRange = {}): AsyncGenerator<LedgerClose, void, undefined> {
+    return closesOf(this.lines(range))
   }
 
   /**
@@ -212,9 +215,8 @@ export class Ledger {
     for (let first = from; first <= to; first += 1000) {
       const last = Math.min(to, first + 999)
       await giveWay()
-      const digests = await this.ask(
-        watched(first === from ? 0 : first - 1, (reader) => readDigests(reader, first, last, this.history.left)),
-      )
+      const above = first === from ? 0 : first - 1
+      const digests = await this.ask(watched(above, (reader) => readDigests(reader, first, last, this.history.left)))
       for (const digest of digests) all.update(digest)
     }
     return hex(all.digest())

@@ -1,7 +1,9 @@
 /** Ranges of ledgers: read back as lines, and compared by their digests. */
-import { badRequest, checkObject, OptionRules } from '../check.ts'
+import { atOnce, badRequest, checkObject, OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
+import type { LedgerClose } from '../ingest/close.ts'
 import { closeLine, storedRows } from '../ingest/line.ts'
+import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
 import { digestKey, digestRange } from '../layout/keys.ts'
@@ -15,6 +17,9 @@ export interface LedgerRange {
 }
 
 const bounds = new OptionRules<LedgerRange>('a range', { from: SEQUENCE, to: SEQUENCE })
+
+/** A range as it is at the call. What is wrong with its bounds is thrown where it is asked for. @throws BAD_REQUEST */
+export const takeRange = (range: LedgerRange): (() => LedgerRange) => atOnce(() => bounds.check(checkObject(range, 'range')))
 
 /**
  * A reader that has everything and asks for what comes after the newest ledger gets an empty range; any other range holds at least one ledger.
@@ -52,6 +57,11 @@ function checkHeld({ head: { oldest, last } }: Reader, from: number, to: number,
 export function readLine(reader: Reader, sequence: number, left = reader.head.last): string {
   checkHeld(reader, sequence, sequence, left)
   return closeLine(storedRows(reader, sequence))
+}
+
+/** Lines parsed, with every digit kept. */
+export async function* closesOf(lines: AsyncIterable<string>): AsyncGenerator<LedgerClose, void, undefined> {
+  for await (const line of lines) yield parseJson(line) as LedgerClose
 }
 
 /** The digests of ledgers `from` to `to`, as they were stored. @throws GONE_BEFORE_HISTORY, ROLLED_BACK, CORRUPT */

@@ -63,6 +63,17 @@ describe('options that are changed after the call', () => {
     expect(found.length).toBeGreaterThan(1)
   })
 
+  test('of lines, closes and a digest', async () => {
+    const ledger = await holding()
+    const range = { from: 6, to: 7 }
+    const [lines, found, digest] = [ledger.lines(range), ledger.closes(range), ledger.digest(range)]
+    range.from = 8
+    range.to = -1
+    expect((await all(lines)).map((line) => JSON.parse(line).ledger.sequence)).toEqual([6, 7])
+    expect((await all(found)).map(({ ledger }) => ledger.sequence)).toEqual([6, 7])
+    expect(await digest).toBe(await ledger.digest({ from: 6, to: 7 }))
+  })
+
   test('of a walk are refused at the first pull if they were wrong', async () => {
     const ledger = await holding()
     const options = { limit: 201 }
