@@ -138,6 +138,12 @@ function isExact(json: string): boolean {
   }
 }
 
+/** Whether an object is an instance of no class, so that its members are all its own, or a list of no class of its own. */
+export function isOfNoClass(value: object): boolean {
+  const kind: unknown = Object.getPrototypeOf(value)
+  return Array.isArray(value) ? kind === Array.prototype : kind === Object.prototype || kind === null
+}
+
 /** The value, deeply frozen, so that it may be shared. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value

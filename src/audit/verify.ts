@@ -102,7 +102,10 @@ async function readState(store: Store, findings: Findings) {
   return { head: head ?? emptyHead, held, intent }
 }
 
-/** Somebody else's database is no damaged store, and a repair would empty it. @throws STORE_FORMAT if there are entries, and not one is of a ledger store */
+/**
+ * Somebody else's database is no damaged store, and a repair would empty it.
+ * @throws STORE_FORMAT if there are entries, and not one is of a ledger store
+ */
 async function refuseForeign(store: Store): Promise<void> {
   let any = false
   for await (const entries of entriesOf(store, ALL_KEYS)) {

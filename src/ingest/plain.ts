@@ -1,8 +1,8 @@
 /**
- * Closes that are not plain objects. A check reads members by name, whether they are inherited or not, and a text is written of what JSON shows: of an
- * instance of a class, these would be different records. So such a close is what its JSON text says.
+ * Closes that are not plain objects. A check reads members by name, whether they are inherited or not, and a text is written of what JSON shows: of
+ * an instance of a class, these would be different records. So such a close is what its JSON text says.
  */
-import { Digits, exactJson, parseJson } from '../json.ts'
+import { Digits, exactJson, isOfNoClass, parseJson } from '../json.ts'
 
 /** The members that hold records, and those of these. */
 type Records = ReadonlyMap<string, Records>
@@ -42,16 +42,8 @@ function isPlain(given: unknown, held: Records): boolean {
 
 function areRecords(value: object, held: Records): boolean {
   if (!Array.isArray(value)) return isPlain(value, held)
-  if (Object.getPrototypeOf(value) !== Array.prototype) return false
-  for (const record of value) if (!isPlain(record, held)) return false
-  return true
-}
-
-const isOfNoClass = (given: object): boolean => {
-  const kind: unknown = Object.getPrototypeOf(given)
-  return kind === Object.prototype || kind === null
+  return isOfNoClass(value) && value.every((record) => isPlain(record, held))
 }
 
 /** Of what lies deeper within a value, only a text is made. */
-const isValue = (value: object & { toJSON?: unknown }): boolean =>
-  (Array.isArray(value) ? Object.getPrototypeOf(value) === Array.prototype : isOfNoClass(value)) && typeof value.toJSON !== 'function'
+const isValue = (value: object & { toJSON?: unknown }): boolean => isOfNoClass(value) && typeof value.toJSON !== 'function'

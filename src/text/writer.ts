@@ -3,7 +3,7 @@
  * without a string for the whole, for its frame, or for any of its values.
  * **Invariant:** the result depends on the text alone: it is as {@link takeApart} of that text would be.
  */
-import { longInteger, writeJson } from '../json.ts'
+import { isOfNoClass, longInteger, writeJson } from '../json.ts'
 import type { Apart } from './apart.ts'
 import type { Form } from './form.ts'
 import { ARRAY, ARRAY_END, FALSE, forgetTooMany, type Name, NULL, nameOf, OBJECT, OBJECT_END, TRUE } from './names.ts'
@@ -110,8 +110,7 @@ export class TextWriter extends Pen {
   }
 
   private object(value: Record<string, unknown>, depth: number): boolean {
-    const kind = Object.getPrototypeOf(value)
-    if (kind !== Object.prototype && kind !== null) return false
+    if (!isOfNoClass(value)) return false
     this.bracket(OBJECT, 123)
     for (const name in value) {
       if (!hasOwn.call(value, name)) continue
@@ -125,7 +124,7 @@ export class TextWriter extends Pen {
   }
 
   private array(value: readonly unknown[], depth: number): boolean {
-    if (Object.getPrototypeOf(value) !== Array.prototype) return false
+    if (!isOfNoClass(value)) return false
     this.bracket(ARRAY, 91)
     for (let at = 0; at < value.length; at++) {
       if (at > 0) this.comma()
