@@ -11,7 +11,7 @@ import { decodeBlock } from '../layout/block.ts'
 import { decodeHash } from '../layout/hash.ts'
 import { decodeEra, decodeHead, decodeIntent, type Era, emptyHead, kindOf } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, hashKey, INTENT, KIND, keysOf, postingKey, readOffer } from '../layout/keys.ts'
-import { isSealed } from '../layout/seal.ts'
+import { isDamage, isSealed } from '../layout/seal.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
@@ -50,8 +50,7 @@ export async function audit(store: Store, options: VerifyOptions): Promise<Audit
     const report = await look(context)
     if (report.ok || !(await hasMoved())) return { report, context }
   } catch (error) {
-    const isDamage = error instanceof FolioError && error.code === 'CORRUPT'
-    if (!isDamage || !(await hasMoved())) throw error
+    if (!isDamage(error) || !(await hasMoved())) throw error
   }
   throw new FolioError('CONFLICT', { reason: MOVED })
 }

@@ -1,10 +1,11 @@
 /**
  * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last (of a prune) or
- * after it (of a rollback), so that an open can finish it.
+ * after it (of a rollback), so that an open can finish it. A prune that meets damage ends there, and leaves no intent.
  */
 
 import { type Cut, encodeIntent, type Head, nextEra } from '../layout/head.ts'
 import { ERA, HEAD, INTENT } from '../layout/keys.ts'
+import { isDamage } from '../layout/seal.ts'
 import type { Write } from '../store.ts'
 import { giveWay } from '../turn.ts'
 import { recordsBetween, total } from './filing.ts'
@@ -41,7 +42,13 @@ export async function rollBackTo(history: History, sequence: number): Promise<nu
 export async function pruneTo(history: History, oldest: number): Promise<number> {
   const before = history.head.oldest
   const isDone = (head: Head): boolean => head.oldest >= oldest
-  await takeSteps(history, { prune: oldest }, () => stepUp(history, oldest), isDone)
+  try {
+    await takeSteps(history, { prune: oldest }, () => stepUp(history, oldest), isDone)
+  } catch (error) {
+    // Each open would try again, and fail, though history is whole after each step. If this fails too, the next open has to try again.
+    if (isDamage(error)) await removeIntent(history).catch(() => {})
+    throw error
+  }
   return history.head.oldest - before
 }
 

@@ -7,6 +7,7 @@
 import { badRequest } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import type { Cut } from '../layout/head.ts'
+import { isDamage } from '../layout/seal.ts'
 import { type Appended, Appender, type Drafted } from './append.ts'
 import { isReclaimDue, pruneTo, reclaim, rollBackTo } from './cut.ts'
 import type { Prepared } from './encode.ts'
@@ -72,9 +73,18 @@ export class LedgerWriter {
   private async settle(): Promise<void> {
     if (this.settled) return
     const left = await unfinished(this.history.store)
-    // Whoever left it was cut off before it came to that.
-    if (left && (await this.cut(left)) > 0 && 'prune' in left) void this.reclaim()
+    if (left) await this.finish(left)
     this.settled = true
+  }
+
+  private async finish(left: Cut): Promise<void> {
+    try {
+      // Whoever left it was cut off before it came to that.
+      if ((await this.cut(left)) > 0 && 'prune' in left) void this.reclaim()
+    } catch (error) {
+      // What could not be pruned is still held, and the next prune says why.
+      if (!('prune' in left && isDamage(error))) throw error
+    }
   }
 
   /**

@@ -40,6 +40,9 @@ export const payloadOf = (value: Uint8Array): Uint8Array => value.subarray(0, va
 
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
+/** Whether a read failed because of what is stored, and so would fail again. */
+export const isDamage = (error: unknown): boolean => error instanceof FolioError && error.code === 'CORRUPT'
+
 /** The checksum that a sealed value carries, as a signed number: those are stored inline in objects, whereas larger ones are boxed. */
 export const sumOf = (value: Uint8Array): number => i32(value, value.length - 4)
 

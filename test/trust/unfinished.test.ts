@@ -6,13 +6,16 @@ import { type Ledger, openLedger, repairStore, type Store, verifyStore, type Wri
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, digestKey, hashKey, INTENT } from '../../src/layout/keys.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
-import { dump } from '../support/dump.ts'
+import { operations } from '../../src/resources/operation.ts'
+import { dump, hex } from '../support/dump.ts'
 import { codeOf } from '../support/errors.ts'
-import { failingAfter } from './support.ts'
+import { broken, failingAfter } from './support.ts'
 
 const FIRST = 100
 const COUNT = 60
-const closes = [...generate({ ledgers: COUNT, seed: 7, accounts: 30, transactionsPerLedger: 4, firstLedger: FIRST })]
+const generated = [...generate({ ledgers: COUNT + 1, seed: 7, accounts: 30, transactionsPerLedger: 4, firstLedger: FIRST })]
+const closes = generated.slice(0, COUNT)
+const next = generated[COUNT]!
 
 /** Each takes several batches: one goes back from filing to filing, the other first files what it prunes. */
 const changes = {
@@ -104,4 +107,35 @@ test('a prune reaches the newest ledger at most, if a repair cut history before 
   expect(await repairStore(memory(disk), { cut: true })).toMatchObject({ cutAfter: last, after: { ok: true, unfinished: 'prune' } })
   expect(await endsOf(disk)).toEqual([last, last])
   expect(await verifyStore(memory(disk))).toMatchObject({ ok: true })
+})
+
+describe('a prune that meets damage', () => {
+  const DAMAGED = blockKey(operations.tag, 1)
+  const damage = (disk: MemoryDisk) => memory(disk).write([broken(memory(disk), DAMAGED)], { durable: true })
+  /** History is as long as the prune left it, and nothing is wrong but the damage. */
+  async function expectWhole(disk: MemoryDisk): Promise<void> {
+    const ledger = await openLedger(memory(disk))
+    expect([ledger.head!.oldest, ledger.head!.last]).toEqual([FIRST, FIRST + COUNT - 1])
+    expect(await ledger.append(next)).toMatchObject({ appended: true })
+    expect(await codeOf(() => ledger.prune(FIRST + 50))).toBe('CORRUPT')
+    await ledger.close()
+    const { unfinished, faults } = await verifyStore(memory(disk))
+    expect(unfinished).toBeUndefined()
+    expect(faults[0]).toMatchObject({ key: hex(DAMAGED) })
+  }
+
+  test('ends there: the store opens as before, and can be appended to', async () => {
+    const disk = await filled('prune')
+    const ledger = await openLedger(memory(disk), { fileEvery: 1e6, cacheBytes: 0 })
+    await damage(disk)
+    expect(await codeOf(() => changes.prune.run(ledger))).toBe('CORRUPT')
+    await ledger.close()
+    await expectWhole(disk)
+  })
+
+  test('was killed before: the open that would finish it leaves it', async () => {
+    const disk = await cutShort('prune')
+    await damage(disk)
+    await expectWhole(disk)
+  })
 })
