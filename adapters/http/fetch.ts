@@ -8,6 +8,12 @@ import { type CoreOptions, checkGiven, coreRules } from './options.ts'
 
 export interface HandlerOptions extends CoreOptions, MountOptions {}
 
+export interface Handler {
+  (request: Request): Promise<Response>
+  /** Ends all event streams, and each that is asked for from now on: a server waits for them when it closes. Other requests are answered as before. */
+  endStreams(): void
+}
+
 const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...coreRules, ...mountRules })
 
 /**
@@ -16,7 +22,7 @@ const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...cor
  * @example export default { fetch: createHandler(ledger) }
  * @throws BAD_REQUEST if `ledger` is not a ledger, or an option is unknown or out of range; the handler itself never rejects
  */
-export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
+export function createHandler(ledger: Ledger, options: HandlerOptions = {}): Handler {
   const checked = checkGiven(ledger, options, handlerOptions)
   const core = coreOf(ledger, checked)
   const { mount } = checked
@@ -24,7 +30,7 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
     const target = mount === undefined ? request.target : below(mount, request.target)
     return target === undefined ? elsewhere() : core({ ...request, target, mount })
   }
-  return async (request) => {
+  const handle = async (request: Request): Promise<Response> => {
     const { headers: given, method, url } = request
     const fragment = url.indexOf('#')
     const target = fragment < 0 ? url : url.slice(0, fragment)
@@ -42,6 +48,7 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): (re
     release?.()
     return response
   }
+  return Object.assign(handle, { endStreams: () => core.endStreams() })
 }
 
 /**

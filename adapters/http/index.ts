@@ -5,7 +5,7 @@
 export { type AskedList, listOf } from './ask.ts'
 export { isBaseUrl } from './base.ts'
 export type { Profile } from './extended.ts'
-export { createHandler, type HandlerOptions } from './fetch.ts'
+export { createHandler, type Handler, type HandlerOptions } from './fetch.ts'
 export { type Core, createCore } from './handler.ts'
 export { type LimitName, type Limits, limits } from './limits.ts'
 export { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'

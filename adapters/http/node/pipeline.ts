@@ -8,7 +8,9 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { isPromise, type MaybePromise } from '../../../src/index.ts'
 import { type CoreResponse, problemResponse } from '../message.ts'
+import { type Log, logOf } from '../options.ts'
 import { badParameter, type ProblemName } from '../problem.ts'
+import { writeHead } from './head.ts'
 import { pump } from './pump.ts'
 import { ResponseBatch } from './response-batch.ts'
 import { type PendingResponse, Stalls } from './stall.ts'
@@ -54,6 +56,7 @@ type Waits = Readonly<Record<'stallMs' | 'headersMs', number>>
 export class Pipelines {
   private readonly pipelines = new WeakMap<Duplex, Pipeline>()
   private readonly maxQueued: number
+  private readonly log: Log
   /** Present if the server is ours. */
   private readonly stalls: Stalls | undefined
   private readonly headersMs: number | undefined
@@ -62,8 +65,9 @@ export class Pipelines {
   closing = false
 
   /** @param waits how long to wait for a client to take and to send; without these, that is up to the owner of the server */
-  constructor(maxQueued: number, waits?: Waits) {
+  constructor(maxQueued: number, waits?: Waits, log: Log = logOf({})) {
     this.maxQueued = maxQueued
+    this.log = log
     this.stalls = waits && new Stalls(waits.stallMs)
     this.headersMs = waits?.headersMs
   }
@@ -153,8 +157,20 @@ export class Pipelines {
     if (answer.frames) {
       // A refusal behind a stream would never be sent.
       if (pipeline.refusal !== undefined) response.destroy()
-      pump(response, answer, answer.frames)
-    } else this.batch.put({ send: () => this.write(pipeline, response, answer) })
+      this.sent(response, answer, () => pump(response, answer, answer.frames!))
+    } else this.batch.put({ send: () => this.sent(response, answer, () => this.write(pipeline, response, answer)) })
+  }
+
+  /** What an application has put around a response may throw: that costs this answer, and no other. */
+  private sent(response: ServerResponse, { frames }: CoreResponse, send: () => void): void {
+    try {
+      send()
+    } catch (error) {
+      const { method = '-', url = '-' } = response.req
+      this.log(error, { id: globalThis.crypto.randomUUID(), method, target: url })
+      frames?.end()
+      response.destroy()
+    }
   }
 
   private write(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
@@ -198,7 +214,7 @@ export class Pipelines {
 
 function write(response: ServerResponse, { status, headers, parts }: CoreResponse, last: boolean): void {
   const { socket } = response
-  response.writeHead(status, last ? [...headers, 'connection', 'close'] : headers)
+  writeHead(response, status, last ? [...headers, 'connection', 'close'] : headers)
   if (parts.length < 2) {
     response.end(parts[0])
     return

@@ -8,6 +8,7 @@ import type { Writable } from 'node:stream'
 import type { FrameReader, Frames } from '../event-stream.ts'
 import type { Frame } from '../frames.ts'
 import type { CoreResponse } from '../message.ts'
+import { writeHead } from './head.ts'
 
 /** Writes an event stream to its end. */
 export function pump(response: ServerResponse, { status, headers }: CoreResponse, frames: Frames): void {
@@ -20,7 +21,7 @@ export function pump(response: ServerResponse, { status, headers }: CoreResponse
     // The connection ends with the stream; a client that was not told so asks again over it.
     response.shouldKeepAlive = false
   }
-  response.writeHead(status, headers)
+  writeHead(response, status, headers)
   frames.pull(new Pump(response, frames))
 }
 

@@ -40,7 +40,11 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+export interface Listener {
+  (request: IncomingMessage, response: ServerResponse): void
+  /** Ends all event streams, and each that is asked for from now on: a server waits for them when it closes. Other requests are answered as before. */
+  endStreams(): void
+}
 
 /**
  * A listener for `http.createServer`, for Express (`app.use('/history', listener(ledger))`), or for Fastify (with `reply.hijack()`, and `mount` for
@@ -51,10 +55,11 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
   const checked = checkGiven(ledger, options, listenerOptions)
   const core = coreOf(ledger, checked)
-  return pipelined(core, new Pipelines(settle(checked).maxQueued), checked.mount)
+  const answered = pipelined(core, new Pipelines(settle(checked).maxQueued, undefined, logOf(checked)), checked.mount)
+  return Object.assign(answered, { endStreams: () => core.endStreams() })
 }
 
-function pipelined(core: Core, pipelines: Pipelines, mount?: string): Listener {
+function pipelined(core: Core, pipelines: Pipelines, mount?: string): (request: IncomingMessage, response: ServerResponse) => void {
   const answer = (request: IncomingMessage) => {
     const target = request.url ?? '/'
     if (mount === undefined) return core(new NodeRequest(request, target, (request as Mounted).baseUrl))
@@ -130,7 +135,8 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const { port, host = '127.0.0.1' } = checked
   const set = settle(checked)
   const core = coreOf(ledger, { ...checked, ...set })
-  const pipelines = new Pipelines(set.maxQueued, set)
+  const log = logOf(checked)
+  const pipelines = new Pipelines(set.maxQueued, set, log)
   const server = createServer(
     {
       headersTimeout: Math.min(set.headersMs, set.requestMs),
@@ -156,7 +162,6 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const sockets = new Sockets(server, fastPath)
   await once(server.listen(port, host), 'listening')
   // Such as EMFILE, if a connection cannot be accepted: it must neither go unseen nor end the process.
-  const log = logOf(checked)
   server.on('error', (error) => log(error, { id: globalThis.crypto.randomUUID(), method: '-', target: '(server)' }))
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
