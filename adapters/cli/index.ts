@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `folio`: the process handed to the command line. */
 import { exitAt } from './exit.ts'
+import { freeInputs, isThreadBusy } from './pipes.ts'
 import { run } from './run.ts'
 
 const stop = new AbortController()
@@ -16,14 +17,16 @@ for (const signal of signals) {
 
 /**
  * Ends the process with this code now. Node would wait for a thread that waits for the other end of a named pipe: then a signal does what signals do,
- * for which shells tell the same code. Whatever else Node waits for, the next signal is not caught.
+ * for which shells tell the same code, or if the code is another, the pipe is freed. Whatever else Node waits for, the next signal is not caught.
  */
 function end(code: number): void {
   for (const signal of signals) process.removeAllListeners(signal)
   const signal = signals.find((one) => exitAt(one) === code)
-  if (signal && process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) {
-    process.emit('exit', code)
-    process.kill(process.pid, signal)
+  if (isThreadBusy()) {
+    if (signal) {
+      process.emit('exit', code)
+      process.kill(process.pid, signal)
+    } else freeInputs(process.argv.slice(2))
   }
   process.exit(code)
 }

@@ -58,7 +58,7 @@ async function write(io: Io, { out, from, to, ...where }: Options): Promise<numb
 }
 
 const writeFile = (io: Io, chunks: AsyncIterable<string>, out: string): Promise<void> =>
-  replaceFile(out, async (file) => {
+  replaceFile(out, io.signal, async (file) => {
     await (out.endsWith('.gz') ? pipeline(heeding(io, chunks), createGzip(), file) : pipeline(heeding(io, chunks), file))
     return !io.signal.aborted
   })
