@@ -4,7 +4,7 @@
  */
 import { badParameter, ProblemError } from './problem.ts'
 
-const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
+const hostPattern = /^(?:\w(?:[\w.-]{0,252}\w)?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{0,5})?$/
 
 /** The last host that was let through, as it came and as links begin with it: nearly all requests name the same one. */
 let [known, checked] = ['', '']
@@ -15,7 +15,8 @@ function checkHost(host: string): string {
   // The pattern keeps out what could end up in a body, the parser what makes no URL: ports and addresses that there cannot be.
   if (!hostPattern.test(host) || !URL.canParse(`http://${host}`))
     throw new ProblemError(badParameter('Host', 'a host name or address, and perhaps a port'))
-  checked = host.toLowerCase()
+  // A port may be left empty (RFC 3986, 3.2.3).
+  checked = host.toLowerCase().replace(/:$/, '')
   known = host
   return checked
 }

@@ -35,7 +35,11 @@ const MAX_READ = 1024
 /** The ranges of a header; if it is too long, those that end within what is read. */
 function rangesOf(accept: string): (Range | undefined)[] {
   const read = accept.length > MAX_READ ? accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_READ))) : accept
-  return read.split(',').map(parseRange)
+  // What a parameter says in quotes may hold what separates.
+  return read
+    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    .split(',')
+    .map(parseRange)
 }
 
 function choose(accept: string, streams: boolean): Form | undefined {

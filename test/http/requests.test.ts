@@ -216,6 +216,8 @@ describe('the Accept header', () => {
     ['*/*;q=0', undefined],
     ['json', undefined],
     ['application/json;q=x, text/html', 'json'],
+    ['application/hal+json;profile="a,b;q=0.9\\"";q=0.2, text/event-stream;q=0.5', 'stream'],
+    ['application/json;profile="a, b"', 'json'],
   ])('%j is answered with %s', (accept, form) => {
     expect(negotiate(accept, true)).toBe(form)
     expect(negotiate(accept, true)).toBe(form)
@@ -260,8 +262,9 @@ describe('the Accept header', () => {
 
 describe('the Host header', () => {
   it('is what links begin with', async () => {
-    for (const host of ['a', 'a.b-c.d:8000', '127.0.0.1:80', '[::1]:8000', 'Folio.Test.', 'x_y.z'])
+    for (const host of ['a', 'a.b-c.d:8000', '127.0.0.1:80', '[::1]:8000', 'Folio.Test.', 'x_y.z', '_x.z_'])
       expect((await ask('/ledgers/1', { host })).body._links.self.href).toBe(`http://${host.toLowerCase()}/ledgers/1`)
+    expect((await ask('/ledgers/1', { host: 'H:' })).body._links.self.href).toBe('http://h/ledgers/1')
   })
 
   it('is rejected if it could be anything else', async () => {
