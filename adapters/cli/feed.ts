@@ -1,4 +1,5 @@
 /** The inputs of a command line, read and fed to a ledger, each ledger acknowledged. */
+import { fstatSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import type { IngestResult, Ledger, LedgerClose } from '../../src/index.ts'
 import { ingestCloses, type ReadClosesOptions, readCloses } from '../ndjson/index.ts'
@@ -17,12 +18,22 @@ export interface FeedOptions {
  * Checks that inputs can be read before anything is created or begun for them. Their content is not touched: nothing of a pipe is lost.
  * @throws Unreadable
  */
-export async function checkInputs(files: readonly string[]): Promise<void> {
+export async function checkInputs({ stdin }: Io, files: readonly string[]): Promise<void> {
   for (const file of files) {
-    if (file === '-') continue
-    await access(file, constants.R_OK).catch(unreadable)
-    if ((await stat(file).catch(unreadable)).isDirectory())
+    if (file !== '-') await access(file, constants.R_OK).catch(unreadable)
+    // Node takes a directory as standard input for an empty one.
+    const isDirectory = file !== '-' ? (await stat(file).catch(unreadable)).isDirectory() : stdin === process.stdin && isFolder(0)
+    if (isDirectory)
       throw new Unreadable(`EISDIR: '${file}' is a directory, not a file of ledger closes; folio export makes a file from a store`)
+  }
+}
+
+function isFolder(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isDirectory()
+  } catch {
+    // It is closed.
+    return false
   }
 }
 

@@ -14,19 +14,24 @@ const WIDTH = 24
 
 const isQuiet = ({ stderr, env }: Io): boolean => !stderr.isTTY || env.TERM === 'dumb' || env.CI !== undefined
 
-// We handle signals ourselves: the batch in progress is to be finished first.
-const spin = ({ stderr }: Io) => yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+/** We handle signals ourselves: the batch in progress is to be finished first. But the cursor comes back even if the process does not wait for that. */
+function spin({ stderr }: Io) {
+  const spinner = yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+  const stop = (): void => {
+    process.removeListener('exit', stop)
+    spinner.stop()
+  }
+  process.once('exit', stop)
+  const say = (text: string): void => {
+    spinner.text = text
+  }
+  return { say, stop }
+}
 
 /** A line that says what is being done, on a terminal only. */
 export function showStatus(io: Io): { say(text: string): void; stop(): void } {
   if (isQuiet(io)) return { say: () => {}, stop: () => {} }
-  const spinner = spin(io)
-  return {
-    say(text) {
-      spinner.text = text
-    },
-    stop: () => void spinner.stop(),
-  }
+  return spin(io)
 }
 
 /** @param total the size of all sources together in bytes; undefined if one of them is a stream */
@@ -43,9 +48,7 @@ export function showProgress(io: Io, total: number | undefined): Progress {
     return `${'█'.repeat(full)}${'░'.repeat(WIDTH - full)} ${Math.floor(share * 100)} %  ${rate}`
   }
   const spinner = spin(io)
-  const timer = setInterval(() => {
-    spinner.text = text()
-  }, 100)
+  const timer = setInterval(() => spinner.say(text()), 100)
   return {
     bytes(count) {
       bytes += count

@@ -181,3 +181,16 @@ test.each([
   expect(await once(child, 'exit')).toEqual([1, null])
   closeSync(writer)
 })
+
+test('a directory as standard input is no empty input', () => {
+  const place = directory()
+  const data = join(place, 'data')
+  const [from, nothing] = [openSync(place, 'r'), openSync('/dev/null', 'r')]
+  const ingest = (stdin: number) =>
+    spawnSync(process.execPath, [program, 'ingest', '--data', data, '-'], { stdio: [stdin, 'pipe', 'pipe'] })
+  const { status, stderr } = ingest(from)
+  expect([status, stderr.toString()]).toEqual([1, expect.stringMatching(/EISDIR: '-' is a directory/)])
+  expect(readdirSync(place)).toEqual([])
+  expect(ingest(nothing).status).toBe(0)
+  for (const descriptor of [from, nothing]) closeSync(descriptor)
+})

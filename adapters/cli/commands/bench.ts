@@ -85,7 +85,7 @@ async function compare(io: Io, { store, data, ledgers, seed, rounds, readers, ru
     throw new UsageError(
       `--store names ${twice} twice, and its columns could not be told apart: name a store of your own differently, name=module`,
     )
-  if (data !== undefined) await checkInputs([data])
+  if (data !== undefined) await checkInputs(io, [data])
   const given = data === undefined ? generate({ ledgers, seed }) : closesOf(io, [data])
   const first = firstOf(given as AsyncIterable<LedgerClose> | Iterable<LedgerClose>, ledgers)
   const status = showStatus(io)

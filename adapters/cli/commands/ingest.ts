@@ -40,7 +40,7 @@ export const ingest = (program: Command, run: Run): Command =>
     .action((files: string[], options: Options) => run((io) => ingestFiles(io, files, options)))
 
 async function ingestFiles(io: Io, files: readonly string[], { batch, json = false, ...where }: Options): Promise<number> {
-  await checkInputs(files)
+  await checkInputs(io, files)
   await using ledger = await openNamed(where, { mustExist: false })
   const progress = showProgress(io, await totalBytes(files))
   const started = performance.now()

@@ -71,7 +71,7 @@ export const serve = (program: Command, run: Run): Command =>
 
 async function serveStore(io: Io, { port, host, ingest, json = false, limit, baseUrl, profile, ...where }: Options): Promise<number> {
   if (json && ingest === undefined) throw new UsageError('--json acknowledges the ledgers of --ingest, which is missing')
-  if (ingest !== undefined) await checkInputs([ingest])
+  if (ingest !== undefined) await checkInputs(io, [ingest])
   await using ledger = await openNamed(where, { mustExist: ingest === undefined })
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
