@@ -240,6 +240,18 @@ export class FolioError extends Error {
   }
 }
 
+/** The same in every copy of this package. */
+const BRAND = Symbol.for('ledger-folio.FolioError')
+Object.defineProperty(FolioError.prototype, BRAND, { value: true })
+
+const isInstance = Function.prototype[Symbol.hasInstance]
+// Where a bundler loads this package several times, errors of one copy are met by another.
+Object.defineProperty(FolioError, Symbol.hasInstance, {
+  value(this: unknown, value: unknown): boolean {
+    return this === FolioError ? typeof value === 'object' && value !== null && BRAND in value : isInstance.call(this as never, value)
+  },
+})
+
 /** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
 export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
   new FolioError('INVALID_INPUT', { ledger, path, expected })
