@@ -11,7 +11,8 @@ import { OptionRules } from '../check.ts'
 import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
-import { type Cut, encodeFormat, encodeHead, encodeHighWater, encodeIntent, type Head, kindOf } from '../layout/head.ts'
+import { inEra } from '../ingest/state.ts'
+import { type Cut, decodeEra, encodeFormat, encodeHead, encodeHighWater, encodeIntent, type Head, kindOf, nextEra } from '../layout/head.ts'
 import {
   baseKey,
   CONTENT_KEYS,
@@ -77,7 +78,7 @@ const repairOptions = new OptionRules<RepairOptions>('repair', { cut: 'flag', ..
 const ROUNDS = 8
 
 /**
- * Repairs a store that nobody else has open.
+ * Repairs a store that nobody else writes to. Processes that share and only read it are told of what is cut as of a rollback.
  * @param options `maxFaults` has no meaning here: everything that is lost is listed
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED, STORE_FAILED, and the reason of the
  * signal; CONFLICT if another process writes to it, and then nothing of that is touched
@@ -238,9 +239,12 @@ function isStray({ key, reason }: Fault): boolean {
   return reason === STRAY || !known.has(kind) || (whole.has(kind) && bytes.length > 1) || kind === kindOfKey(INTENT)
 }
 
+/** How many values are written together. */
+const AT_ONCE = 10_000
+
 /** What is written together may be large, so it is split; a kill between two batches leaves faults that the next run finds. */
 async function commit(context: Context, writes: readonly Write[]): Promise<boolean> {
-  for (let at = 0; at < writes.length; at += 10_000) await write(context, [begun(context), ...writes.slice(at, at + 10_000)])
+  for (let at = 0; at < writes.length; at += AT_ONCE) await write(context, [begun(context), ...writes.slice(at, at + AT_ONCE)])
   return writes.length > 0
 }
 
@@ -257,17 +261,27 @@ async function write(context: Context, writes: readonly Write[]): Promise<void> 
  * @returns the newest ledger left; 0 if none is
  */
 async function cutBefore(context: Context): Promise<number | undefined> {
-  const { head, findings } = context
+  const { head: before, findings } = context
   let last = Number.POSITIVE_INFINITY
   for (const ledger of findings.ledgers.keys()) last = Math.min(last, ledger - 1)
   // A head that is still at fault could not be built again: there is no ledger that it could name.
-  const headless = head.last === 0 && findings.isNamed(HEAD)
-  if (last >= head.last && !headless) return undefined
+  const headless = before.last === 0 && findings.isNamed(HEAD)
+  if (last >= before.last && !headless) return undefined
   const shorter = headless ? undefined : ((await beforeGaps(context, last + 1)) ?? (await headBefore(context, last)))
   if (!shorter) return (await giveUp(context)) ? 0 : undefined
-  const above = Array.from({ length: head.last - shorter.last }, (_, n): Write => [digestKey(shorter.last + 1 + n), undefined])
-  await commit(context, [...above, [HEAD, encodeHead(shorter)]])
+  const above = Array.from({ length: before.last - shorter.last }, (_, n): Write => [digestKey(shorter.last + 1 + n), undefined])
+  await commit(context, above.slice(AT_ONCE))
+  const ended = await endEra(context, shorter.last)
+  const head: Write = [HEAD, encodeHead(inEra(context.store, shorter, decodeEra(ended[0]?.[1])))]
+  await write(context, [begun(context), ...above.slice(0, AT_ONCE), ...ended, head])
   return shorter.last
+}
+
+/** What tells the processes that share a store how much of history is left, as after a rollback; to be written with the head. */
+async function endEra({ store }: Context, last: number): Promise<Write[]> {
+  if (!store.capabilities.shared) return []
+  const eras = await store.get(ERA)
+  return [[ERA, nextEra((await readable(async () => decodeEra(eras))) === undefined ? undefined : eras, last)]]
 }
 
 /** The head of a ledger, if that is held. */
@@ -290,12 +304,11 @@ async function beforeGaps({ store, head, gaps }: Context, least: number): Promis
 async function giveUp(context: Context): Promise<boolean> {
   let any = false
   for await (const entries of entriesOf(context.store, { ...CONTENT_KEYS, gte: HEAD })) {
-    const gone = entries.filter(([key]) => !kept.some((one) => equal(one, key)))
-    any =
-      (await commit(
-        context,
-        gone.map(([key]): Write => [key, undefined]),
-      )) || any
+    const gone = entries.filter(([key]) => !kept.some((one) => equal(one, key))).map(([key]): Write => [key, undefined])
+    if (gone.length === 0) continue
+    // The head is the first to go.
+    await commit(context, any ? gone : [...(await endEra(context, 0)), ...gone])
+    any = true
   }
   return any
 }

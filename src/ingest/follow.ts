@@ -67,7 +67,9 @@ async function whatFollows(
     [goesOn ? before.counts : head.filedCounts, head.counts],
   )
   const unfiled = still.with(added)
-  const left = grown ? before.last : lowest
+  // Whatever takes history back begins an era, but for a repair that built a damaged head again.
+  const isTold = state.era !== era
+  const left = grown ? before.last : isTold ? lowest : undefined
   return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
 }
 

@@ -84,6 +84,39 @@ describe('a stream of a process', () => {
     await reader.refresh()
     await expect(stream.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: 0, reached: 30 } })
   })
+
+  describe.each([
+    ['is read meanwhile', true],
+    ['is read once others were appended', false],
+  ])('is told where a repair cut history, which %s', (_, isRead) => {
+    test.each([
+      ['the records of a ledger', 1],
+      ['those of the oldest', 0],
+    ])('before %s', async (_, block) => {
+      const disk = memoryDisk()
+      const open = () => openLedger(shared(memory(disk)), { pollMs: 2 ** 30, fileEvery: 1 })
+      const writer = await open()
+      await writer.ingest(closes.slice(0, 30))
+      await writer.close()
+      const reader = await open()
+      const stream = await streamed(reader, 30)
+      const key = blockKey(ledgers.tag, block)
+      const value = Uint8Array.from((await memory(disk).get(key))!)
+      value[20]! ^= 1
+      await memory(disk).write([[key, value]], { durable: true })
+      const { cutAfter = -1 } = await repairStore(shared(memory(disk)), { cut: true })
+      expect(cutAfter > 0).toBe(block > 0)
+      if (isRead) await reader.refresh()
+      const next = await open()
+      const replaced = branchOf([cutAfter + 1, 40], 2, () => ['GX'], cutAfter === 0 ? undefined : closes[cutAfter - 1]!.ledger.hash)
+      await next.ingest(replaced)
+      await reader.refresh()
+      await expect(stream.next()).rejects.toMatchObject({ code: 'ROLLED_BACK', fields: { last: cutAfter, reached: 30 } })
+      const hashes = (await reader.page(catalogue.ledgers, {}, { limit: 200 })).records.map(({ hash }) => hash)
+      expect(hashes).toEqual([...closes.slice(0, cutAfter), ...replaced].map(({ ledger }) => ledger.hash))
+      expect(await verifyStore(shared(memory(disk)))).toMatchObject({ ok: true })
+    })
+  })
 })
 
 test('a head that was read before a ledger was pruned, and an era after that, are not taken for one state', async () => {
