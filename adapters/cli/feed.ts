@@ -18,19 +18,21 @@ export interface FeedOptions {
  * Checks that inputs can be read before anything is created or begun for them. Their content is not touched: nothing of a pipe is lost.
  * @throws Unreadable
  */
-export async function checkInputs({ stdin }: Io, files: readonly string[]): Promise<void> {
-  for (const file of files) {
-    if (file !== '-') await access(file, constants.R_OK).catch(unreadable)
-    // Node takes a directory as standard input for an empty one.
-    const isDirectory = file !== '-' ? (await stat(file).catch(unreadable)).isDirectory() : stdin === process.stdin && isFolder(0)
-    if (isDirectory)
+export async function checkInputs(io: Io, files: readonly string[]): Promise<void> {
+  for (const file of files)
+    if (file === '-' ? isInputDirectory(io) : await isDirectory(file))
       throw new Unreadable(`EISDIR: '${file}' is a directory, not a file of ledger closes; folio export makes a file from a store`)
-  }
 }
 
-function isFolder(descriptor: number): boolean {
+async function isDirectory(file: string): Promise<boolean> {
+  await access(file, constants.R_OK).catch(unreadable)
+  return (await stat(file).catch(unreadable)).isDirectory()
+}
+
+/** Node takes a directory as standard input for an empty one. */
+function isInputDirectory({ stdin }: Io): boolean {
   try {
-    return fstatSync(descriptor).isDirectory()
+    return stdin === process.stdin && fstatSync(0).isDirectory()
   } catch {
     // It is closed.
     return false

@@ -1,17 +1,15 @@
 /** The core as a fetch handler: for Hono, Deno, Bun, workers, and whatever else uses Request and Response. */
 import { concat, type Ledger, OptionRules } from '../../src/index.ts'
 import type { Frames } from './event-stream.ts'
-import { coreOf } from './handler.ts'
+import { type Core, coreOf } from './handler.ts'
 import type { CoreRequest } from './message.ts'
 import { below, elsewhere, type MountOptions, mountRules } from './mount.ts'
 import { type CoreOptions, checkGiven, coreRules } from './options.ts'
 
 export interface HandlerOptions extends CoreOptions, MountOptions {}
 
-export interface Handler {
+export interface Handler extends Pick<Core, 'endStreams'> {
   (request: Request): Promise<Response>
-  /** Ends all event streams, and each that is asked for from now on: a server waits for them when it closes. Other requests are answered as before. */
-  endStreams(): void
 }
 
 const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...coreRules, ...mountRules })
@@ -48,7 +46,7 @@ export function createHandler(ledger: Ledger, options: HandlerOptions = {}): Han
     release?.()
     return response
   }
-  return Object.assign(handle, { endStreams: () => core.endStreams() })
+  return Object.assign(handle, { endStreams: core.endStreams })
 }
 
 /**

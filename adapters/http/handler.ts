@@ -50,7 +50,10 @@ import { decode, parseQuery, parseTarget, type QueryText, type Target } from './
 
 export interface Core {
   (request: CoreRequest): MaybePromise<CoreResponse>
-  /** Ends all event streams, and those requested from now on, each at a point from which its reader can resume. */
+  /**
+   * Ends all event streams, and those requested from now on, each at a point from which its reader can resume: a server that closes waits for them.
+   * Other requests are answered as before.
+   */
   endStreams(): void
 }
 

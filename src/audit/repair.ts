@@ -281,7 +281,7 @@ async function cutBefore(context: Context): Promise<number | undefined> {
 async function endEra({ store }: Context, last: number): Promise<Write[]> {
   if (!store.capabilities.shared) return []
   const eras = await store.get(ERA)
-  return [[ERA, nextEra((await readable(async () => decodeEra(eras))) === undefined ? undefined : eras, last)]]
+  return [[ERA, (await readable(() => nextEra(eras, last))) ?? nextEra(undefined, last)]]
 }
 
 /** The head of a ledger, if that is held. */

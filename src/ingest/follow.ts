@@ -53,7 +53,9 @@ async function whatFollows(
 ): Promise<Following> {
   const head = state.head ? decodeHead(state.head) : emptyHead
   const grown = head.last >= before.last && (before.last === 0 || (await holds(store, head, before)))
-  const lowest = grown && state.era === era ? Number.POSITIVE_INFINITY : await lastLeft(store, head, era)
+  // Whatever takes history back begins an era, but for a repair that built a damaged head again.
+  const untold = grown ? Number.POSITIVE_INFINITY : undefined
+  const lowest = state.era === era ? untold : await lastLeft(store, head, era)
   // What was rolled back and appended again may be other records under the same hashes, counted from another first ledger, and filed differently.
   const unbroken = grown && lowest === Number.POSITIVE_INFINITY
   // A cached list is recognised as old by a newer ledger that filed it; pruning may file without one.
@@ -67,9 +69,7 @@ async function whatFollows(
     [goesOn ? before.counts : head.filedCounts, head.counts],
   )
   const unfiled = still.with(added)
-  // Whatever takes history back begins an era, but for a repair that built a damaged head again.
-  const isTold = state.era !== era
-  const left = grown ? before.last : isTold ? lowest : undefined
+  const left = grown ? before.last : lowest
   return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
 }
 

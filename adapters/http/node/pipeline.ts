@@ -153,11 +153,12 @@ export class Pipelines {
   }
 
   private send(pipeline: Pipeline, response: ServerResponse, answer: CoreResponse): void {
-    pipeline.streams = answer.frames !== undefined
-    if (answer.frames) {
+    const { frames } = answer
+    pipeline.streams = frames !== undefined
+    if (frames) {
       // A refusal behind a stream would never be sent.
       if (pipeline.refusal !== undefined) response.destroy()
-      this.sent(response, answer, () => pump(response, answer, answer.frames!))
+      this.sent(response, answer, () => pump(response, answer, frames))
     } else this.batch.put({ send: () => this.sent(response, answer, () => this.write(pipeline, response, answer)) })
   }
 

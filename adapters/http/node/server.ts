@@ -5,7 +5,7 @@
  * taking (`sockets.ts`); every wait ends, and everything is bounded (`limits.ts`).
  */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Ledger, OptionRules } from '../../../src/index.ts'
 import { type Core, coreOf } from '../handler.ts'
@@ -40,10 +40,8 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-export interface Listener {
+export interface Listener extends Pick<Core, 'endStreams'> {
   (request: IncomingMessage, response: ServerResponse): void
-  /** Ends all event streams, and each that is asked for from now on: a server waits for them when it closes. Other requests are answered as before. */
-  endStreams(): void
 }
 
 /**
@@ -56,10 +54,10 @@ export function listener(ledger: Ledger, options: ListenerOptions = {}): Listene
   const checked = checkGiven(ledger, options, listenerOptions)
   const core = coreOf(ledger, checked)
   const answered = pipelined(core, new Pipelines(settle(checked).maxQueued, undefined, logOf(checked)), checked.mount)
-  return Object.assign(answered, { endStreams: () => core.endStreams() })
+  return Object.assign(answered, { endStreams: core.endStreams })
 }
 
-function pipelined(core: Core, pipelines: Pipelines, mount?: string): (request: IncomingMessage, response: ServerResponse) => void {
+function pipelined(core: Core, pipelines: Pipelines, mount?: string): RequestListener {
   const answer = (request: IncomingMessage) => {
     const target = request.url ?? '/'
     if (mount === undefined) return core(new NodeRequest(request, target, (request as Mounted).baseUrl))
