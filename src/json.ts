@@ -138,6 +138,27 @@ function isExact(json: string): boolean {
   }
 }
 
+/** Whether JSON text has more than so many objects and lists within each other. */
+export function isDeeper(json: string, most: number): boolean {
+  // Each takes two brackets.
+  if (json.length <= 2 * most) return false
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (code === BACKSLASH) at++
+    else if (code === QUOTE) quoted = !quoted
+    else if (quoted) continue
+    else if (code === BRACKET || code === BRACE) {
+      if (++depth > most) return true
+    } else if (code === BRACKET + 2 || code === BRACE + 2) depth--
+  }
+  return false
+}
+
+/** Of characters; a closing bracket comes two after the opening one. */
+const [QUOTE, BRACKET, BACKSLASH, BRACE] = [34, 91, 92, 123]
+
 /** Whether an object is an instance of no class, so that its members are all its own, or a list of no class of its own. */
 export function isOfNoClass(value: object): boolean {
   const kind: unknown = Object.getPrototypeOf(value)

@@ -8,7 +8,7 @@ import { idText } from '../position.ts'
 import type { OpenRecord, StoredSource } from '../query.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Form } from '../text/form.ts'
-import type { TextWriter } from '../text/writer.ts'
+import { MOST_NESTED, type TextWriter } from '../text/writer.ts'
 
 /** Where the record being encoded stands, and where in the input it came from. */
 export class Place {
@@ -48,7 +48,7 @@ export class Place {
 }
 
 /** What members must be of which a text is to be written. */
-export const HOLDABLE = 'members that JSON can hold: none within itself, none thousands deep, none that throws when it is read'
+export const HOLDABLE = `members that JSON can hold: none within itself, none more than ${MOST_NESTED} deep, none that throws when it is read`
 
 /** A record as it is stored, but for its position. */
 export class Encoded {

@@ -3,14 +3,17 @@
  * without a string for the whole, for its frame, or for any of its values.
  * **Invariant:** the result depends on the text alone: it is as {@link takeApart} of that text would be.
  */
-import { isOfNoClass, longInteger, writeJson } from '../json.ts'
+import { isDeeper, isOfNoClass, longInteger, writeJson } from '../json.ts'
 import type { Apart } from './apart.ts'
 import type { Form } from './form.ts'
 import { ARRAY, ARRAY_END, FALSE, forgetTooMany, type Name, NULL, nameOf, OBJECT, OBJECT_END, TRUE } from './names.ts'
 import { MAX_ROW, Pen } from './pen.ts'
 
-/** Deeper values are left to `JSON.stringify`, which knows what is too deep. */
+/** Deeper values are left to `JSON.stringify`. */
 const MAX_DEPTH = 32
+
+/** How deep a member may be nested: how deep Node can write, read and freeze a value depends on its release and on the stack that is left. */
+export const MOST_NESTED = 1000
 
 const hasOwn = Object.prototype.hasOwnProperty
 
@@ -73,6 +76,7 @@ export class TextWriter extends Pen {
       this.simple = simple
     }
     const { json, exact } = writeJson({ [name]: value })
+    if (isDeeper(json, MOST_NESTED + 1)) throw new RangeError(`${name} is nested more than ${MOST_NESTED} deep`)
     // Nothing that JSON can hold, such as a function.
     if (json === '{}') return
     this.exact ||= exact
