@@ -33,7 +33,7 @@ class Pump implements FrameReader {
   private readonly response: ServerResponse
   private readonly frames: Frames
   /**
-   * Where frames go once the first one was written through the response with its head: the socket, since a write to the response costs twice as much.
+   * Where frames go once the head was written: the socket, since a write to the response costs twice as much.
    */
   private sink: Writable | undefined
   private chunked = false
@@ -67,9 +67,8 @@ class Pump implements FrameReader {
   }
 
   /** The first frame. */
-  private begin({ bytes }: Frame): void {
+  private begin(frame: Frame): void {
     const { response } = this
-    const taken = response.write(bytes)
     const { socket } = response
     // Express middleware wraps `write`, HTTP/2 has its own.
     const direct = socket && response.write === ServerResponse.prototype.write
@@ -81,7 +80,13 @@ class Pump implements FrameReader {
       this.frames.took()
       this.write(sink)
     })
-    if (taken) this.write(sink)
+    if (direct) {
+      // Not by `write`: Node 26 would keep the head back until the end of this turn, and what goes to the socket would overtake it.
+      socket.cork()
+      process.nextTick(() => socket.uncork())
+      response.flushHeaders()
+    }
+    this.frame(frame)
   }
 
   /**
