@@ -35,22 +35,35 @@ export interface Ground {
   readonly book: boolean
 }
 
-/** Runs a read under the current head; without a promise if the store answers without one. */
-export function ask<T>(history: ReadableHistory, writer: HistoryWriter, ground: Ground, read: (reader: Reader) => T): MaybePromise<T> {
+/**
+ * Runs a read under the current head; without a promise if the store answers without one.
+ * @param caughtUp what was stored before it was asked for is known here
+ */
+export function ask<T>(
+  history: ReadableHistory,
+  writer: HistoryWriter,
+  ground: Ground,
+  read: (reader: Reader) => T,
+  caughtUp = false,
+): MaybePromise<T> {
   const { removals } = history
-  const again = (): MaybePromise<T> => ask(history, writer, ground, read)
-  if (ground.book && isRemoving(removals)) return history.stepped().then(again)
+  const again = (known = caughtUp): MaybePromise<T> => ask(history, writer, ground, read, known)
+  if (ground.book && isRemoving(removals)) return history.stepped().then(() => again())
   const { shared } = ground
   const reader = history.reader()
   // What arrived with awaits in between may mix what was there before and what was appended in its place.
   const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
-  const given = (answer: T): MaybePromise<T> => (shared ? confirmed(history, writer, reader, () => still(answer)) : still(answer))
+  const given = (answer: T): MaybePromise<T> => {
+    if (!shared) return still(answer)
+    return confirmed(history, writer, reader, (moved) => (moved && reader.behind && !caughtUp ? again(true) : still(answer)))
+  }
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
     // Values from both sides do not fit together: what they refer to may seem missing, or damaged.
-    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(again)
+    if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(() => again())
     if (!shared) throw error
-    return confirmed(history, writer, reader, () => {
+    return confirmed(history, writer, reader, (moved) => {
+      if (moved && reader.behind && !caughtUp) return again(true)
       if (history.removals === removals) throw error
       return again()
     })
@@ -101,15 +114,23 @@ export class Reads {
 /** True between the beginning and the end of a step that removes. */
 const isRemoving = (removals: number): boolean => removals % 2 === 1
 
-/** Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile. */
-function confirmed<T>(history: ReadableHistory, writer: HistoryWriter, reader: Reader, then: () => MaybePromise<T>): MaybePromise<T> {
+/**
+ * Runs `then` once the head known here is the one in the store: another process may have rolled history back meanwhile.
+ * @param then told whether that head had to be adopted
+ */
+function confirmed<T>(
+  history: ReadableHistory,
+  writer: HistoryWriter,
+  reader: Reader,
+  then: (moved: boolean) => MaybePromise<T>,
+): MaybePromise<T> {
   return after(history.stands(), (stands) => {
     if (stands) {
       if (history.head === reader.head) reader.confirm()
-      return then()
+      return then(false)
     }
     // It may be a step of this process that is stored and not known yet: a look would wait for all steps that follow.
     if (isRemoving(history.removals)) return history.stepped().then(() => confirmed(history, writer, reader, then))
-    return writer.refresh().then(then)
+    return writer.refresh().then(() => then(true))
   })
 }

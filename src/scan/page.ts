@@ -226,6 +226,7 @@ export function newestLedger(page: RawPage): number {
 
 function logPage(reader: Reader, listing: Listing, { at, limit, reverse, typed }: Wanted): Slice[] {
   const { query } = listing
+  if (at !== undefined && at.hi > reader.head.last) reader.behind = true
   const resolved = resolve(reader, listing)
   const { list, span, facing } = resolved
   const cut = at === undefined ? span : cutAt(reader, query.of, resolved, at, reverse)

@@ -39,6 +39,8 @@ export class Reader {
   /** Filings of the ledgers after `head.filed`. */
   readonly unfiled: Unfiled
   readonly stats: ReadStats
+  /** Set by a read with a cursor beyond the head: over a shared store, the process that gave it may know of records that are missing here. */
+  behind = false
   private readonly store: Store
   private readonly requests: Requests
   private readonly cache: Cache

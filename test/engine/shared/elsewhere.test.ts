@@ -3,7 +3,16 @@ import { describe, expect, test, vi } from 'vitest'
 import { type MemoryDisk, memory, memoryDisk } from '../../../adapters/memory/index.ts'
 import { hex } from '../../../src/bytes.ts'
 import { Cache } from '../../../src/cache/cache.ts'
-import { catalogue, FolioError, type Ledger, openLedger, type Store, type Write, type WriteOptions } from '../../../src/index.ts'
+import {
+  catalogue,
+  endOfLedger,
+  FolioError,
+  type Ledger,
+  openLedger,
+  type Store,
+  type Write,
+  type WriteOptions,
+} from '../../../src/index.ts'
 import type { Tails } from '../../../src/ingest/draft.ts'
 import { fileAgain } from '../../../src/ingest/filing.ts'
 import { lookFor } from '../../../src/ingest/follow.ts'
@@ -79,6 +88,30 @@ describe.each([60, 32_768])('filed every %i records', (fileEvery) => {
     await writer.ingest(closes)
     expect([await reader.refresh(), reader.head?.hash]).toEqual([true, closes.at(-1)!.ledger.hash])
   })
+})
+
+test('a page that goes on with the cursor of another process skips nothing, whatever is not known yet', async () => {
+  const disk = memoryDisk()
+  const writer = await open(disk)
+  await writer.ingest(closes.slice(0, 4))
+  const reader = await open(disk)
+  const back = (ledger: Ledger, cursor?: string) => ledger.page(catalogue.ledgers, {}, { order: 'desc', limit: 3, cursor })
+  const sequences = ({ records }: Awaited<ReturnType<typeof back>>) => records.map(({ sequence }) => sequence - FIRST)
+  // One balancer in front of both sends the first request here and the next one there.
+  await writer.ingest(closes.slice(4, 14))
+  const page = await back(writer)
+  expect(sequences(page)).toEqual([13, 12, 11])
+  expect(sequences(await back(reader, page.next))).toEqual([10, 9, 8])
+  // A cursor that nobody gave is beyond every head.
+  expect(sequences(await back(reader, endOfLedger(FIRST + 1000)))).toEqual([13, 12, 11])
+  // Nor does it end early, or find nothing.
+  await writer.ingest(closes.slice(14))
+  const [newest] = (await writer.page(catalogue.operations, {}, { order: 'desc', limit: 1 })).records
+  const values = { operation: newest!.id }
+  const cursor = `${newest!.paging_token}-0`
+  const effects = await writer.page(catalogue.effectsOfOperation, values, { cursor })
+  expect(await reader.page(catalogue.effectsOfOperation, values, { cursor })).toEqual(effects)
+  for (const ledger of [writer, reader]) await ledger.close()
 })
 
 /** Rows with their texts as strings: where those lie in memory differs. */
