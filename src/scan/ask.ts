@@ -63,7 +63,7 @@ export function ask<T>(
     if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(() => again())
     if (!shared) throw error
     return confirmed(history, writer, reader, (moved) => {
-      if (moved && reader.behind && !caughtUp) return again(true)
+      if (moved && !caughtUp && (reader.behind || error.code === 'NOT_FOUND')) return again(true)
       if (history.removals === removals) throw error
       return again()
     })

@@ -114,6 +114,24 @@ test('a page that goes on with the cursor of another process skips nothing, what
   for (const ledger of [writer, reader]) await ledger.close()
 })
 
+test('what another process has written is found, whether it is known yet or not', async () => {
+  const disk = memoryDisk()
+  const writer = await open(disk)
+  await writer.ingest(closes.slice(0, 4))
+  const reader = await open(disk)
+  await writer.ingest(closes.slice(4, 5))
+  const [newest] = (await writer.page(catalogue.transactions, {}, { order: 'desc', limit: 1 })).records
+  const { hash } = newest!
+  expect(await reader.get(catalogue.transaction, { hash })).toEqual(newest)
+  await writer.ingest(closes.slice(5, 6))
+  const { last } = writer.head!
+  expect((await reader.page(catalogue.transactionsOfLedger, { ledger: last })).records).not.toEqual([])
+  // What nobody has written is looked for no more than twice.
+  await writer.ingest(closes.slice(6, 7))
+  expect(await reader.get(catalogue.ledger, { ledger: last + 2 })).toBeUndefined()
+  for (const ledger of [writer, reader]) await ledger.close()
+})
+
 /** Rows with their texts as strings: where those lie in memory differs. */
 const spelled = (tails: Tails) =>
   Array.from(tails, ([tag, { rows }]) => [tag, rows.map(({ texts, ...rest }) => ({ ...rest, texts: texts.map(({ text }) => text) }))])
