@@ -45,6 +45,6 @@ const code = await run(process.argv.slice(2), {
   signal: stop.signal,
 })
 process.exitCode = code
-// A store of the user that failed may have left something open, for which nobody waits, and after a signal nobody may be left to take what was
-// written. Until then, it can reach its reader.
-if (code !== 0 || stop.signal.aborted) setTimeout(() => end(code), 1000).unref()
+// A store of the user may have left something open, for which nobody waits: a failed one, or one whose connection is that of its module. And after a
+// signal nobody may be left to take what was written. Until then, it can reach its reader.
+setTimeout(() => end(code), 1000).unref()

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'tsup'
@@ -19,7 +20,7 @@ beforeAll(async () => {
   mkdirSync(cache, { recursive: true })
   out = mkdtempSync(join(cache, 'folio-cli-'))
   await build({
-    entry: { cli: join(root, 'adapters/cli/index.ts') },
+    entry: { cli: join(root, 'adapters/cli/index.ts'), memory: join(root, 'adapters/memory/index.ts') },
     outDir: out,
     config: false,
     format: 'esm',
@@ -138,6 +139,27 @@ test('bench leaves no directory behind: not of a store that never answers, nor a
   // Two signals that come together may be taken in either order.
   const how = [130, 143, 'SIGINT', 'SIGTERM']
   expect(await compared('SIGINT', 'SIGTERM')).toEqual([expect.toSatisfy((one) => how.includes(one)), []])
+})
+
+test('bench ends once its figures are printed, whatever a module of the user has left open', async () => {
+  const path = join(directory(), 'store.mjs')
+  // As a connection that all stores of the module share.
+  writeFileSync(
+    path,
+    `import { memory, memoryDisk } from ${JSON.stringify(join(out, 'memory.js'))}
+    const disks = new Map()
+    setInterval(() => {}, 1000)
+    export default (directory) => memory(disks.get(directory) ?? disks.set(directory, memoryDisk()).get(directory))`,
+  )
+  const argv = ['bench', '--store', `mine=${path}`, '--ledgers', '12', '--rounds', '1', '--run-ms', '1', '--json']
+  const child = spawn(process.execPath, [program, ...argv], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const ended = once(child, 'exit')
+  expect(JSON.parse(await text(child.stdout)).stores).toEqual(['mine'])
+  expect(await ended).toEqual([0, null])
 })
 
 test('one signal ends what waits for the other end of a named pipe, and nothing of the store stays locked', async () => {
