@@ -110,6 +110,22 @@ describe('a correct service passes', () => {
     }
   })
 
+  test('behind nginx that compresses: tags of bodies are weak then, and it keeps the header that is meant for it', {
+    timeout: 60_000,
+  }, async () => {
+    const behind: Service = async (url, init) => {
+      const { status, body, headers } = await service(url, init)
+      const tag = headers.get('etag')
+      if (tag !== null && status === 200) headers.set('etag', `W/${tag}`)
+      headers.delete('x-accel-buffering')
+      headers.set('server', 'nginx')
+      return new Response(body, { status, headers })
+    }
+    const report = await checkService(BASE, { fetch: behind, window: 5, listings: 8 })
+    expect(said(report)).toEqual([])
+    expect(held(report).size).toBeGreaterThan(14)
+  })
+
   test('while ledgers are appended', { timeout: 60_000 }, async () => {
     const ledger = await openLedger(memory())
     await ledger.ingest(closes.slice(0, 2))
