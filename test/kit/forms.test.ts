@@ -110,13 +110,13 @@ describe('a correct service passes', () => {
     }
   })
 
-  test('behind nginx that compresses: tags of bodies are weak then, and it keeps the header that is meant for it', {
+  test('behind a proxy that compresses: tags of bodies are weak then, and nginx keeps the header that is meant for it', {
     timeout: 60_000,
   }, async () => {
     const behind: Service = async (url, init) => {
       const { status, body, headers } = await service(url, init)
       const tag = headers.get('etag')
-      if (tag !== null && status === 200) headers.set('etag', `W/${tag}`)
+      if (tag !== null && status === 200 && init?.method !== 'HEAD') headers.set('etag', `W/${tag}`)
       headers.delete('x-accel-buffering')
       headers.set('server', 'nginx')
       return new Response(body, { status, headers })
