@@ -40,9 +40,11 @@ async function loaded(name: string, path: string): Promise<(directory: string) =
   const module = await import(pathToFileURL(resolve(path)).href).catch((error: Error) => {
     throw new UsageError(`${path} cannot be loaded: ${error.message}`)
   })
-  if (typeof module.default !== 'function') throw new UsageError(`${path} has no function as its default export`)
+  // What is compiled to CommonJS has its default export as a member of what it exports.
+  const make = [module.default, module.default?.default].find((one) => typeof one === 'function')
+  if (!make) throw new UsageError(`${path} has no function as its default export`)
   return async (directory) => {
-    const store = await opened(name, () => module.default(directory))
+    const store = await opened(name, () => make(directory))
     const missing = missingIn(store)
     if (missing.length > 0) throw new UsageError(`${path} did not return a store: what it returned has no ${missing.join(', ')}`)
     return store

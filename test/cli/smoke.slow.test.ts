@@ -162,6 +162,16 @@ test('bench ends once its figures are printed, whatever a module of the user has
   expect(await ended).toEqual([0, null])
 })
 
+test('bench takes a module that was compiled to CommonJS', () => {
+  const path = join(directory(), 'store.cjs')
+  writeFileSync(
+    path,
+    "Object.defineProperty(exports, '__esModule', { value: true })\nexports.default = () => { throw new Error('no wire') }",
+  )
+  const { status, stderr } = spawnSync(process.execPath, [program, 'bench', '--store', `mine=${path}`])
+  expect([status, stderr.toString()]).toEqual([1, 'folio: cannot be compared: mine fails to open: no wire\n'])
+})
+
 test('one signal ends what waits for the other end of a named pipe, and nothing of the store stays locked', async () => {
   const place = directory()
   const data = join(place, 'data')
