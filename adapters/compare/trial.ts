@@ -105,8 +105,8 @@ function blamed(name: string, error: unknown): unknown {
   if (error instanceof Incomparable) return error
   if (!(error instanceof FolioError))
     return new Incomparable(`${name} fails: ${error instanceof Error ? error.message : error}`, { cause: error })
-  // Advice for a store that stays would be wrong here: this one was written a moment ago, and is removed.
-  if (error.code === 'CORRUPT' || error.code === 'STORE_WENT_BACK')
+  // Advice for a store that stays, or has other writers, would be wrong here: this one was written a moment ago, by nobody else, and is removed.
+  if (error.code === 'CORRUPT' || error.code === 'STORE_WENT_BACK' || error.code === 'CONFLICT')
     return new Incomparable(`${name} gives back other values than were written${said(error)}`, { cause: error })
   // Below 500, it is the ledgers that are at fault.
   return error.status < 500 ? error : named(name, error)

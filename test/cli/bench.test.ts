@@ -296,6 +296,16 @@ test('rejects a store that forgets what was written', async () => {
   })
 })
 
+test('a store that loses the last write of a batch is not said to have another writer', async () => {
+  const losing = moduleOf(`
+    import { memory } from ${JSON.stringify(adapter)}
+    export default () => { const store = memory(); return { ...store, write: (batch, options) => store.write(batch.slice(0, -1), options) } }`)
+  expect(await bench(['--store', `mine=${losing}`, '--ledgers', '12'])).toMatchObject({
+    code: 1,
+    err: 'folio: cannot be compared: mine gives back other values than were written; storeConformance of ledger-folio/testing says which law of stores that breaks\n',
+  })
+})
+
 test('says which store failed, whatever it throws', async () => {
   const failing = (error: string) =>
     moduleOf(`
