@@ -201,7 +201,7 @@ describe('if processes share a store', () => {
 
   /** A store to which another process appends a ledger at each answer. */
   const growing = () => {
-    const told = { ahead: chain(12, 71, { count: 1 }) }
+    const told = { ahead: chain(12, 191, { count: 1 }) }
     const disk = memoryDisk()
     const writer = on(disk)
     const store = slowStore(shared(memory(disk)), async () => {
