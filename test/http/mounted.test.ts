@@ -77,6 +77,17 @@ test.each([
   stream.destroy()
 })
 
+test('a stream begins with its head, even if that is not written to the socket when it is flushed', async () => {
+  // As in Bun.
+  const stream = await opened(`${await served((response) => void (response.flushHeaders = () => {}))}/ledgers`)
+  let text = ''
+  for await (const chunk of stream) {
+    text += chunk
+    if ((text.match(/^id: /gm) ?? []).length > 5) break
+  }
+  expect(text).toMatch(/^retry: 1000\nevent: open\n/)
+})
+
 test('a response around which something throws costs no other, and is logged', async () => {
   const broken = new Error('of the middleware')
   const url = await served((response, { url }) => {

@@ -4,6 +4,7 @@
  * it.
  */
 import { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { FrameReader, Frames } from '../event-stream.ts'
 import type { Frame } from '../frames.ts'
@@ -69,23 +70,15 @@ class Pump implements FrameReader {
   /** The first frame. */
   private begin(frame: Frame): void {
     const { response } = this
-    const { socket } = response
-    // Express middleware wraps `write`, HTTP/2 has its own.
-    const direct = socket && response.write === ServerResponse.prototype.write
-    const sink = direct ? socket : response
+    const socket = flushed(response)
+    const sink = socket ?? response
     this.sink = sink
-    this.chunked = Boolean(direct) && response.chunkedEncoding
+    this.chunked = socket !== undefined && response.chunkedEncoding
     sink.on('drain', () => {
       if (response.destroyed) return
       this.frames.took()
       this.write(sink)
     })
-    if (direct) {
-      // Not by `write`: Node 26 would keep the head back until the end of this turn, and what goes to the socket would overtake it.
-      socket.cork()
-      process.nextTick(() => socket.uncork())
-      response.flushHeaders()
-    }
     this.frame(frame)
   }
 
@@ -100,4 +93,19 @@ class Pump implements FrameReader {
     if (cut) response.destroy()
     else response.end(response instanceof ServerResponse ? () => socket?.destroySoon() : undefined)
   }
+}
+
+/**
+ * The socket, if the head went to it, so that what is written to it comes behind. Express middleware wraps `write`, HTTP/2 has its own, and Bun writes
+ * a head elsewhere. The head has to be flushed: what is written to a response, Node 26 keeps until the end of the turn, and it would be overtaken.
+ */
+function flushed(response: ServerResponse): Socket | undefined {
+  const { socket } = response
+  if (!socket || response.write !== ServerResponse.prototype.write) return undefined
+  // The head is sent together with what follows in this turn; until then the socket holds it.
+  socket.cork()
+  process.nextTick(() => socket.uncork())
+  const before = socket.writableLength
+  response.flushHeaders()
+  return socket.writableLength > before ? socket : undefined
 }
