@@ -10,14 +10,17 @@ export class Unreadable extends Error {}
 /** The output cannot be written. */
 export class Unwritable extends Error {}
 
+/** Whether an error is what the system says, or what Node says in its place, run with `--permission`: that one names no call of the system. */
+export const isOfSystem = ({ syscall, code }: NodeJS.ErrnoException): boolean => syscall !== undefined || code === 'ERR_ACCESS_DENIED'
+
 /** For `catch`, of what reads the input: what the system says becomes Unreadable. */
 export const unreadable = (error: NodeJS.ErrnoException): never => {
-  throw error.syscall === undefined ? error : new Unreadable(error.message, { cause: error })
+  throw isOfSystem(error) ? new Unreadable(error.message, { cause: error }) : error
 }
 
 /** For `catch`, of what writes the output: what the system says becomes Unwritable, unless it is EPIPE, after which nothing is left to say. */
 export const unwritable = (error: NodeJS.ErrnoException): never => {
-  throw error.code === 'EPIPE' || error.syscall === undefined ? error : new Unwritable(error.message, { cause: error })
+  throw error.code === 'EPIPE' || !isOfSystem(error) ? error : new Unwritable(error.message, { cause: error })
 }
 
 /** For `catch`, of what is given options of the command line under their own names: the engine knows these as parameters. */

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { FolioError } from '../../src/index.ts'
 import { NoListing, Unreachable } from '../check/index.ts'
 import { Incomparable } from '../compare/index.ts'
-import { Unreadable, Unwritable, UsageError } from './errors.ts'
+import { isOfSystem, Unreadable, Unwritable, UsageError } from './errors.ts'
 import { exits } from './exit.ts'
 
 interface Explained {
@@ -29,6 +29,6 @@ export function explain(error: unknown): Explained {
   if (code === 'EPIPE') return { exit: exits.unread }
   if (syscall === 'listen' || syscall === 'getaddrinfo')
     return { exit: exits.listen, line: `cannot listen: ${message}${code === 'EADDRINUSE' ? '; --port names another, 0 a free one' : ''}` }
-  if (syscall !== undefined) return { exit: exits.refused, line: message }
+  if (isOfSystem(error as NodeJS.ErrnoException)) return { exit: exits.refused, line: message }
   return { exit: exits.defect, line: `DEFECT: ${message ?? String(error)}` }
 }

@@ -8,7 +8,7 @@ import { databaseAmong, namesIn } from '../directory/index.ts'
 import { checkFiles, type FilesOptions, type FilesReport, level, type SalvageOptions, type SalvageReport, salvage } from '../level/index.ts'
 import { checkFiles as checkLmdbFiles, lmdb } from '../lmdb/index.ts'
 import { memory, memoryDisk } from '../memory/index.ts'
-import { UsageError, unreadable } from './errors.ts'
+import { isOfSystem, UsageError, unreadable } from './errors.ts'
 import { someText } from './options.ts'
 import { inDirectory } from './places.ts'
 
@@ -144,7 +144,7 @@ export async function checkStoreFiles({ store, data }: StoreOptions, options: Fi
   if (!checkFiles || !data) throw new UsageError(`--files is for a store of files, not for ${store}`)
   const opened = async (): Promise<void> => (await openStore({ store, data }, { mustExist: true })).close()
   const report = await checkFiles(data, options).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.syscall !== undefined) await opened()
+    if (isOfSystem(error)) await opened()
     return unreadable(error)
   })
   // A directory without any file of a store has either lost them or never had any.

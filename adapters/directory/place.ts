@@ -57,7 +57,8 @@ export function refuseOther(names: readonly string[], own: keyof typeof SIGNS, l
   throw new FolioError('STORE_MISSING', { location, reason: `the directory holds a database of ${found}, not of ${own}` })
 }
 
-const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
+/** The last one is said by Node itself, run with `--permission`. */
+const DENIED = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ERR_ACCESS_DENIED'])
 
 /** What the file system says about a directory, as an error of ours; undefined if it says something else. */
 export function denial(

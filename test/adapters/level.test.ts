@@ -244,6 +244,7 @@ describe('writing', () => {
 
   test.for([
     ['IO error: 000003.log: Permission denied', 'LEVEL_IO_ERROR', 'STORE_DENIED'],
+    ['Access to this API has been restricted', 'ERR_ACCESS_DENIED', 'STORE_DENIED'],
     ['IO error: MANIFEST-000004: No space left on device', 'LEVEL_IO_ERROR', 'STORE_FAILED'],
     ['Corruption: bad block', 'LEVEL_CORRUPTION', 'CORRUPT'],
   ] as const)('"%s" is reported as what it is', async ([message, given, wanted]) => {

@@ -243,6 +243,9 @@ test('output that cannot be written is distinguished from input that cannot be r
   try {
     for (const path of [out, `${out}.gz`])
       expect(await folio(['export', '--data', data, '--out', path])).toMatchObject(says(/^folio: cannot be written: ENOSPC.*fsync\n$/))
+    // What Node says, run with --permission.
+    sync.mockRejectedValue(Object.assign(new Error('Access to this API has been restricted'), { code: 'ERR_ACCESS_DENIED' }))
+    expect(await folio(['export', '--data', data, '--out', out])).toMatchObject(says(/^folio: cannot be written: Access.*restricted\n$/))
   } finally {
     sync.mockRestore()
   }
