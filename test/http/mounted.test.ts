@@ -79,7 +79,8 @@ test.each([
 
 test('a stream begins with its head, even if that is not written to the socket when it is flushed', async () => {
   // As in Bun.
-  const stream = await opened(`${await served((response) => void (response.flushHeaders = () => {}))}/ledgers`)
+  const url = await served((response) => void Object.assign(response, { flushHeaders() {} }))
+  const stream = await opened(`${url}/ledgers`)
   let text = ''
   for await (const chunk of stream) {
     text += chunk
