@@ -53,9 +53,11 @@ export function ask<T>(
   const reader = history.reader()
   // What arrived with awaits in between may mix what was there before and what was appended in its place.
   const still = (answer: T): MaybePromise<T> => (history.removals === removals ? answer : again())
+  // What was missing may be in what others have written; what nobody wrote is looked for no third time.
+  const isAnew = (moved: boolean, lacks: boolean): boolean => moved && lacks && !caughtUp
   const given = (answer: T): MaybePromise<T> => {
     if (!shared) return still(answer)
-    return confirmed(history, writer, reader, (moved) => (moved && reader.behind && !caughtUp ? again(true) : still(answer)))
+    return confirmed(history, writer, reader, (moved) => (isAnew(moved, reader.behind) ? again(true) : still(answer)))
   }
   const failed = (error: unknown): MaybePromise<T> => {
     if (!(error instanceof FolioError)) throw error
@@ -63,7 +65,7 @@ export function ask<T>(
     if (history.removals !== removals || (error.code === 'CORRUPT' && isRemoving(removals))) return history.stepped().then(() => again())
     if (!shared) throw error
     return confirmed(history, writer, reader, (moved) => {
-      if (moved && !caughtUp && (reader.behind || error.code === 'NOT_FOUND')) return again(true)
+      if (isAnew(moved, reader.behind || error.code === 'NOT_FOUND')) return again(true)
       if (history.removals === removals) throw error
       return again()
     })
