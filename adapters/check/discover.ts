@@ -31,6 +31,13 @@ function linksOf(body: Members, base: string): [name: string, target: string][] 
   })
 }
 
+/** The origin that all links of a body lead to, if that is another one: what is there is not the service that was asked for. */
+function elsewhere(body: Members, base: string): string | undefined {
+  const targets = Object.values(body?.['_links'] ?? {}).flatMap((link) => targetOf(link, base) ?? [])
+  const [first, ...others] = new Set(targets.map((target) => new URL(target).origin))
+  return others.length > 0 || first === new URL(base).origin ? undefined : first
+}
+
 /** The templates of a body that have holes in their paths, as paths. */
 const templatesOf = (body: Members): string[] =>
   Object.values(body?.['_links'] ?? {})
@@ -82,15 +89,22 @@ const answerOf = (client: Client, url: string): Promise<Answer> =>
 const failedAt = (target: string, { status, body }: Answer, stated: boolean): boolean =>
   status >= 500 || (stated && (status > 400 || (status === 200 && typeof body !== 'object' && listAt(target) !== undefined)))
 
+export interface Found {
+  /** Of listings, one of each kind, those of the root first, and of what may be a listing and did not answer. */
+  readonly urls: string[]
+  /** Another origin, to which all links lead that were to be followed first. */
+  readonly elsewhere: string | undefined
+}
+
 /**
- * The URLs of listings, one of each kind, those of the root first, and of what may be a listing and did not answer.
  * @param url a service, or one listing of it, which is then all that is found
  * @param most how many
  * @throws Unreachable; Exhausted, if nothing was found before
  */
-export async function discover(client: Client, url: string, most: number): Promise<string[]> {
+export async function discover(client: Client, url: string, most: number): Promise<Found> {
   const { status, body } = await client.get(url)
-  if (status === 200 && recordsIn(body)) return [withoutPaging(url).href]
+  const found = (urls: string[]): Found => ({ urls, elsewhere: status === 200 ? elsewhere(body, url) : undefined })
+  if (status === 200 && recordsIn(body)) return found([withoutPaging(url).href])
   const kinds = new Map<string, Kind>()
   const paths = new Set<string>()
   const listings = (): string[] => [...kinds.values()].flatMap((kind) => kind.url || kind.failed || [])
@@ -131,5 +145,5 @@ export async function discover(client: Client, url: string, most: number): Promi
     if (!(error instanceof Exhausted) || listings().length === 0) throw error
   }
   // A root all of whose links lead nowhere is that of another service.
-  return [...kinds.values()].some(({ url, status }) => url !== '' || status >= 500) ? listings() : []
+  return [...kinds.values()].some(({ url, status }) => url !== '' || status >= 500) ? found(listings()) : found([])
 }

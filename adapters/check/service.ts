@@ -42,7 +42,7 @@ export interface ServiceReport {
   readonly listings: readonly ListingResult[]
   /** Of the service as a whole. */
   readonly laws: readonly LawResult[]
-  /** What was not checked at all, and why: laws of the service document, if the service is of another make. */
+  /** What was not checked at all, and why: where links lead to another origin; laws of the service document, if the service is of another make. */
   readonly passedOver: readonly string[]
   readonly requests: number
   readonly seconds: number
@@ -169,7 +169,7 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   const { listings: most = serviceDefaults.listings, window = serviceDefaults.window, maxLimit = serviceDefaults.maxLimit } = given
   const client = new Client(given)
   client.share(0.3)
-  const urls = await discover(client, url, most).catch((error) => {
+  const { urls, elsewhere } = await discover(client, url, most).catch((error) => {
     given.signal?.throwIfAborted()
     throw error instanceof Exhausted ? new NoListing(url, `not before ${error.message}`) : error
   })
@@ -221,17 +221,19 @@ export async function checkService(url: string, options: ServiceOptions = {}): P
   const counted = countedLaws({ laws, listings })
   const count = (wanted: LawResult['outcome']): number => counted.filter(({ outcome }) => outcome === wanted).length
   return {
-    ...{ url, listings, laws, passedOver: passedOver(foreign, all), requests: client.requests, seconds: client.elapsed / 1000 },
+    ...{ url, listings, laws, passedOver: passedOver(elsewhere, foreign, all), requests: client.requests, seconds: client.elapsed / 1000 },
     ...{ broken: count('broken'), unchecked: count('unchecked') },
   }
 }
 
-/** What was not checked because a service is of another make. */
-function passedOver(foreign: string | undefined, all: readonly ListingCheck[]): string[] {
-  if (foreign === undefined) return []
+/** What was not checked because it is at another place, or because a service is of another make. */
+function passedOver(elsewhere: string | undefined, foreign: string | undefined, all: readonly ListingCheck[]): string[] {
   const without = all.flatMap(({ checking: { noStream } }) => noStream ?? [])
   return [
-    `headers, refusals and the form of streams (${foreign})`,
-    ...(without.length > 0 ? [`streams of ${without.length} of ${all.length} listings (${without[0]})`] : []),
+    ...(elsewhere === undefined
+      ? []
+      : [`what its links lead to, which is ${elsewhere}: what a client that follows them gets, a check of that URL shows`]),
+    ...(foreign === undefined ? [] : [`headers, refusals and the form of streams (${foreign})`]),
+    ...(foreign === undefined || without.length === 0 ? [] : [`streams of ${without.length} of ${all.length} listings (${without[0]})`]),
   ]
 }

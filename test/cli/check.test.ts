@@ -1,8 +1,9 @@
 /** `folio check`: what it says about a service, and its exit codes. */
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { serve } from '../../adapters/http/index.ts'
+import { listener, serve } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger, parseJson } from '../../src/index.ts'
 import { faultyPages } from '../kit/faulty-pages.ts'
@@ -10,8 +11,8 @@ import { halService } from '../kit/hal-service.ts'
 import { Pages } from '../kit/pages.ts'
 import { failing, folio, lines, start } from './support.ts'
 
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+async function listening(server: Server, port = 0): Promise<string> {
+  await once(server.listen(port, '127.0.0.1'), 'listening')
   onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
@@ -38,6 +39,19 @@ test('a service that pages well passes', async () => {
   expect(out).toMatch(
     /^✓ \/rows +9 of 9 laws hold, \d+ requests\nnot checked: headers, refusals and the form of streams \(it is of another make: GET \/no\/such\/path is answered 404, no problem, and nothing is served at \/problems\/not_found\)\nnot checked: streams of 1 of 1 listings \(GET \/rows as a stream is answered 200 application\/hal\+json\)\n\nno law is broken; 1 listing, 0 checks left out, [\d,]+ requests in [\d.]+ s\n$/,
   )
+})
+
+test('that links lead to another port is said with that port, which may begin as the one that was checked', async () => {
+  const ledger = await openLedger(memory())
+  onTestFinished(() => ledger.close())
+  const server = createServer()
+  // A port of four digits, since there has to be one that begins like it.
+  const bound = (port: number): Promise<string> => listening(server, port).catch(() => bound(port - 1))
+  const url = await bound(6_553)
+  server.on('request', listener(ledger, { baseUrl: `${url}0` }))
+  const { code, out } = await folio(['check', url, '--listings', '1'])
+  expect(code).toBe(0)
+  expect(out).toContain(`\nnot checked: what its links lead to, which is ${url}0: what `)
 })
 
 test('a listing that was mostly not checked is not said to be well, and the verdict counts what was checked', async () => {

@@ -126,6 +126,17 @@ describe('a correct service passes', () => {
     expect(held(report).size).toBeGreaterThan(14)
   })
 
+  test.each([
+    ['a service', BASE],
+    ['a listing', `${BASE}/trades`],
+  ])('whose links lead to another origin, and that is said of %s', { timeout: 60_000 }, async (_, url) => {
+    const report = await checkService(url, { fetch: await serving(3, { baseUrl: `${BASE}:8080` }), window: 5, listings: 3 })
+    expect(said(report)).toEqual([])
+    expect(report.passedOver).toEqual([
+      `what its links lead to, which is ${BASE}:8080: what a client that follows them gets, a check of that URL shows`,
+    ])
+  })
+
   test('while ledgers are appended', { timeout: 60_000 }, async () => {
     const ledger = await openLedger(memory())
     await ledger.ingest(closes.slice(0, 2))

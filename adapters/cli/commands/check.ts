@@ -123,8 +123,8 @@ function leftOut(laws: readonly LawResult[], of: number, why: string): string[] 
   return laws.map(({ law }) => `    not checked: ${law} (${why})`)
 }
 
-/** Requests are named by their paths. */
-const withoutOrigin = (text: string, url: string): string => oneLine(text.replaceAll(new URL(url).origin, ''))
+/** Requests are named by their paths. What is at another port keeps its origin, which begins as this one does. */
+const withoutOrigin = (text: string, url: string): string => oneLine(text.replaceAll(`${new URL(url).origin}/`, '/'))
 
 /** What concerns no listing alone. */
 function linesOfWhole({ url, laws, requests, listings, passedOver }: ServiceReport): string[] {
