@@ -157,15 +157,24 @@ export const batchLaws = (law: MakeLaw): Law[] => [
     const { filled } = materialFor(store.capabilities)
     const writes = Array.from({ length: 60 }, async (_, n) => {
       const bulk = Array.from({ length: n % 3 === 0 ? 200 : 0 }, (_, i): Write => [numbered(i), filled(100, n)])
-      await store.write([[bytes(1), bytes(n)], [bytes(2, n), n === 0 ? undefined : bytes(n)], [bytes(2, n + 1), bytes(n)], ...bulk], {
-        durable: n % 20 === 19,
-      })
+      const batch: Write[] = [
+        [bytes(1), bytes(n)],
+        [bytes(2, n), n === 0 ? undefined : bytes(n)],
+        [bytes(2, n + 1), bytes(n)],
+        [bytes(3, n), bytes(n)],
+        ...bulk,
+      ]
+      // A database may take a single write by another call than several.
+      const single: Write[] = [[bytes(3, n), bytes(n, 1)]]
+      await Promise.all([batch, single].map(async (writes) => store.write(writes, { durable: n % 20 === 19 })))
       const seen = await store.get(bytes(1))
       if (seen!.length !== 1 || seen![0]! < n) throw new Error(`write ${n} resolved, and ${show(seen)} is held`)
     })
     await Promise.all(writes)
     same(await store.get(bytes(1)), bytes(59), 'the key that all wrote')
     for (let n = 1; n < 60; n++) same(await store.get(bytes(2, n)), bytes(n), `the key that calls ${n - 1} and ${n} wrote`)
+    for (let n = 0; n < 60; n++)
+      same(await store.get(bytes(3, n)), bytes(n, 1), `the key that call ${n} wrote, and then a batch of one write`)
     same(await store.get(numbered(0)), filled(100, 57), 'the key that every third wrote')
   }),
 ]

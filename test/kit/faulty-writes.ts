@@ -321,6 +321,16 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
     }),
   ],
   [
+    'batches apply in call order',
+    'lets batches of a single write go first',
+    (store) => ({
+      write: async (batch, options) => {
+        if (batch.length > 1) await later(2)
+        await store.write(batch, options)
+      },
+    }),
+  ],
+  [
     'with `expect`',
     'compares only the length of the value that it expects',
     (store) => ({
