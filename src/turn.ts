@@ -7,6 +7,7 @@
 /** Held from the start: clocks that a test replaces later must not stop the engine. */
 const now = globalThis.performance.now.bind(globalThis.performance)
 const { setTimeout } = globalThis
+export const { queueMicrotask } = globalThis
 export const soon: (work: () => void) => unknown = globalThis.setImmediate ?? ((work) => setTimeout(work))
 
 /** For how long others may wait, in milliseconds. */

@@ -5,7 +5,7 @@
  */
 
 import { FolioError } from '../errors.ts'
-import { isTurnLong, soon } from '../turn.ts'
+import { isTurnLong, queueMicrotask, soon } from '../turn.ts'
 
 export interface Sleeper {
   /** Tails that sleep here. */

@@ -11,6 +11,7 @@ import { endOfLedger, parseCursor } from '../position.ts'
 import type { Listing } from '../scan/listing.ts'
 import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
+import { queueMicrotask } from '../turn.ts'
 import type { Bell, Sleeper } from './bell.ts'
 import { isNotFound, throughOf } from './pruned.ts'
 

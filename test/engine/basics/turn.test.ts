@@ -1,5 +1,8 @@
 /** Turns of the event loop: when one has been at work for too long, and that the next one has not. */
 import { expect, test, vi } from 'vitest'
+import { generate } from '../../../adapters/generate/index.ts'
+import { memory } from '../../../adapters/memory/index.ts'
+import { catalogue, openLedger } from '../../../src/index.ts'
 import { giveWay, isTurnLong, nextTurn } from '../../../src/turn.ts'
 
 const work = (ms: number): void => {
@@ -48,4 +51,20 @@ test.each([['setImmediate'], ['setTimeout']])('a clock that replaces %s later is
   const turn = nextTurn()
   Object.assign(globalThis, { setImmediate, setTimeout })
   await turn
+})
+
+test('clocks that are replaced later do not keep streams from what is appended', async () => {
+  vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout', 'setInterval', 'performance', 'queueMicrotask'] })
+  try {
+    const ledger = await openLedger(memory())
+    const stream = ledger.stream(catalogue.ledgers, {})
+    for (const close of generate({ ledgers: 3, seed: 7 })) {
+      const next = stream.next()
+      await ledger.append(close)
+      expect(await next).toMatchObject({ value: { sequence: close.ledger.sequence } })
+    }
+    await ledger.close()
+  } finally {
+    vi.useRealTimers()
+  }
 })
