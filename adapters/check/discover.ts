@@ -72,13 +72,16 @@ interface Kind {
   readonly tries: number
 }
 
-/** No answer is an answer, too: whoever checks that listing is told why. */
-const NONE: Answer = { status: 599, headers: new Headers(), text: '', body: undefined }
+/**
+ * No answer is an answer, too: whoever checks that listing is told why. It is made only then, since with `--jitless` Node has no `Headers`, nor
+ * anything else that fetches.
+ */
+const none = (): Answer => ({ status: 599, headers: new Headers(), text: '', body: undefined })
 
 /** @throws Exhausted */
 const answerOf = (client: Client, url: string): Promise<Answer> =>
   client.get(url).catch((error) => {
-    if (error instanceof Busy || error instanceof Unreachable) return NONE
+    if (error instanceof Busy || error instanceof Unreachable) return none()
     throw error
   })
 

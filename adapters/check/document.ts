@@ -28,6 +28,8 @@ export interface AnswerLaw {
 export interface Listed {
   readonly client: Client
   readonly url: string
+  /** The largest limit that it takes. */
+  readonly limit: number
   /** Undefined if the document does not know it. */
   readonly place: Placed | undefined
   readonly site: Site
@@ -96,7 +98,7 @@ export function recordsOf({ status, body }: Answer, asked: string): Members[] {
 }
 
 /** How many records are looked at, at either end. */
-const FEW = 6
+export const FEW = 6
 
 /** The first and the last records of a listing, read once for all laws: what is added meanwhile changes neither which they are, nor their order. */
 export class Ends {

@@ -137,7 +137,7 @@ class ListingCheck {
     const { client, url, kind, limit, site, isOurs, checking } = this
     if (limit === undefined) return
     const ends = new Ends(client, url, isBook(kind))
-    const listed: Listed = { client, url, place: listAt(url), site, ends, isOurs }
+    const listed: Listed = { client, url, limit, place: listAt(url), site, ends, isOurs }
     const laws = isOurs ? listedLaws : streamLaws
     for (const { name, concerns, check } of laws) {
       if (checking.noStream !== undefined) return

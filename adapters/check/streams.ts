@@ -6,7 +6,7 @@ import { parseJson, stringifyJson } from '../../src/index.ts'
 import { EMPTY, type Unchecked } from './algebra.ts'
 import { checkSame } from './belongs.ts'
 import { Unreachable } from './client.ts'
-import { type FormLaw, filledIn, type Listed, ledgerOf, withParams } from './document.ts'
+import { FEW, type FormLaw, filledIn, type Listed, ledgerOf, recordsAt, withParams } from './document.ts'
 import { type Events, eventsIn, instead, type ServedEvent } from './events.ts'
 import { type Members, tokenOf } from './hal.ts'
 import { isBefore } from './paged.ts'
@@ -98,8 +98,15 @@ function checkEvent({ isOurs }: Listed, event: ServedEvent, wanted: Members, sai
   if (text !== page) throw new Fault(`${said}: ${token} is ${text}, and ${page} on its page`)
 }
 
+/** The oldest records: as many as fit a page and, since a stream may lose what follows all that it read at once, a few of the next one. */
+async function oldestPages({ client, url, limit }: Listed): Promise<Members[]> {
+  const page = await recordsAt(client, url, '', 'asc', limit)
+  const cursor = page.length === limit ? tokenOf(page.at(-1)!) : ''
+  return cursor === '' ? page : [...page, ...(await recordsAt(client, url, cursor, 'asc', FEW))]
+}
+
 async function sameAsPages(at: Listed): Promise<Unchecked> {
-  const oldest = await at.ends.oldest()
+  const oldest = await oldestPages(at)
   if (oldest.length === 0) return EMPTY
   await gives(at, {}, oldest)
   const newest = await at.ends.newest()
@@ -175,6 +182,7 @@ async function fromNow(at: Listed): Promise<Unchecked> {
       const came = await events.until((all) => all.length > 0)
       const { id } = eventsIn(events.text)[0] ?? {}
       if (came !== 'enough' || id === undefined) throw new Fault(`${said}: expected a hello with an id, got ${JSON.stringify(events.text)}`)
+      if (token !== undefined && id === '') throw new Fault(`${said}: it begins with the oldest record`)
       if (token !== undefined && isBefore(id, token))
         throw new Fault(`${said}: it begins after ${id}, which lies before ${token}, the newest`)
       const head = place?.query.of.kept === 'log' ? await site.newest() : undefined

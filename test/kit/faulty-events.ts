@@ -57,6 +57,7 @@ const page = ({ url, headers }: Asked, service: Service): Promise<Response> =>
 
 export const faultyEvents: readonly FormFault[] = [
   [SAME, 'ends a stream at its limit', records((frame, n, { param }) => (n < Number(param('limit') ?? 10) ? [frame] : 'end'))],
+  [SAME, 'leaves out the record after a page of the largest limit that is asked for', records((frame, n) => (n === 20 ? [] : [frame]))],
   [SAME, 'leaves a record out', records((frame, n) => (n === 1 ? [] : [frame]))],
   [SAME, 'gives a record twice', records((frame, n) => (n === 1 ? [frame, frame] : [frame]))],
   [SAME, 'rounds large numbers', records((frame) => [frame.replace(/(?<=data: ).*/, (text) => JSON.stringify(JSON.parse(text)))])],

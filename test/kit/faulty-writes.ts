@@ -1,12 +1,22 @@
 /** Stores that each break a law of writing, or of their life: batches, values, buffers, closing. */
 import { compare, equal, same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
-import type { Chunk, Entry, Write } from '../../src/store.ts'
+import type { Chunk, Entry, Write, WriteOptions } from '../../src/store.ts'
 import { changedBatch, dump, everything, type FaultyStore, later, mapValue, spoiltGet } from './faulty-store.ts'
 
 const conflict = (): never => {
   throw new FolioError('CONFLICT')
 }
+
+/** Others go before such batches. */
+const overtaken =
+  (isSuch: (batch: readonly Write[], options: WriteOptions) => boolean): FaultyStore[2] =>
+  (store) => ({
+    write: async (batch, options) => {
+      if (isSuch(batch, options)) await later(2)
+      await store.write(batch, options)
+    },
+  })
 
 export const storesThatMiswrite: readonly FaultyStore[] = [
   [
@@ -59,16 +69,7 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
           .catch(() => {}),
     }),
   ],
-  [
-    'batches apply in call order',
-    'lets small batches overtake large ones',
-    (store) => ({
-      write: async (batch, options) => {
-        if (batch.length > 10) await later(2)
-        await store.write(batch, options)
-      },
-    }),
-  ],
+  ['batches apply in call order', 'lets small batches overtake large ones', overtaken((batch) => batch.length > 10)],
   [
     'with `expect`',
     'applies the first write before it checks',
@@ -310,26 +311,8 @@ export const storesThatMiswrite: readonly FaultyStore[] = [
       }
     },
   ],
-  [
-    'batches apply in call order',
-    'lets batches that need not be durable go first',
-    (store) => ({
-      write: async (batch, options) => {
-        if (options.durable) await later(2)
-        await store.write(batch, options)
-      },
-    }),
-  ],
-  [
-    'batches apply in call order',
-    'lets batches of a single write go first',
-    (store) => ({
-      write: async (batch, options) => {
-        if (batch.length > 1) await later(2)
-        await store.write(batch, options)
-      },
-    }),
-  ],
+  ['batches apply in call order', 'lets batches that need not be durable go first', overtaken((_, options) => options.durable)],
+  ['batches apply in call order', 'lets batches of a single write go first', overtaken((batch) => batch.length > 1)],
   [
     'with `expect`',
     'compares only the length of the value that it expects',

@@ -47,7 +47,7 @@ const faults = [...faultyAnswers, ...faultyEvents]
 test.concurrent.for(faults)('"%s" rejects a service that %s', async ([law, , spoil, at = '/operations']) => {
   const { seller } = closes.flatMap(({ offers }) => offers?.changed ?? [])[0]!
   const url = BASE + at.replace('{account}', seller).replace('{ledger}', '2100001')
-  const report = await checkService(url, { fetch: spoil(service), window: 4, listings: 3, requests: 500 })
+  const report = await checkService(url, { fetch: spoil(service), window: 4, maxLimit: 20, listings: 3, requests: 500 })
   expect(broken(report)).toContain(law)
   // Whatever else follows from the fault, paging is as it was.
   expect(broken(report).filter((one) => !laws.includes(one))).toEqual([])
