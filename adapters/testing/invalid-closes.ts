@@ -98,13 +98,13 @@ const effect = `${options}.effects[0]`
 const offer = 'offers.changed[0]'
 
 const text = 'a non-empty string'
-const whole = 'a whole number of 0 or more'
+const whole = 'a whole number from 0 to 2^53-1'
 const decimal = 'a decimal number in a string, such as "12.5000000"'
 const int64 = 'an integer from 0 to 2^63-1: a JSON integer, a bigint, or its decimal digits in a string'
 const int64Short = 'an integer from 0 to 2^63-1'
 const time = 'an ISO 8601 time such as "2019-06-01T12:00:00Z"'
 const sequence = 'a ledger sequence from 1 to 2147483647'
-const ratio = 'a ratio of whole numbers { n, d }'
+const ratio = 'a ratio { n, d } of whole numbers from 0 to 2^53-1'
 const reserved = 'nothing: this member is reserved, leave it out'
 const native = 'nothing: a native asset has neither code nor issuer'
 const derived = (value: string): string => `${value}, as derived from the place of the record, or nothing`
@@ -161,7 +161,7 @@ const wrong: readonly (readonly [path: string, expected: string, ...values: unkn
   [`${trade}.base_asset_issuer`, native, 'GISSUER'],
   [`${trade}.base_is_seller`, 'true or false', MISSING_MEMBER, 1],
   [`${trade}.price`, ratio, MISSING_MEMBER, 2.5],
-  [`${trade}.price.d`, ratio, MISSING_MEMBER, 1.5, -1, '2'],
+  [`${trade}.price.d`, ratio, MISSING_MEMBER, 1.5, -1, '2', 2 ** 53],
   [`${trade}.base_offer_id`, int64, -1, 'x'],
   [`${trade}.base_offer_id`, int64Short, '9223372036854775808', 2n ** 63n],
   [trade, 'an object', MISSING_MEMBER, null],

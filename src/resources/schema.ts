@@ -12,7 +12,7 @@ import { MAX_ID } from '../position.ts'
 export type Int64Input = number | bigint | string
 
 export const text = Type.String({ minLength: 1, expected: 'a non-empty string' })
-export const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, expected: 'a whole number of 0 or more' })
+export const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, expected: 'a whole number from 0 to 2^53-1' })
 export const flag = Type.Boolean({ expected: 'true or false' })
 export const amount = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', expected: 'a decimal number in a string, such as "12.5000000"' })
 export const hash = Type.String({ pattern: '^[0-9a-fA-F]{64}$', expected: '64 hexadecimal digits' })
@@ -42,7 +42,7 @@ const priceWhole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const absent = Type.Optional(Type.Never())
 export const price = Type.Union(
   [Type.Object({ n: priceWhole, d: priceWhole }), Type.Object({ N: priceWhole, D: priceWhole, n: absent, d: absent })],
-  { expected: 'a ratio of whole numbers { n, d }' },
+  { expected: 'a ratio { n, d } of whole numbers from 0 to 2^53-1' },
 )
 export const optional = Type.Optional
 export const object = (members: Record<string, Type.TSchema>): Type.TSchema => Type.Object(members, { expected: 'an object' })

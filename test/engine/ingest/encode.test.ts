@@ -121,7 +121,7 @@ test('a rejected member is named by its path, even if the ledger is not known', 
   const wrong = Array.from({ length: 13 }, (_, n) => ({ a: [1, 2, n === 12 ? -1 : 3] }))
   const refusal = (path: string, expected: string, ledger?: number) =>
     expect.objectContaining({ code: 'INVALID_INPUT', fields: { ledger, path, expected } })
-  const whole = 'a whole number of 0 or more'
+  const whole = 'a whole number from 0 to 2^53-1'
   expect(() => check(wrong)).toThrow(refusal('[12].a[2]', whole))
   expect(() =>
     check(
