@@ -45,6 +45,19 @@ test('every door opens from CommonJS, so no module waits for another', () => {
     assert.ok(Object.keys(require(`ledger-folio${way === 'index' ? '' : `/${way}`}`)).length > 0, way)
 })
 
+test('every door opens, and folio works, without what fetches, which Node lacks with --jitless', () => {
+  const deny = `for (const name of ['fetch', 'Headers', 'Request', 'Response'])
+    Object.defineProperty(globalThis, name, { get() { throw new Error('it needs ' + name) } })`
+  const denied = (...argv) =>
+    execFileSync(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(deny)}`, ...argv], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+  const doors = ways.filter((name) => name !== 'cli').map((way) => `ledger-folio${way === 'index' ? '' : `/${way}`}`)
+  denied('--input-type=module', '-e', doors.map((door) => `import '${door}'`).join('\n'))
+  assert.match(denied('dist/cli.js', 'generate', '--ledgers', '1', '--seed', '7'), /^\{"ledger"/)
+})
+
 test('every relative link of a page in the package leads to a file in it', () => {
   const links = files
     .filter((path) => path.endsWith('.md'))
