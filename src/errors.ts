@@ -132,7 +132,7 @@ export const errorTable = {
   STORE_MISSING: {
     status: 503,
     sentence: 'There is no ledger store here. Check the path: a store is a directory, which the first ingest makes.',
-    fields: { ...store, reason: 'why there can be none, if a file is in the way' },
+    fields: { ...store, reason: 'why there can be none, if a file is in the way; or what became of a directory that was open' },
   },
   STORE_FAILED: {
     status: 503,

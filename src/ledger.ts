@@ -121,7 +121,7 @@ export class Ledger {
    * Appends one ledger: whole, durable and visible when this resolves, or not at all.
    * Appending a ledger that is already held (same hash) is a no-op, and the result says so.
    * @throws BAD_REQUEST if an option is unknown or wrong; INVALID_INPUT, ID_OUT_OF_RANGE, LEDGER_GAP, LEDGER_FORK, PREV_HASH_MISMATCH,
-   * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED, STORE_MISSING
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
     const { results, refused } = await this.appendAll([prepareClose(close, this.store.capabilities)], appendOptions.check(options))
@@ -157,7 +157,7 @@ export class Ledger {
    * Removes every ledger after `sequence` and restores the offers, as if those ledgers had never been appended. Returns how many were removed.
    * If the process crashes midway, the next open finishes the rollback.
    * @throws BAD_REQUEST if `sequence` is not a ledger sequence, GONE_BEFORE_HISTORY if pruned ledgers would have to come back; POISONED, CONFLICT,
-   * CLOSED, STORE_FAILED
+   * CLOSED, STORE_FAILED, STORE_MISSING
    */
   async rollback(sequence: number): Promise<number> {
     this.checkOpen()
@@ -170,7 +170,8 @@ export class Ledger {
    * is a sixteenth of what is held, or else once such calls have given up a quarter, or earlier, so that ledgers can be given up one by one; this call
    * resolves after that, but others do not wait for it. The book does not change; accounts and offers that neither it nor a ledger held names are
    * unknown again. Returns how many ledgers were given up. If the process crashes midway, the next open finishes the pruning.
-   * @throws BAD_REQUEST if `before` is not a ledger, or is newer than the newest one, which always stays; POISONED, CONFLICT, CLOSED, STORE_FAILED
+   * @throws BAD_REQUEST if `before` is not a ledger, or is newer than the newest one, which always stays; POISONED, CONFLICT, CLOSED,
+   * STORE_FAILED, STORE_MISSING
    */
   async prune(before: number): Promise<number> {
     this.checkOpen()

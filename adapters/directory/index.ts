@@ -1,5 +1,6 @@
 /** What stores over databases in directories have in common. No subpath of the package: it is part of theirs. */
 export { Calls } from './calls.ts'
+export { heldIn } from './held.ts'
 export { inTurn } from './in-turn.ts'
 export { noteIn } from './note.ts'
 export { databaseAmong, denial, makeDirectory, namesIn, pathOf, refuseOther } from './place.ts'

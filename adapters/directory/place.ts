@@ -2,15 +2,28 @@
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 
-/** The path of a directory. @throws BAD_REQUEST if it is empty, or neither a path nor the URL of a file */
+/**
+ * The absolute path of a directory, so that the process may change its own later. On POSIX, `..` stays as it is: after a link it does not lead back.
+ * @throws BAD_REQUEST if it is empty, or neither a path nor the URL of a file; STORE_DENIED if it is relative to a directory that is gone
+ */
 export function pathOf(location: string | URL): string {
   if (location === '') throw badRequest('location', 'the path of a directory', 'an empty one')
-  if (typeof location === 'string') return location
+  if (typeof location === 'string') return absolute(location)
   const { fileURLToPath } = process.getBuiltinModule('node:url')
   try {
     return fileURLToPath(location)
   } catch {
     throw badRequest('location', 'the path of a directory, or its file: URL', location instanceof URL ? location.href : typeof location)
+  }
+}
+
+function absolute(path: string): string {
+  const { isAbsolute, resolve, sep } = process.getBuiltinModule('node:path')
+  if (isAbsolute(path)) return path
+  try {
+    return sep === '/' && path.split('/').includes('..') ? `${process.cwd()}/${path}` : resolve(path)
+  } catch (error) {
+    throw denial(error as NodeJS.ErrnoException, path, error) ?? error
   }
 }
 

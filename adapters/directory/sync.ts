@@ -1,10 +1,22 @@
 /** What makes files and their names last. */
+import type { FileHandle } from 'node:fs/promises'
+
 const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/** The handles of Yarn's Plug'n'Play cannot do it, and say so without a code. By number one can, except with `--permission`, where handles can. */
+async function sync(handle: FileHandle): Promise<void> {
+  try {
+    await handle.sync()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error
+    await process.getBuiltinModule('node:util').promisify(process.getBuiltinModule('node:fs').fsync)(handle.fd)
+  }
+}
 
 export async function syncFile(path: string): Promise<void> {
   const handle = await fs().open(path, 'r+')
   try {
-    await handle.sync()
+    await sync(handle)
   } finally {
     await handle.close()
   }
@@ -15,6 +27,6 @@ export async function syncNames(directory: string): Promise<void> {
   const handle = await fs()
     .open(directory, 'r')
     .catch(() => undefined)
-  await handle?.sync().catch(() => {})
+  if (handle) await sync(handle).catch(() => {})
   await handle?.close()
 }

@@ -9,7 +9,7 @@ import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, MaybePromise, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { Calls, noteIn, pathOf } from '../directory/index.ts'
+import { Calls, heldIn, noteIn, pathOf } from '../directory/index.ts'
 import { failure, type LevelOptions, levelOptions, openDirectory } from './open.ts'
 import { type AnyLevel, type Database, encodings, nextMany, nextOne, readChunk, reading, type Step } from './scan.ts'
 
@@ -27,14 +27,16 @@ export { type LostParts, type SalvageOptions, type SalvageReport, salvage } from
  * @throws `BAD_REQUEST` if an option is unknown, wrong, or given beside a database; `STORE_LOCKED` if another holder has it open,
  *   `STORE_DENIED` if it may not be read, written or created, `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_MISUSE` if
  *   `location` is neither or is a database that cannot keep bytes, `CORRUPT` if files are damaged or gone, `STORE_UNREPAIRED` if {@link salvage} did
- *   not come to its end, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`. Later, `POISONED` for
- *   every write after one that failed; reads go on.
+ *   not come to its end, `STORE_FAILED` for the rest; all but `BAD_REQUEST` and `STORE_MISUSE` with the field `location`. Later, `STORE_MISSING` for
+ *   a write once the directory was moved, deleted or replaced, and `POISONED` for every write after one that failed; reads go on.
  */
 export async function level(location: string | URL | AnyLevel, options: LevelOptions = {}): Promise<Store> {
   const checked = levelOptions.check(options)
   if (typeof location === 'string' || location instanceof URL) {
     const path = pathOf(location)
-    return new LevelStore(await openDirectory(path, checked), path, nextMany, noteIn(path))
+    const db = await openDirectory(path, checked)
+    const checkHeld = heldIn(path, ['LOCK'])
+    return new LevelStore(db, path, nextMany, { checkHeld, note: noteIn(path, checkHeld) })
   }
   if (typeof location?.open !== 'function')
     throw new FolioError('STORE_MISUSE', {
@@ -70,6 +72,12 @@ interface Supported {
   readonly explicitSnapshots?: boolean
 }
 
+interface Directory {
+  /** @throws STORE_MISSING if it is no longer where it was opened */
+  readonly checkHeld: () => void
+  readonly note: NonNullable<Store['note']>
+}
+
 class LevelStore implements Store {
   readonly capabilities: Store['capabilities']
   readonly note?: NonNullable<Store['note']>
@@ -77,6 +85,7 @@ class LevelStore implements Store {
   private readonly db: Database
   private readonly location: string
   private readonly step: Step
+  private readonly checkHeld: () => void
   /** What a batch must be told with every entry: nothing if the database keeps bytes by itself, since telling it takes a tenth of the time. */
   private readonly told: Partial<typeof encodings>
   private readonly calls: Calls
@@ -84,11 +93,13 @@ class LevelStore implements Store {
   private writing: Promise<void> | undefined
   private poison: FolioError | undefined
 
-  constructor(db: Database, location: string, step: Step, note?: Store['note']) {
+  /** @param directory if the database lies in one */
+  constructor(db: Database, location: string, step: Step, { checkHeld = () => {}, note }: Partial<Directory> = {}) {
     const { permanence, getSync = false, explicitSnapshots } = db.supports as Supported
     this.db = db
     this.calls = new Calls(location, (error) => failure(error, location))
     if (note) this.note = this.calls.note(note)
+    this.checkHeld = checkHeld
     if (explicitSnapshots) this.snapshot = () => this.view()
     this.location = location
     this.step = step
@@ -131,6 +142,7 @@ class LevelStore implements Store {
 
   compact(range: KeyRange): Promise<void> {
     return this.calls.run(async () => {
+      this.checkHeld()
       const { compactRange } = this.db as { compactRange?: (start: Uint8Array, end: Uint8Array, options: object) => Promise<void> }
       if (!isEmptyRange(range)) await compactRange?.call(this.db, range.gte, range.lt, encodings)
     })
@@ -166,6 +178,7 @@ class LevelStore implements Store {
       if (!same(held, expect.value)) throw new FolioError('CONFLICT', { location: this.location })
     }
     try {
+      this.checkHeld()
       // Handed over one by one, in a fifth of the time that LevelDB takes to read an array of operations.
       const chain = this.db.batch()
       for (const [key, value] of batch) {

@@ -9,10 +9,10 @@ import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { Calls, inTurn, noteIn, pathOf } from '../directory/index.ts'
+import { Calls, heldIn, inTurn, noteIn, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
 import type { Gate } from './gate.ts'
-import { DATA } from './meta.ts'
+import { DATA, LOCK } from './meta.ts'
 import { type Database, failure, type LmdbOptions, lmdbOptions, openDirectory, reasonOf, type Transaction } from './open.ts'
 
 export type { FileFault, FilesOptions, FilesReport } from '../directory/index.ts'
@@ -32,7 +32,7 @@ const MAX_KEY_BYTES = 1978
  * @param location a directory, by its path or `file:` URL, created if need be; on a local disk
  * @throws `BAD_REQUEST` if `location` or an option is wrong or unknown; `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_DENIED`
  *   if it may not be read, written or created, `CORRUPT` if its file is damaged (`checkFiles`), `STORE_FAILED` for the rest, also if the package is not
- *   installed; all but `BAD_REQUEST` with the field `location`.
+ *   installed; all but `BAD_REQUEST` with the field `location`. Later, `STORE_MISSING` for a write once the directory was moved, deleted or replaced.
  */
 export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
   const checked = lmdbOptions.check(options)
@@ -51,6 +51,8 @@ class LmdbStore implements Store {
   private readonly gate: Gate
   private readonly location: string
   private readonly calls: Calls
+  /** @throws STORE_MISSING if the directory is no longer where it was opened */
+  private readonly checkHeld: () => void
   /** One write after another, since what is said at the gate is of one. */
   private readonly inLine = inTurn()
   private readonly watchers = new Set<{ close(): void }>()
@@ -62,7 +64,8 @@ class LmdbStore implements Store {
     this.gate = gate
     this.location = location
     this.calls = new Calls(location, async (error) => failure(await reasonOf(error), location))
-    this.note = this.calls.note(noteIn(location, `${process.pid}-${++opened}`))
+    this.checkHeld = heldIn(location, [DATA, LOCK])
+    this.note = this.calls.note(noteIn(location, this.checkHeld, `${process.pid}-${++opened}`))
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -80,6 +83,7 @@ class LmdbStore implements Store {
   write(batch: readonly Write[], { expect }: WriteOptions): Promise<void> {
     return this.calls.run(async () => {
       for (const [key] of batch) if (key.length === 0 || key.length > MAX_KEY_BYTES) throw misfit(key)
+      this.checkHeld()
       const isApplied = await this.commit(() => {
         if (expect && !same(this.lookUp(expect.key), expect.value)) return false
         for (const [key, value] of batch) {

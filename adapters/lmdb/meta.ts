@@ -3,6 +3,9 @@
 /** The file that holds everything. */
 export const DATA = 'data.mdb'
 
+/** That of LMDB's lock, beside it. */
+export const LOCK = 'lock.mdb'
+
 /** Where a meta page says what it is, by the byte. */
 export const META = { magic: 24, version: 28, pageSize: 48, freeTree: 88, mainTree: 136, transaction: 152, end: 160 } as const
 

@@ -49,7 +49,7 @@ test('is not written into a directory that has taken the place of its own', asyn
   await ledger.ingest(branchOf([1, 10], 1, () => ['GX']))
   renameSync(place, `${place}-moved`)
   mkdirSync(place)
-  await expect(ledger.rollback(5)).resolves.toBe(5)
+  await expect(ledger.rollback(5)).rejects.toMatchObject({ code: 'STORE_MISSING', fields: { location: place } })
   await ledger.close()
   expect(existsSync(join(place, 'HIGH-WATER'))).toBe(false)
 })
