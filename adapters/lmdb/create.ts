@@ -12,7 +12,45 @@ const UNPLACED = `${DATA}.new-`
 /** What a file system says that has no second names for files. */
 const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
+/** What LMDB's lock takes for 126 readers. */
+const LOCK_BYTES = 8272
+
 const fs = () => process.getBuiltinModule('node:fs/promises')
+
+/** How many files LMDB has open at a time while it opens one of its own. */
+const DESCRIPTORS = 4
+
+/**
+ * Sees to it that LMDB can open its files: where it may open no more of them, it ends the process (SIGSEGV).
+ * @param directory any; throws EMFILE or ENFILE
+ */
+export function reserveDescriptors(directory: string): void {
+  const { closeSync, openSync } = process.getBuiltinModule('node:fs')
+  const held: number[] = []
+  try {
+    while (held.length < DESCRIPTORS) held.push(openSync(directory, 'r'))
+  } catch (error) {
+    // Where directories cannot be opened, there are no such limits.
+    if (/^E[MN]FILE$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+  } finally {
+    for (const one of held) closeSync(one)
+  }
+}
+
+/**
+ * Sees to it that LMDB's lock has its place on the disk. LMDB makes it of holes, and writes to them in memory: a disk that has no room for that would end
+ * the process (SIGBUS).
+ * @param path of the lock, which nobody else makes meanwhile; throws what the file system says
+ */
+export async function reserveLock(path: string): Promise<void> {
+  const held = await fs()
+    .stat(path)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      return { size: 0 }
+    })
+  if (held.size < LOCK_BYTES) await fs().appendFile(path, Buffer.alloc(LOCK_BYTES - held.size), { mode: 0o664 })
+}
 
 /**
  * @param location a directory

@@ -7,10 +7,10 @@ import type { RootDatabase } from 'lmdb'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
-import { createFile, removeUnplaced } from './create.ts'
+import { createFile, removeUnplaced, reserveDescriptors, reserveLock } from './create.ts'
 import { checkFiles } from './files.ts'
 import { Gate } from './gate.ts'
-import { DATA } from './meta.ts'
+import { DATA, LOCK } from './meta.ts'
 
 export interface LmdbOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -51,7 +51,11 @@ export interface Opened {
 export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Opened> {
   try {
     const { open } = await library(location)
-    const openFile = (path: string, noSubdir: boolean) => open<Uint8Array, Uint8Array>({ path, noSubdir, ...SETTINGS }) as Database
+    const openFile = async (path: string, noSubdir: boolean): Promise<Database> => {
+      await reserveLock(noSubdir ? `${path}-lock` : `${path}/${LOCK}`)
+      reserveDescriptors(location)
+      return open<Uint8Array, Uint8Array>({ path, noSubdir, ...SETTINGS }) as Database
+    }
     const names = await namesIn(location)
     const isThere = names.includes(DATA)
     if (!isThere) refuseOther(names, 'LMDB', location)
@@ -60,7 +64,7 @@ export async function openDirectory(location: string, { mustExist = false, check
     const { access, constants } = fs()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
     if (checked && isThere) await refuseDamage(location)
-    if (!isThere) await createFile(location, (path) => openFile(path, true).close())
+    if (!isThere) await createFile(location, async (path) => (await openFile(path, true)).close())
     const gate = new Gate(location)
     try {
       const db = await gate.shut(() => openSettled(gate, () => openFile(location, false)))
@@ -76,11 +80,11 @@ export async function openDirectory(location: string, { mustExist = false, check
 }
 
 /** Opens while nobody commits. Where that was not to be had, since a process is stuck or does not know of the gate, it is opened again. */
-async function openSettled(gate: Gate, openFile: () => Database): Promise<Database> {
+async function openSettled(gate: Gate, openFile: () => Promise<Database>): Promise<Database> {
   for (let tries = 1; ; tries++) {
     await gate.settled()
     const before = gate.newest()
-    const db = openFile()
+    const db = await openFile()
     if (gate.newest() === before || tries === MAX_TRIES) return db
     await db.close()
   }

@@ -1,5 +1,5 @@
 /** How the file of LMDB comes to its place: whole, once, and never over that of another. What a loss of power leaves of it is in `stress/power.test.ts`. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
@@ -54,6 +54,55 @@ describe('a new file', () => {
     })
     await takesWrites(place)
     expect(seen).toEqual([0xbeefc0de, 0xbeefc0de])
+  })
+
+  test('has a lock without holes, whose memory is there when the disk is full', async () => {
+    const append = vi.spyOn(files, 'appendFile')
+    const place = fresh()
+    const store = await lmdb(place)
+    const written = append.mock.calls.filter(([path]) => path === join(place, 'lock.mdb')).map(([, bytes]) => (bytes as Uint8Array).length)
+    expect(written).toEqual([statSync(join(place, 'lock.mdb')).size])
+    await store.close()
+  })
+
+  test.each(['EMFILE', 'ENFILE'])('is not made, nor opened, where too many are open (%s)', async (code) => {
+    const place = fresh()
+    const sync = process.getBuiltinModule('node:fs')
+    const { openSync } = sync
+    const few = () => {
+      let left = 3
+      vi.spyOn(sync, 'openSync').mockImplementation((path, ...how) => {
+        if (path !== place || left-- > 0) return openSync(path, ...how)
+        throw Object.assign(new Error(`${code}: as a test has it`), { code })
+      })
+    }
+    const refused = { code: 'STORE_FAILED', fields: { location: place, reason: `${code}: as a test has it` } }
+    few()
+    await expect(lmdb(place)).rejects.toMatchObject(refused)
+    expect(readdirSync(place)).not.toContain('data.mdb')
+    vi.restoreAllMocks()
+    await takesWrites(place)
+    few()
+    await expect(lmdb(place)).rejects.toMatchObject(refused)
+    vi.restoreAllMocks()
+    await takesWrites(place)
+  })
+
+  test('is not made, nor opened, where there is no room for the lock', async () => {
+    const place = fresh()
+    const full = () => vi.spyOn(files, 'appendFile').mockImplementation(failing('ENOSPC'))
+    full()
+    await expect(lmdb(place)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      fields: { location: place, reason: 'ENOSPC: as a test has it' },
+    })
+    vi.restoreAllMocks()
+    await takesWrites(place)
+    rmSync(join(place, 'lock.mdb'))
+    full()
+    await expect(lmdb(place)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    vi.restoreAllMocks()
+    await takesWrites(place)
   })
 
   test('never replaces one that another process was first to make', async () => {

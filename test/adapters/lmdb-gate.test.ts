@@ -149,6 +149,21 @@ describe('who writes', () => {
     await store.close()
   })
 
+  test('is told what failed, also on a disk on which nothing can be taken back', async () => {
+    const gate = new Gate(place)
+    const failed = new Error('the disk is full')
+    const write = async (): Promise<never> => {
+      gate.enter(Number(gate.newest()) + 1)
+      vi.spyOn(process.getBuiltinModule('node:fs'), 'writeSync').mockImplementation(() => {
+        throw new Error('it is full, too')
+      })
+      throw failed
+    }
+    await expect(gate.pass(write)).rejects.toBe(failed)
+    await gate.close(async () => {})
+    expect(readFileSync(writing()).readBigUInt64LE()).toBe(2n)
+  })
+
   test('is let in only with the transaction that follows the newest', () => {
     const gate = new Gate(place)
     expect(gate.newest()).toBe(1n)
