@@ -2,6 +2,7 @@
  * `kill -9` during ingest: the command line is fed, killed at any moment, and its store opened again, LevelDB or LMDB.
  * Every acknowledged ledger is there, none in part, none is missing between; a batch is there whole; and opening always succeeds.
  */
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,11 +27,11 @@ interface Attempt {
   readonly ms: number
 }
 
-/** What a child that was killed had said. */
+/** What a child had said when it ended. */
 interface Said {
   readonly acknowledged: readonly number[]
   readonly torn: boolean
-  /** If it ended by itself. */
+  /** Null if it was killed. */
   readonly code: number | null
   readonly error: string
 }
@@ -42,23 +43,32 @@ export async function killed(history: History, attempt: Attempt, env: NodeJS.Pro
   const feeder = await child(args, { plant, writeBufferBytes }, { env })
   feeder.stdin!.on('error', () => {})
   feeder.stdin!.write(`${history.lines.slice(from - history.first, from - history.first + 60).join('\n')}\n`)
+  let hasEnough = (): void => {}
+  const enough = new Promise<void>((resolve) => {
+    hasEnough = resolve
+  })
+  const closed = heard(feeder, (text) => {
+    if (text.split('\n').length > afterLines) hasEnough()
+  })
+  void closed.then(hasEnough)
+  if (afterLines > 0) await enough
+  if (ms > 0) await Promise.race([wait(ms), closed])
+  feeder.kill('SIGKILL')
+  return closed
+}
+
+/** What a child says until it ends. @param onText is given all of its output so far */
+export async function heard(feeder: ChildProcess, onText: (text: string) => void = () => {}): Promise<Said> {
   let text = ''
   let error = ''
   feeder.stderr!.setEncoding('utf8').on('data', (chunk) => {
     error += chunk
   })
-  const enough = new Promise<void>((resolve) => {
-    feeder.stdout!.setEncoding('latin1').on('data', (chunk) => {
-      text += chunk
-      if (text.split('\n').length > afterLines) resolve()
-    })
-    feeder.once('close', () => resolve())
+  feeder.stdout!.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+    onText(text)
   })
-  const closed = once(feeder, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
-  if (afterLines > 0) await enough
-  if (ms > 0) await Promise.race([wait(ms), closed])
-  feeder.kill('SIGKILL')
-  const [code] = await closed
+  const [code] = (await once(feeder, 'close')) as [code: number | null]
   const lines = text.split('\n')
   const torn = lines.pop() !== ''
   return { acknowledged: lines.map((line) => Number(/^\{"ledger":(\d+)\}$/.exec(line)?.[1])), torn, code, error }

@@ -12,33 +12,20 @@
  *                        thread at a time writes to a file.
  *   FOLIO_POWER_LIES     if set, no sync is written down: a disk that says so, and does not
  */
-#define _GNU_SOURCE
+#include "preload.h"
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static atomic_int syncs;
 
 static int watched(int fd, struct stat *found) {
-  const char *folder = getenv("FOLIO_POWER_FOLDER");
-  char link[64], path[4096];
-  if (folder == NULL || fstat(fd, found) != 0) return 0;
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
-  if (length <= 0) return 0;
-  path[length] = 0;
-  return strncmp(path, folder, strlen(folder)) == 0;
+  return fstat(fd, found) == 0 && is_open_below(getenv("FOLIO_POWER_FOLDER"), fd);
 }
-
-static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 /* One write an entry: entries of several threads do not mix, and none is lost with the process. */
 static void journal_all(const struct iovec *parts, int count) {

@@ -4,24 +4,14 @@
  * The model is that of a journaling file system: creating, renaming and deleting happen in order, and only synced bytes are sure to be there.
  * A library that is preloaded into the process (`power.c`, compiled here) writes down what was written and synced.
  */
-import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, truncateSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { History } from './history.ts'
 import { checkSaid, inspect, killed } from './kill.ts'
 import { type Chance, type Entry, loosenPages, readJournal } from './power-journal.ts'
-import { root, workshop } from './program.ts'
+import { preloaded } from './preload.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
-
-/** Compiles the library; says why where that cannot be done. */
-function compile(): { readonly library: string } | { readonly reason: string } {
-  if (process.platform !== 'linux') return { reason: 'LD_PRELOAD is of Linux' }
-  const library = join(workshop(), 'power.so')
-  const { error, status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, join(root, 'test/stress/power.c'), '-ldl'])
-  if (error) return { reason: `no C compiler: ${error.message}` }
-  return status === 0 ? { library } : { reason: `power.c does not compile here: ${stderr}` }
-}
 
 /** The sizes of the files below a folder, by inode. */
 const sizes = (folder: string): Map<string, number> =>
@@ -86,7 +76,7 @@ const CUTS_A_STORE = [1, 1, 15]
 const LIES = 'the disk says that it has synced, and has not'
 
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const made = compile()
+  const made = preloaded('power')
   const counted = { acknowledged: 0, 'bytes lost': 0, stores: 0 }
   if ('reason' in made) return { done: 0, faults: [], counted, skipped: made.reason }
   const chance = random(`power ${seed}`)

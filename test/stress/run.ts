@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { crowd } from './crowd.ts'
 import { damage } from './damage.ts'
+import { disk } from './disk.ts'
 import { chaos, failing } from './failing.ts'
 import { full } from './full.ts'
 import { fuzz } from './fuzz.ts'
@@ -17,7 +18,7 @@ import { type Figure, look, type Stress } from './stress.ts'
 import { verify } from './verify.ts'
 import { walkers } from './walkers.ts'
 
-const all: readonly Stress[] = [kill, failing, chaos, power, crowd, full, fuzz, walkers, handles, streams, damage, sequences, verify]
+const all: readonly Stress[] = [kill, failing, chaos, power, disk, crowd, full, fuzz, walkers, handles, streams, damage, sequences, verify]
 
 const { values } = parseArgs({
   options: {

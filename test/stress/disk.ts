@@ -1,0 +1,76 @@
+/**
+ * A disk that fails during ingest: any call of the process that changes a file fails, alone or with all that follow, over LevelDB and LMDB.
+ * The command line says so and ends; what it had acknowledged is there, and opening succeeds once the disk works again.
+ * A library that is preloaded into the process (`disk.c`, compiled here) lets calls fail.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { History } from './history.ts'
+import { checkSaid, heard, inspect } from './kill.ts'
+import { preloaded } from './preload.ts'
+import { child } from './program.ts'
+import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
+
+const LEDGERS = 12
+const FAULTS_A_STORE = 10
+/** The longest that an ingest may go on, in milliseconds. */
+const PATIENCE = 60_000
+
+/** What the command line says of a store that failed, alone or below what LMDB prints by itself. */
+const TOLD = /^folio: (STORE_FAILED|STORE_DENIED|CORRUPT|POISONED)\b.*\n$/m
+
+async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
+  const counted = { acknowledged: 0, told: 0, stores: 0 }
+  const made = preloaded('disk')
+  if ('reason' in made) return { done: 0, faults: [], counted, skipped: made.reason }
+  const chance = random(`disk ${seed}`)
+  const history = await History.of({ ledgers: FAULTS_A_STORE * LEDGERS, seed })
+  const faults = new Faults()
+  let done = 0
+  while (done < count) {
+    const folder = mkdtempSync(join(tmpdir(), 'folio-disk-'))
+    const data = join(folder, 'data')
+    const kind = counted.stores++ % 2 === 0 ? 'level' : 'lmdb'
+    let held = history.first - 1
+    for (let i = 0; i < FAULTS_A_STORE && done < count && held >= history.first - 1 && held < history.last; i++) {
+      const at = 1 + chance.below(chance.pick([12, 60, 120]))
+      const [failing, code] = chance.pick([
+        [1, constants.errno.EIO],
+        [1e9, constants.errno.EIO],
+        [1e9, constants.errno.ENOSPC],
+      ])
+      const env = { FOLIO_DISK_AT: String(at), FOLIO_DISK_FOR: String(failing), FOLIO_DISK_CODE: String(code) }
+      const writeBufferBytes = chance.pick([undefined, 64 << 10])
+      const lines = history.lines.slice(held + 1 - history.first, held + 1 - history.first + LEDGERS)
+      const loaded = { LD_PRELOAD: made.library, FOLIO_DISK_FOLDER: data, ...env }
+      const args = ['--store', kind, '--data', data, '--batch', String(chance.pick([1, 1, 3]))]
+      const options = { env: loaded, timeout: PATIENCE, killSignal: 'SIGKILL' } as const
+      const feeder = await child(['cli', 'ingest', '--json', ...args, '-'], { plant, writeBufferBytes }, options)
+      feeder.stdin!.on('error', () => {})
+      feeder.stdin!.end(`${lines.join('\n')}\n`)
+      const said = await heard(feeder)
+      const told = TOLD.test(said.error)
+      const found = new Faults()
+      found.add(...checkSaid({ ...said, code: told ? 0 : said.code }, held + 1))
+      if (said.code === null) found.add(`the program was killed: ${said.error.slice(-300)}`)
+      if (said.code === 0 && said.acknowledged.length < lines.length) found.add('the program ended well, and not all is acknowledged')
+      held = await inspect(history, data, said.acknowledged.at(-1) ?? held, found, kind)
+      faults.add(...found.list.map((one) => `${kind}, call ${at}, ${failing} with ${code}: ${one}`))
+      counted.acknowledged += said.acknowledged.length
+      if (told) counted.told++
+      done++
+      if (done % 20 === 0) say?.(`${done} faults of the disk, ${faults.count} of ours`)
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { done, faults: faults.list, counted }
+}
+
+export const disk: Stress = {
+  name: 'disk',
+  unit: 'faults of the disk during ingest, LevelDB and LMDB in turns',
+  full: 300,
+  plants: { 'the result of a write is ignored': 10, 'acknowledged before it is written': 10 },
+  run,
+}
