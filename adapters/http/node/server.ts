@@ -159,7 +159,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
   const fastPath = new FastPath(server, core, pipelines, { ...set, headersMs: Math.min(set.headersMs, set.requestMs) })
   const sockets = new Sockets(server, fastPath)
   await once(server.listen(port, host), 'listening')
-  // Such as EMFILE, if a connection cannot be accepted: it must neither go unseen nor end the process.
+  // Such as one of a connection that cannot be accepted: it must neither go unseen nor end the process.
   server.on('error', (error) => log(error, { id: globalThis.crypto.randomUUID(), method: '-', target: '(server)' }))
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
