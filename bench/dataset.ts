@@ -46,6 +46,8 @@ export interface DataSet {
   readonly counts: Counts
   readonly firstLedger: number
   readonly lastLedger: number
+  /** How much ours may cache, if not what it takes by itself. */
+  readonly cacheMib?: number
 }
 
 /** A database after its load. */

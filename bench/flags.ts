@@ -8,6 +8,8 @@ export type PeerKind = (typeof AGAINST)[number]
 export interface Flags {
   readonly quick: boolean
   readonly against: PeerKind
+  /** How much ours may cache, instead of what it takes by itself. */
+  readonly cacheMib?: number
   readonly only?: string
   readonly rounds?: number
 }
@@ -15,24 +17,38 @@ export interface Flags {
 /** A flag is wrong; the message says what it must be. */
 export class WrongFlag extends Error {}
 
+/** @throws WrongFlag */
+function whole(name: string, text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new WrongFlag(`--${name} must be a whole number from 1 to 9999, not ${text}`)
+}
+
 /**
  * @param suitesOf what `--only` may name a part of
  * @throws WrongFlag
  */
 export function flagsOf(argv: readonly string[], suitesOf: (against: PeerKind) => readonly string[]): Flags {
-  const { quick, only, rounds, against: asked = AGAINST[0] } = parsed(argv)
+  const { quick, only, rounds, against: asked = AGAINST[0], 'cache-mib': cacheMib } = parsed(argv)
   const against = AGAINST.find((kind) => kind === asked)
   if (against === undefined) throw new WrongFlag(`--against ${asked} names nothing; there is: ${AGAINST.join('; ')}`)
-  if (rounds !== undefined && !/^[1-9]\d{0,3}$/.test(rounds))
-    throw new WrongFlag(`--rounds must be a whole number from 1 to 9999, not ${rounds}`)
   const names = suitesOf(against)
   if (only !== undefined && !names.some((name) => name.includes(only)))
     throw new WrongFlag(`--only ${only} names nothing; there is: ${names.join('; ')}`)
-  return { quick, against, ...(only !== undefined && { only }), ...(rounds !== undefined && { rounds: Number(rounds) }) }
+  return {
+    ...{ quick, against, ...(only !== undefined && { only }) },
+    ...(rounds !== undefined && { rounds: whole('rounds', rounds) }),
+    ...(cacheMib !== undefined && { cacheMib: whole('cache-mib', cacheMib) }),
+  }
 }
 
-/** The name of what a run writes: a part leaves the last whole run alone, and one against another peer that by default. */
-export const resultsOf = ({ only, against }: Flags): string => (only !== undefined ? 'part' : against === AGAINST[0] ? 'latest' : against)
+const CACHE = 'cache'
+
+/** The name of what a run writes: a part leaves the last whole run alone, and one with another cache or against another peer that by default. */
+export function resultsOf({ only, cacheMib, against }: Flags): string {
+  if (only !== undefined) return 'part'
+  if (cacheMib !== undefined) return CACHE
+  return against === AGAINST[0] ? 'latest' : against
+}
 
 /** The files of a report: what a run wrote, and what is made of that. */
 export interface ReportFiles {
@@ -47,11 +63,11 @@ const [, ...OTHERS] = AGAINST
 export function reportFilesOf(argv: readonly string[]): ReportFiles {
   const [name, ...rest] = argv
   if (name === undefined) return { results: 'latest.json', page: 'report.html', table: 'table.md' }
-  const known = ['part', ...OTHERS]
+  const known = ['part', CACHE, ...OTHERS]
   const wrong = known.includes(name) ? rest[0] : name
   if (wrong !== undefined)
     throw new WrongFlag(
-      `${wrong} names no report: it is that of the last whole run, or, with one word (${known.join(', ')}), of --only or --against`,
+      `${wrong} names no report: it is that of the last whole run, or, with one word (${known.join(', ')}), of --only, --cache-mib or --against`,
     )
   return { results: `${name}.json`, page: `${name}-report.html`, table: `${name}-table.md` }
 }
@@ -63,12 +79,12 @@ export function refuse(error: unknown): never {
   return process.exit(2)
 }
 
-function parsed(args: readonly string[]): { quick: boolean; against?: string; only?: string; rounds?: string } {
+function parsed(args: readonly string[]) {
   const text = { type: 'string' } as const
+  const options = { quick: { type: 'boolean', default: false }, against: text, 'cache-mib': text, only: text, rounds: text } as const
   try {
-    return parseArgs({ args: [...args], options: { quick: { type: 'boolean', default: false }, against: text, only: text, rounds: text } })
-      .values
+    return parseArgs({ args: [...args], options }).values
   } catch (error) {
-    throw new WrongFlag(`${(error as Error).message}. The flags are --quick, --against PEER, --only TEXT, --rounds N`)
+    throw new WrongFlag(`${(error as Error).message}. The flags are --quick, --against PEER, --cache-mib N, --only TEXT, --rounds N`)
   }
 }

@@ -4,11 +4,10 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSet } from './dataset.ts'
-import type { PeerKind } from './flags.ts'
 import { decided, inTurns, type Row, type Run, spread, timed } from './measure.ts'
 import type { Pace } from './pages.ts'
 import { peers } from './peers/index.ts'
-import { type Worker, worker } from './results.ts'
+import { ourWorker, type Worker, worker } from './results.ts'
 
 /** Untimed runs of ingest at the start: for the first thousand ledgers, much of the code is not compiled yet. */
 const WARM_RUNS = { full: 10, quick: 3 }
@@ -21,12 +20,12 @@ export async function ingestRows(folder: string, data: DataSet, quick: boolean, 
   const copies = [join(at, 'level'), join(at, kind)] as const
   cpSync(data.level, copies[0], { recursive: true })
   cpSync(place, copies[1], { recursive: true })
-  await ingestInto(copies, kind, data.counts.ledgers, quick, pace, done, [
+  await ingestInto(copies, data, data.counts.ledgers, quick, pace, done, [
     ['ingest', 'ingest, durable a ledger', 2.5],
     ['append', 'append, one awaited after another'],
   ])
   const empty = [join(at, 'empty level'), join(at, `empty ${kind}`)] as const
-  await ingestInto(empty, kind, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
+  await ingestInto(empty, data, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
   rmSync(at, { recursive: true })
 }
 
@@ -35,14 +34,15 @@ type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
 /** @param held how many ledgers the stores already hold */
 async function ingestInto(
   [level, other]: readonly [string, string],
-  kind: PeerKind,
+  data: DataSet,
   held: number,
   quick: boolean,
   pace: Pace,
   done: (row: Row) => void,
   works: readonly Ingest[],
 ): Promise<void> {
-  const sides = [worker('folio', level, 'write'), worker(kind, other, 'write')] as const
+  const { kind } = data.peer
+  const sides = [ourWorker(data, level), worker(kind, other, 'write')] as const
   await Promise.all(sides.map((side) => side.call('skip', quick, held)))
   const each = quick ? 30 : 100
   const persecond = (micros: number): number => Math.round(1e6 / micros)

@@ -1,5 +1,5 @@
 /**
- * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|postgres|bare] [--cold] [--quick]`.
+ * Shows where the time of one work goes: `npm --prefix bench run profile -- "transactions" [--workload recent] [--limit 200] [--side folio|sqlite|postgres|bare] [--cache-mib N] [--cold] [--quick]`.
  * Also `"http transactions"`, `ingest`, and `"scan records"` (or pages, ndjson). Samples the side's process every 50 µs while it answers fresh
  * draws, and prints self time per page, by function and then by source file. Before that, the side reads all of history and answers as many draws,
  * unless it is to be `cold`.
@@ -17,7 +17,7 @@ import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { bareWorker, type Worker, worker } from './results.ts'
+import { bareWorker, ourWorker, type Worker, worker } from './results.ts'
 import { type Limit, type Work, type Workload, works } from './works.ts'
 
 const { values: flags, positionals } = parseArgs({
@@ -28,6 +28,7 @@ const { values: flags, positionals } = parseArgs({
     limit: { type: 'string', default: '200' },
     side: { type: 'string', default: 'folio' },
     pages: { type: 'string' },
+    'cache-mib': { type: 'string' },
     cold: { type: 'boolean', default: false },
   },
 })
@@ -96,7 +97,8 @@ const limit = Number(flags.limit) as Limit
 const workload = flags.workload as Workload
 const folder = join(import.meta.dirname, '..', 'data')
 const peer = AGAINST.find((kind) => kind === flags.side)
-const data = await load(folder, flags.quick, console.error, peer)
+const cacheMib = flags['cache-mib']
+const data = { ...(await load(folder, flags.quick, console.error, peer)), ...(cacheMib !== undefined && { cacheMib: Number(cacheMib) }) }
 
 interface Profiled {
   readonly run: Run
@@ -117,7 +119,7 @@ function workNamed(name: string): Work {
   return work
 }
 
-const reading = (): Worker => (peer ? worker(peer, data.peer.place) : worker('folio', data.level))
+const reading = (): Worker => (peer ? worker(peer, data.peer.place) : ourWorker(data))
 
 async function pages(): Promise<Profiled> {
   const work = workNamed(name)
@@ -137,7 +139,7 @@ async function pages(): Promise<Profiled> {
 
 /** How many bytes the answers have in the mean. */
 async function meanBytes(targets: readonly string[]): Promise<number> {
-  const side = worker('folio', data.level)
+  const side = ourWorker(data)
   const client = await Client.open(await side.call('listen'), 8)
   const { bytes, count } = await client.run(targets.map(requestOf))
   client.close()
@@ -173,7 +175,8 @@ async function http(what: string): Promise<Profiled> {
 async function ingest(): Promise<Profiled> {
   const at = join(folder, `profile-${process.pid}`)
   mkdirSync(at)
-  const side = worker(peer ?? 'folio', join(at, 'history'), 'write')
+  const place = join(at, 'history')
+  const side = peer ? worker(peer, place, 'write') : ourWorker(data, place)
   const count = Number(flags.pages ?? 300)
   await side.call('makeReady', flags.quick, 100)
   await side.call('appendReady', 'append')
@@ -185,7 +188,7 @@ async function ingest(): Promise<Profiled> {
 }
 
 async function scan(how: string): Promise<Profiled> {
-  const side = worker('folio', data.level)
+  const side = ourWorker(data)
   await side.call('scan', how)
   const found = await profiled(side, () => side.call('scan', how))
   await side.end()

@@ -74,7 +74,7 @@ rect.ok { fill: var(--ok) } rect.short { fill: var(--short) } rect.free { fill: 
 .key span { display: inline-block; margin-right: 1.2rem } .key i { display: inline-block; width: 1em; height: .8em; border-radius: 2px; margin-right: .4em }
 .tiles { display: flex; gap: 1rem; flex-wrap: wrap } .tiles div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem } .tiles b { display: block; font-size: 1.4rem }`
 
-function page({ rows, machine, data, mode, seconds, pace }: Results): string {
+function page({ rows, machine, data, cacheMib, mode, seconds, pace }: Results): string {
   const groups = [...new Set(rows.map(({ group }) => group))]
   const judged = rows.filter(({ ok }) => ok !== undefined)
   const reached = judged.filter(({ ok }) => ok)
@@ -89,7 +89,7 @@ function page({ rows, machine, data, mode, seconds, pace }: Results): string {
 <h1>ledger-folio, side by side</h1>
 <p>Each bar shows how many times faster (smaller) we are than the peer: the median of ${pace.rounds} interleaved rounds. Thin line: minimum to maximum. Thick mark: the floor. The scale is logarithmic; 1× is a tie.</p>
 <div class="tiles"><div><b>${reached.length} of ${judged.length}</b>floors reached</div><div><b>${mode}</b>run, ${seconds} s</div><div><b>${machine['cores']} cores</b>${escaped(String(machine['cpu']))}, ${machine['memoryGB']} GB, Node ${escaped(String(machine['node']))}</div></div>
-<p>${facts}.</p>
+<p>${facts}${cacheMib === undefined ? '' : `; our cache has ${cacheMib} MiB`}.</p>
 <p class="key"><span><i style="background:var(--ok)"></i>floor reached</span><span><i style="background:var(--short)"></i>floor missed</span><span><i style="background:var(--free)"></i>no floor set</span></p>
 ${sections.join('\n')}
 </html>

@@ -15,6 +15,7 @@ export interface Results {
   readonly against: PeerKind
   readonly machine: Readonly<Record<string, string | number>>
   readonly data: DataSet['counts']
+  readonly cacheMib?: number
   readonly pace: Pace
   readonly seconds: number
   readonly rows: readonly Row[]
@@ -28,6 +29,10 @@ export type Worker = Remote<WorkerFunctions>
  */
 export const worker = (kind: Kind, path: string, mode: Mode = 'read', flags: readonly string[] = []): Worker =>
   new Remote('worker.js', [kind, path, mode], flags)
+
+/** A process that holds ours, with the cache that the run gives it. */
+export const ourWorker = ({ level, cacheMib }: DataSet, path = level): Worker =>
+  new Remote('worker.js', ['folio', path, 'read', ...(cacheMib === undefined ? [] : [String(cacheMib)])])
 
 /** A bare server whose bodies come from as much memory as all transactions take. */
 export const bareWorker = ({ counts }: DataSet): Worker => worker('bare', String(TRANSACTION * counts.transactions))

@@ -1,6 +1,6 @@
 /**
- * The whole benchmark: `npm run bench -- [--quick] [--against PEER] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes
- * `results/latest.json` (`results/part.json` with `--only`, and that of the peer with `--against`).
+ * The whole benchmark: `npm run bench -- [--quick] [--against PEER] [--cache-mib N] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes
+ * `results/latest.json` (`part.json` with `--only`, `cache.json` with `--cache-mib`, and that of the peer with `--against`).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
@@ -12,7 +12,7 @@ import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
 import { peers } from './peers/index.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { type Results, worker } from './results.ts'
+import { ourWorker, type Results, worker } from './results.ts'
 import { deepRows, diskRow, httpRows, memoryRow, scanRows } from './suites.ts'
 import { Table, verdict } from './table.ts'
 import { works } from './works.ts'
@@ -44,7 +44,8 @@ const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined &
 const wanted = (name: string): boolean => suitesOf(flags.against).includes(name) && (flags.only === undefined || name.includes(flags.only))
 
 const folder = join(here, 'data')
-const data = await load(folder, flags.quick, console.error, flags.against)
+const { cacheMib } = flags
+const data = { ...(await load(folder, flags.quick, console.error, flags.against)), ...(cacheMib !== undefined && { cacheMib }) }
 const rows: Row[] = []
 const table = new Table(console.log)
 const done = (row: Row): void => {
@@ -55,7 +56,7 @@ const done = (row: Row): void => {
 const chosen = works.filter(({ name }) => wanted(`page ${name}`))
 const db = openDatabase(data.sqlite, { readonly: true })
 if (chosen.length > 0) {
-  const ours = worker('folio', data.level)
+  const ours = ourWorker(data)
   const theirs = worker(data.peer.kind, data.peer.place)
   await warmUp([ours, theirs], db, data)
   for (const work of chosen)
@@ -85,6 +86,7 @@ const results: Results = {
     platform: `${process.platform} ${process.arch}`,
   },
   data: data.counts,
+  ...(cacheMib !== undefined && { cacheMib }),
   pace,
   seconds: Math.round(seconds),
   rows,

@@ -10,7 +10,7 @@ import { decided, inTurns, type Row, type Run, spread, timed } from './measure.t
 import { Asks, type Pace, paced, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { peers } from './peers/index.ts'
-import { bareWorker, type Worker, worker } from './results.ts'
+import { bareWorker, ourWorker, type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
 /** Requests in flight at once: enough to keep a server busy, few enough to show its own time. */
@@ -40,7 +40,7 @@ export async function httpRows(
 ): Promise<void> {
   const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
   if (chosen.length === 0) return
-  const [left, right] = [worker('folio', data.level), worker(data.peer.kind, data.peer.place)]
+  const [left, right] = [ourWorker(data), worker(data.peer.kind, data.peer.place)]
   // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
   const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(bareWorker(data))]
@@ -144,7 +144,7 @@ async function httpRow(
 
 /** All transactions, from the first to the last. */
 export async function scanRows(data: DataSet, pace: Pace, done: (row: Row) => void): Promise<void> {
-  const ours = worker('folio', data.level)
+  const ours = ourWorker(data)
   const theirs = worker('level-raw', data.raw)
   const pairs = [
     { work: 'full scan, ledger.records', how: 'records', against: 'iterator', peer: 'raw iterator', floor: 1 },
@@ -193,7 +193,7 @@ export async function deepRows(data: DataSet, pace: Pace, done: (row: Row) => vo
     { work: 'page 10,000 of a busy account', path: data.busy, what: 'effectsOfAccount', entries: data.busyEntries, account: BUSY_ACCOUNT },
   ] as const
   for (const { work, path, what, entries, account } of lists) {
-    const side = worker('folio', path)
+    const side = ourWorker(data, path)
     for (const limit of [10, 200] as const) {
       const deep = Math.min(10_000, Math.floor((entries - NEWEST) / limit) - 100)
       const near = (page: number, round: number) =>

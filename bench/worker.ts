@@ -21,13 +21,13 @@ import type { Answer } from './works.ts'
 
 export type Kind = 'folio' | PeerKind | 'level-raw' | 'bare'
 
-const [kind, path, mode] = process.argv.slice(2) as [Kind, string, Mode]
+const [kind, path, mode, cacheMib] = process.argv.slice(2) as [Kind, string, Mode, cacheMib?: string]
 
 const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | LevelRaw | undefined =
   kind === 'bare'
     ? undefined
     : kind === 'folio'
-      ? await Folio.open(path)
+      ? await Folio.open(path, cacheMib === undefined ? {} : { cacheBytes: Number(cacheMib) * 2 ** 20 })
       : kind === 'level-raw'
         ? await LevelRaw.open(path)
         : await peers[kind].open(path, mode)

@@ -11,15 +11,17 @@ test('flags are read', () => {
   const all = { quick: true, against: 'sqlite', only: 'http', rounds: 12 }
   expect(read('--quick', '--only', 'http', '--rounds', '12')).toEqual(all)
   expect(read('--quick', '--only', 'http', '--rounds', '12', '--against', 'postgres')).toEqual({ ...all, against: 'postgres' })
+  expect(read('--cache-mib', '64')).toEqual({ quick: false, against: 'sqlite', cacheMib: 64 })
 })
 
 test.for([
   [['--rounds', 'abc'], '--rounds must be a whole number from 1 to 9999, not abc'],
   [['--rounds', '0'], '--rounds must be a whole number from 1 to 9999, not 0'],
+  [['--cache-mib', '1.5'], '--cache-mib must be a whole number from 1 to 9999, not 1.5'],
   [['--against', 'oracle'], '--against oracle names nothing; there is: sqlite; postgres'],
   [['--only', 'nothing'], '--only nothing names nothing; there is: page transactions; http transactions; ingest; scan'],
   [['--only', 'scan', '--against', 'postgres'], '--only scan names nothing; there is: page transactions; http transactions; ingest'],
-  [['--wrong'], "Unknown option '--wrong'. The flags are --quick, --against PEER, --only TEXT, --rounds N"],
+  [['--wrong'], "Unknown option '--wrong'. The flags are --quick, --against PEER, --cache-mib N, --only TEXT, --rounds N"],
 ] as const)('%j is wrong', ([argv, says]) => {
   expect(() => read(...argv)).toThrow(new WrongFlag(says))
 })
@@ -27,9 +29,10 @@ test.for([
 test('what a run writes, and the report of it, leave those of other kinds of runs as they are', () => {
   const runs = [read(), read('--against', 'postgres'), read('--only', 'http'), read('--only', 'http', '--against', 'postgres')]
   expect(runs.map(resultsOf)).toEqual(['latest', 'postgres', 'part', 'part'])
-  const reports = [reportFilesOf([]), reportFilesOf(['postgres']), reportFilesOf(['part'])]
-  expect(reports.map(({ results }) => results)).toEqual(['latest.json', 'postgres.json', 'part.json'])
-  expect(new Set(reports.flatMap(Object.values)).size).toBe(9)
+  expect([read('--cache-mib', '64'), read('--cache-mib', '64', '--only', 'http')].map(resultsOf)).toEqual(['cache', 'part'])
+  const reports = [reportFilesOf([]), reportFilesOf(['postgres']), reportFilesOf(['part']), reportFilesOf(['cache'])]
+  expect(reports.map(({ results }) => results)).toEqual(['latest.json', 'postgres.json', 'part.json', 'cache.json'])
+  expect(new Set(reports.flatMap(Object.values)).size).toBe(12)
 })
 
 test.for([['prat'], ['part', 'x'], ['--part']])('a report is not made for %j', (argv) => {
