@@ -121,6 +121,19 @@ function nameOf(code: string | number | undefined): string | undefined {
 export const reasonOf = async (error: unknown): Promise<unknown> =>
   Promise.race([(error as { commitError?: Promise<never> }).commitError ?? error, error]).catch((reason) => reason)
 
+/** As little as this is no room for a commit. */
+const FEW_BYTES = 1 << 16
+
+/** A disk that took a part of what LMDB had to write is one that failed, as LMDB says it: it does not ask why. */
+function isFull(location: string): boolean {
+  try {
+    const { bsize, blocks, bavail } = process.getBuiltinModule('node:fs').statfsSync(location)
+    return blocks > 0 && bavail * bsize < FEW_BYTES
+  } catch {
+    return false
+  }
+}
+
 /** What went wrong, as an error of ours; `location` names the store. */
 export function failure(error: unknown, location: string): FolioError {
   if (error instanceof FolioError) return error
@@ -128,5 +141,7 @@ export function failure(error: unknown, location: string): FolioError {
   const denied = denial({ code: nameOf(code), message }, location, error)
   if (denied) return denied
   if (DAMAGED.has(code)) return new FolioError('CORRUPT', { location, reason: message }, error)
+  if (nameOf(code) === 'EIO' && isFull(location))
+    return new FolioError('STORE_FAILED', { location, reason: `the disk is full (${message})` }, error)
   return new FolioError('STORE_FAILED', { location, reason: message }, error)
 }

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { checkFiles, lmdb } from '../../adapters/lmdb/index.ts'
+import { failure } from '../../adapters/lmdb/open.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type LedgerClose, openLedger, type Store, verifyStore } from '../../src/index.ts'
 import { branchOf } from '../support/closes.ts'
@@ -281,5 +282,34 @@ describe('several that have it open', () => {
     expect(await verifyStore(store)).toMatchObject({ ok: true })
     await store.close()
     expect(statSync(join(place, 'data.mdb')).size).toBeGreaterThan(0)
+  })
+})
+
+describe('a commit of which the disk took only a part', () => {
+  const fs = process.getBuiltinModule('node:fs')
+  const said = Object.assign(new Error('Input/output error'), { code: 5 })
+  const reasonWhere = (statfs: () => unknown): unknown => {
+    const mocked = vi.spyOn(fs, 'statfsSync').mockImplementation(statfs as never)
+    const { code, fields, cause } = failure(said, 'the store')
+    expect([code, cause, mocked.mock.calls]).toEqual(['STORE_FAILED', said, [['the store']]])
+    mocked.mockRestore()
+    return fields['reason']
+  }
+
+  test('is said to have failed since the disk is full, if it is', () => {
+    expect(reasonWhere(() => ({ bsize: 4096, blocks: 1000, bavail: 15 }))).toBe('the disk is full (Input/output error)')
+  })
+
+  test.each([
+    ['has more room than that', () => ({ bsize: 4096, blocks: 1000, bavail: 16 })],
+    ['does not say how large it is', () => ({ bsize: 4096, blocks: 0, bavail: 0 })],
+    [
+      'cannot be asked',
+      () => {
+        throw new Error('as a test has it')
+      },
+    ],
+  ])('is a failure of the disk if that %s', (_, statfs) => {
+    expect(reasonWhere(statfs)).toBe('Input/output error')
   })
 })

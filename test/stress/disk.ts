@@ -20,8 +20,14 @@ const PATIENCE = 60_000
 /** What the command line says of a store that failed, alone or below what LMDB prints by itself. */
 const TOLD = /^folio: (STORE_FAILED|STORE_DENIED|CORRUPT|POISONED)\b.*\n$/m
 
+/**
+ * What LMDB prints of a write that failed. lmdb-js 3.5 then puts it into words in a buffer of 100 bytes, with what happens to be in memory: where that is
+ * longer, it writes beyond, and the process may be ended for it (SIGABRT).
+ */
+const OVERFLOWN = /Write error: .* position \d+, size \d+/
+
 async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
-  const counted = { acknowledged: 0, told: 0, stores: 0 }
+  const counted = { acknowledged: 0, told: 0, 'ended by LMDB': 0, stores: 0 }
   const made = preloaded('disk')
   if ('reason' in made) return { done: 0, faults: [], counted, skipped: made.reason }
   const chance = random(`disk ${seed}`)
@@ -53,7 +59,10 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const told = TOLD.test(said.error)
       const found = new Faults()
       found.add(...checkSaid({ ...said, code: told ? 0 : said.code }, held + 1))
-      if (said.code === null) found.add(`the program was killed: ${said.error.slice(-300)}`)
+      if (said.code === null) {
+        if (kind === 'lmdb' && feeder.signalCode !== options.killSignal && OVERFLOWN.test(said.error)) counted['ended by LMDB']++
+        else found.add(`the program was killed: ${said.error.slice(-300)}`)
+      }
       if (said.code === 0 && said.acknowledged.length < lines.length) found.add('the program ended well, and not all is acknowledged')
       held = await inspect(history, data, said.acknowledged.at(-1) ?? held, found, kind)
       faults.add(...found.list.map((one) => `${kind}, call ${at}, ${failing} with ${code}: ${one}`))
