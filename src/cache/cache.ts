@@ -2,8 +2,8 @@
  * The cache of what was read: blocks as bytes, and as objects whatever is read over and over: hot blocks with what was made of them, edges of posting
  * lists, their pages, and the clusters attached to those.
  *
- * A block from the store lies in the slabs as it came. Once it was asked for so often that this pays, and while there is room, it is kept with its
- * texts finished for whoever sends them. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
+ * A block from the store lies in the slabs as it came. Once it was asked for so often that this pays, it is kept with its texts finished for whoever
+ * sends them, unless that pushes out what is asked for as well. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
  * attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
  * Of the objects, those that are asked for stay (`clock-cache.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows, when a commit puts the newer value, nor
@@ -49,6 +49,8 @@ const FINISHED_AT = 1 / 2
 const HOT_AT = 32
 /** A block with finished texts is hardly ever this many times as long as before. */
 const GROWTH = 5
+/** What is pushed out may have been asked for, up to this share of it. */
+const WARM = 3 / 4
 /** The weight of a block that lies in a slab. */
 const VIEW_BYTES = 500
 
@@ -190,14 +192,15 @@ export class Cache implements Finishing {
     return block.keptBy(this, id)
   }
 
-  /** The block with its texts finished, if it was asked for so often that this pays, and there is room. */
+  /** The block with its texts finished, if it was asked for so often that this pays, and it pushes out nothing that is asked for. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
     this.last = finisher
-    if (block.asked < (block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
     const { slabs } = this
+    const hasRoom = slabs.hasRoom(GROWTH * block.length)
+    if (block.asked < (hasRoom && block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
     const address = slabs.find(id)
     // What was read before a commit may be older than what is kept by now.
-    const fits = address !== NOWHERE && slabs.sum(address) === block.sum && slabs.hasRoom(GROWTH * block.length)
+    const fits = address !== NOWHERE && slabs.sum(address) === block.sum && (hasRoom || slabs.warmth < WARM)
     if (!fits) return this.holdsObject(id, block) ? this.finishObject(id, block, finisher) : undefined
     const layout = layOut(block.records, finisher, kindOf(block))
     if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)

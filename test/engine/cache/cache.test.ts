@@ -303,16 +303,56 @@ describe('blocks in the cache', () => {
     expect(cleared.finishedBy(alice)).toBeUndefined()
   })
 
-  test('stay as they are stored if there is no room, until they are objects', () => {
+  test('are finished, if there is no room, once each record was asked for four times, and what was not asked for goes', () => {
     const cache = cacheOf(16)
     for (let number = 1; number <= 200; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
+    const held = () => Array.from({ length: 200 }, (_, i) => i + 1).filter((number) => cache.has(id(number)))
     cache.keep(coins, 300, blockOf(coins, rows(4)))
-    expect(cache.block(coins, 300, 4, 127)!.finishedBy(alice)).toBeUndefined()
-    const hot = cache.block(coins, 300, 4, 1)!
-    const done = hot.finishedBy(alice)!
-    // The finished block is in memory of its own.
-    expect([hot.isHot, hot.finisher, done.finisher, done.weight]).toEqual([true, 0, 1, done.length + 400])
-    expect(cache.block(coins, 300, 4, 1)).toBe(done)
+    const before = held()
+    expect(cache.block(coins, 300, 4, 15)!.finishedBy(alice)).toBeUndefined()
+    const done = cache.block(coins, 300, 4, 1)!.finishedBy(alice)!
+    // It lies in a slab, and is no object yet.
+    expect([done.finisher, done.isHot, sent(done, 3)]).toEqual([1, false, `alice: ${textOf(done, 3)};`])
+    expect(held()).toEqual(before)
+    for (const number of before.slice(-60)) expect(cache.block(coins, number, 4, 16)!.finishedBy(alice)?.finisher).toBe(1)
+    const left = held()
+    expect(left.length).toBeLessThan(before.length)
+    expect(left).toEqual(before.slice(before.length - left.length))
+    expect(cache.block(coins, 300, 4, 1)?.finisher).toBe(1)
+    // An object whose bytes lie in a slab stays one, and is finished there.
+    cache.keep(coins, 301, blockOf(coins, rows(4)))
+    const hot = cache.block(coins, 301, 4, 128)!
+    const own = hot.finishedBy(alice)!
+    expect([hot.isHot, hot.finisher, own.isHot, own.finisher, own.weight]).toEqual([true, 0, true, 1, hot.weight])
+    expect(cache.block(coins, 301, 4, 1)).toBe(own)
+  })
+
+  test('are not finished if there is no room, and most of what would go was asked for', () => {
+    const cache = cacheOf(16)
+    const keep = (from: number, to: number): void => {
+      for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
+    }
+    /** Whether a block is finished that is asked for as often as that takes. */
+    const finishes = (number: number): boolean => {
+      cache.keep(coins, number, blockOf(coins, rows(4)))
+      return cache.block(coins, number, 4, 16)!.finishedBy(alice) !== undefined
+    }
+    keep(1, 200)
+    for (let number = 1; number < 200; number++) if (number % 10 > 1) cache.block(coins, number, 4, 2)
+    expect(finishes(300)).toBe(true)
+    keep(200, 230)
+    expect(finishes(301)).toBe(false)
+    expect(cache.block(coins, 301, 4, 112)!.finishedBy(alice)?.isHot).toBe(true)
+    keep(230, 400)
+    expect(finishes(302)).toBe(true)
+  })
+
+  test('in memory of their own are finished in it, once each record was asked for four times', () => {
+    const cache = cacheOf(8)
+    cache.putBlock(coins, 5, blockOf(coins, rows(4)))
+    expect(cache.block(coins, 5, 4, 15)!.finishedBy(alice)).toBeUndefined()
+    const done = cache.block(coins, 5, 4, 1)!.finishedBy(alice)!
+    expect([done.finisher, done.weight, cache.block(coins, 5, 4, 1) === done]).toEqual([1, done.length + 400, true])
   })
 
   test('that are objects are finished once each record was asked for four times', () => {
