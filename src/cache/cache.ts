@@ -3,8 +3,8 @@
  * lists, their pages, and the clusters attached to those.
  *
  * A block from the store lies in the slabs as it came. Once it was asked for so often that this pays, it is kept with its texts finished for whoever
- * sends them, unless that pushes out what is asked for as well. A block asked for more often than most becomes an object whose bytes still lie there, and typed records are
- * attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
+ * sends them; if the cache is full, it has to be asked for more often. A block asked for more often than most becomes an object whose bytes still lie
+ * there, and typed records are attached to it; if its neighbours are objects too, they are laid side by side (`runs.ts`).
  * Of the objects, those that are asked for stay (`clock-cache.ts`). Blocks are found by number (`whereabouts.ts`), what belongs to posting lists by name.
  * **Invariant:** it never holds much more than `maxBytes`, and needs no invalidation while history only grows, when a commit puts the newer value, nor
  * when its oldest ledgers are given up, since what is read lies above those.
@@ -49,8 +49,6 @@ const FINISHED_AT = 1 / 2
 const HOT_AT = 32
 /** A block with finished texts is hardly ever this many times as long as before. */
 const GROWTH = 5
-/** What is pushed out may have been asked for, up to this share of it. */
-const WARM = 3 / 4
 /** The weight of a block that lies in a slab. */
 const VIEW_BYTES = 500
 
@@ -192,15 +190,15 @@ export class Cache implements Finishing {
     return block.keptBy(this, id)
   }
 
-  /** The block with its texts finished, if it was asked for so often that this pays, and it pushes out nothing that is asked for. */
+  /** The block with its texts finished, if it was asked for so often that this pays, even if something has to go for it. */
   finish(id: number, block: Block, finisher: Finisher): Block | undefined {
     this.last = finisher
     const { slabs } = this
-    const hasRoom = slabs.hasRoom(GROWTH * block.length)
-    if (block.asked < (hasRoom && block.finisher === 0 ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
+    const isCheap = block.finisher === 0 && slabs.hasRoom(GROWTH * block.length)
+    if (block.asked < (isCheap ? FINISHED_AT : FINISHED_ANEW_AT) * block.count) return undefined
     const address = slabs.find(id)
     // What was read before a commit may be older than what is kept by now.
-    const fits = address !== NOWHERE && slabs.sum(address) === block.sum && (hasRoom || slabs.warmth < WARM)
+    const fits = address !== NOWHERE && slabs.sum(address) === block.sum
     if (!fits) return this.holdsObject(id, block) ? this.finishObject(id, block, finisher) : undefined
     const layout = layOut(block.records, finisher, kindOf(block))
     if (layout.bytes > MAX_PAYLOAD) return this.keepFinished(id, block, layout)

@@ -72,8 +72,6 @@ export class Slabs {
   private lookUps = 0
   /** How often the counts of requests were halved. */
   private halvings = 0
-  /** How much of what lay in the slab that was given up last had been asked for lately, by bytes, from 0 to 1: what the next one will cost. */
-  warmth = 0
 
   /**
    * @param where keeps the addresses
@@ -222,7 +220,6 @@ export class Slabs {
     this.begun.length = 0
     this.current = -1
     this.live = 0
-    this.warmth = 0
   }
 
   /** Makes room for any value: a slab that is longer, one more, or an old one without what is not worth keeping. */
@@ -246,13 +243,9 @@ export class Slabs {
     this.regions[this.current] = region
     this.used[this.current] = 0
     this.begun[this.current] = ++this.slabsBegun
-    let bytes = 0
-    let warm = 0
     for (const at of found) {
       const length = old.view.getInt32(at, true)
       const asked = old.view.getUint16(at + 8, true) >>> 1
-      bytes += length
-      if (asked > 0) warm += length
       if (!all && (asked === 0 || this.used[this.current]! + sizeOf(length) > this.slabBytes / 2)) continue
       const from = at + HEADER
       this.put(old.view.getFloat64(at + 12, true), length, old.view.getInt32(at + 4, true), asked, (out, to) => {
@@ -260,7 +253,6 @@ export class Slabs {
         return to + length
       })
     }
-    if (!all) this.warmth = warm / Math.max(1, bytes)
   }
 
   private begin(bytes: number): void {

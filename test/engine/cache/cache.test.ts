@@ -327,26 +327,6 @@ describe('blocks in the cache', () => {
     expect(cache.block(coins, 301, 4, 1)).toBe(own)
   })
 
-  test('are not finished if there is no room, and most of what would go was asked for', () => {
-    const cache = cacheOf(16)
-    const keep = (from: number, to: number): void => {
-      for (let number = from; number < to; number++) cache.keep(coins, number, blockOf(coins, rows(4, 25_000)))
-    }
-    /** Whether a block is finished that is asked for as often as that takes. */
-    const finishes = (number: number): boolean => {
-      cache.keep(coins, number, blockOf(coins, rows(4)))
-      return cache.block(coins, number, 4, 16)!.finishedBy(alice) !== undefined
-    }
-    keep(1, 200)
-    for (let number = 1; number < 200; number++) if (number % 10 > 1) cache.block(coins, number, 4, 2)
-    expect(finishes(300)).toBe(true)
-    keep(200, 230)
-    expect(finishes(301)).toBe(false)
-    expect(cache.block(coins, 301, 4, 112)!.finishedBy(alice)?.isHot).toBe(true)
-    keep(230, 400)
-    expect(finishes(302)).toBe(true)
-  })
-
   test('in memory of their own are finished in it, once each record was asked for four times', () => {
     const cache = cacheOf(8)
     cache.putBlock(coins, 5, blockOf(coins, rows(4)))
