@@ -14,8 +14,8 @@ export class Remote<F extends Functions> {
   private waiting: { done: (value: any) => void; failed: (error: Error) => void } | undefined
 
   /** Starts a built script that lies beside this one. */
-  constructor(script: string, values: readonly string[], flags: readonly string[] = []) {
-    this.child = fork(join(import.meta.dirname, script), values, { serialization: 'advanced', execArgv: [...flags] })
+  constructor(script: string, values: readonly string[]) {
+    this.child = fork(join(import.meta.dirname, script), values, { serialization: 'advanced', execArgv: [] })
     this.child.on('message', ({ value, error }: Answer) => {
       const { waiting } = this
       this.waiting = undefined

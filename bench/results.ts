@@ -26,13 +26,13 @@ export type Worker = Remote<WorkerFunctions>
 /**
  * A process that holds one contender.
  * @param path where its data lies; for the bare server, how many bytes its bodies come from
+ * @param cacheMib of ours: how much it may cache, if not what it takes by itself
  */
-export const worker = (kind: Kind, path: string, mode: Mode = 'read', flags: readonly string[] = []): Worker =>
-  new Remote('worker.js', [kind, path, mode], flags)
+export const worker = (kind: Kind, path: string, mode: Mode = 'read', cacheMib?: number): Worker =>
+  new Remote('worker.js', [kind, path, mode, ...(cacheMib === undefined ? [] : [String(cacheMib)])])
 
 /** A process that holds ours, with the cache that the run gives it. */
-export const ourWorker = ({ level, cacheMib }: DataSet, path = level): Worker =>
-  new Remote('worker.js', ['folio', path, 'read', ...(cacheMib === undefined ? [] : [String(cacheMib)])])
+export const ourWorker = ({ level, cacheMib }: DataSet, path = level): Worker => worker('folio', path, 'read', cacheMib)
 
 /** A bare server whose bodies come from as much memory as all transactions take. */
 export const bareWorker = ({ counts }: DataSet): Worker => worker('bare', String(TRANSACTION * counts.transactions))
