@@ -47,7 +47,7 @@ export interface DataSet {
   readonly firstLedger: number
   readonly lastLedger: number
   /** How much ours may cache, if not what it takes by itself. */
-  readonly cacheMib?: number
+  readonly cacheMib?: number | undefined
 }
 
 /** A database after its load. */

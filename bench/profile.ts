@@ -97,8 +97,8 @@ const limit = Number(flags.limit) as Limit
 const workload = flags.workload as Workload
 const folder = join(import.meta.dirname, '..', 'data')
 const peer = AGAINST.find((kind) => kind === flags.side)
-const cacheMib = flags['cache-mib']
-const data = { ...(await load(folder, flags.quick, console.error, peer)), ...(cacheMib !== undefined && { cacheMib: Number(cacheMib) }) }
+const cacheMib = flags['cache-mib'] === undefined ? undefined : Number(flags['cache-mib'])
+const data = { ...(await load(folder, flags.quick, console.error, peer)), cacheMib }
 
 interface Profiled {
   readonly run: Run

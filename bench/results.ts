@@ -15,7 +15,7 @@ export interface Results {
   readonly against: PeerKind
   readonly machine: Readonly<Record<string, string | number>>
   readonly data: DataSet['counts']
-  readonly cacheMib?: number
+  readonly cacheMib?: number | undefined
   readonly pace: Pace
   readonly seconds: number
   readonly rows: readonly Row[]

@@ -44,8 +44,7 @@ const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined &
 const wanted = (name: string): boolean => suitesOf(flags.against).includes(name) && (flags.only === undefined || name.includes(flags.only))
 
 const folder = join(here, 'data')
-const { cacheMib } = flags
-const data = { ...(await load(folder, flags.quick, console.error, flags.against)), ...(cacheMib !== undefined && { cacheMib }) }
+const data = { ...(await load(folder, flags.quick, console.error, flags.against)), cacheMib: flags.cacheMib }
 const rows: Row[] = []
 const table = new Table(console.log)
 const done = (row: Row): void => {
@@ -86,7 +85,7 @@ const results: Results = {
     platform: `${process.platform} ${process.arch}`,
   },
   data: data.counts,
-  ...(cacheMib !== undefined && { cacheMib }),
+  cacheMib: flags.cacheMib,
   pace,
   seconds: Math.round(seconds),
   rows,

@@ -27,7 +27,7 @@ const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | L
   kind === 'bare'
     ? undefined
     : kind === 'folio'
-      ? await Folio.open(path, cacheMib === undefined ? {} : { cacheBytes: Number(cacheMib) * 2 ** 20 })
+      ? await Folio.open(path, { cacheBytes: cacheMib === undefined ? undefined : Number(cacheMib) * 2 ** 20 })
       : kind === 'level-raw'
         ? await LevelRaw.open(path)
         : await peers[kind].open(path, mode)

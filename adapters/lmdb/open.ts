@@ -141,7 +141,6 @@ export function failure(error: unknown, location: string): FolioError {
   const denied = denial({ code: nameOf(code), message }, location, error)
   if (denied) return denied
   if (DAMAGED.has(code)) return new FolioError('CORRUPT', { location, reason: message }, error)
-  if (nameOf(code) === 'EIO' && isFull(location))
-    return new FolioError('STORE_FAILED', { location, reason: `the disk is full (${message})` }, error)
-  return new FolioError('STORE_FAILED', { location, reason: message }, error)
+  const reason = nameOf(code) === 'EIO' && isFull(location) ? `the disk is full (${message})` : message
+  return new FolioError('STORE_FAILED', { location, reason }, error)
 }

@@ -14,7 +14,7 @@ import { type Ask, BASE, type Contender, linkOf } from '../contender.ts'
 
 export interface FolioOptions {
   readonly base?: string
-  readonly cacheBytes?: number
+  readonly cacheBytes?: number | undefined
 }
 
 interface Prepared {
@@ -40,7 +40,7 @@ export class Folio implements Contender {
   }
 
   static async open(directory: string, { base = BASE, cacheBytes }: FolioOptions = {}): Promise<Folio> {
-    return new Folio(await openLedger(level(directory), cacheBytes === undefined ? {} : { cacheBytes }), base)
+    return new Folio(await openLedger(level(directory), { cacheBytes }), base)
   }
 
   prepare(ask: Ask): Prepared {
