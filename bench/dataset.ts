@@ -48,6 +48,8 @@ export interface DataSet {
   readonly lastLedger: number
   /** How much ours may cache, if not what it takes by itself. */
   readonly cacheMib?: number | undefined
+  /** How much memory each side may take, if there is a limit. */
+  readonly memoryMib?: number | undefined
 }
 
 /** A database after its load. */

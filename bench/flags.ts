@@ -10,6 +10,8 @@ export interface Flags {
   readonly against: PeerKind
   /** How much ours may cache, instead of what it takes by itself. */
   readonly cacheMib?: number
+  /** How much memory each side may take. */
+  readonly memoryMib?: number
   readonly only?: string
   readonly rounds?: number
 }
@@ -23,29 +25,36 @@ function whole(name: string, text: string): number {
   throw new WrongFlag(`--${name} must be a whole number from 1 to 9999, not ${text}`)
 }
 
+/** What decides which parts a run has. */
+export type Against = Pick<Flags, 'against' | 'memoryMib'>
+
 /**
  * @param suitesOf what `--only` may name a part of
  * @throws WrongFlag
  */
-export function flagsOf(argv: readonly string[], suitesOf: (against: PeerKind) => readonly string[]): Flags {
-  const { quick, only, rounds, against: asked = AGAINST[0], 'cache-mib': cacheMib } = parsed(argv)
+export function flagsOf(argv: readonly string[], suitesOf: (kind: Against) => readonly string[]): Flags {
+  const { quick, only, rounds, against: asked = AGAINST[0], 'cache-mib': cacheMib, 'memory-mib': memoryMib } = parsed(argv)
   const against = AGAINST.find((kind) => kind === asked)
   if (against === undefined) throw new WrongFlag(`--against ${asked} names nothing; there is: ${AGAINST.join('; ')}`)
-  const names = suitesOf(against)
-  if (only !== undefined && !names.some((name) => name.includes(only)))
-    throw new WrongFlag(`--only ${only} names nothing; there is: ${names.join('; ')}`)
-  return {
+  if (against !== AGAINST[0] && memoryMib !== undefined) throw new WrongFlag(`--memory-mib is for ${AGAINST[0]}, which has no server`)
+  const flags: Flags = {
     ...{ quick, against, ...(only !== undefined && { only }) },
     ...(rounds !== undefined && { rounds: whole('rounds', rounds) }),
     ...(cacheMib !== undefined && { cacheMib: whole('cache-mib', cacheMib) }),
+    ...(memoryMib !== undefined && { memoryMib: whole('memory-mib', memoryMib) }),
   }
+  const names = suitesOf(flags)
+  if (only !== undefined && !names.some((name) => name.includes(only)))
+    throw new WrongFlag(`--only ${only} names nothing; there is: ${names.join('; ')}`)
+  return flags
 }
 
-const CACHE = 'cache'
+const [CACHE, MEMORY] = ['cache', 'memory']
 
-/** The name of what a run writes: a part leaves the last whole run alone, and one with another cache or against another peer that by default. */
-export function resultsOf({ only, cacheMib, against }: Flags): string {
+/** The name of what a run writes: a part leaves the last whole run alone, and one with other memory or against another peer that by default. */
+export function resultsOf({ only, cacheMib, memoryMib, against }: Flags): string {
   if (only !== undefined) return 'part'
+  if (memoryMib !== undefined) return MEMORY
   if (cacheMib !== undefined) return CACHE
   return against === AGAINST[0] ? 'latest' : against
 }
@@ -63,11 +72,11 @@ const [, ...OTHERS] = AGAINST
 export function reportFilesOf(argv: readonly string[]): ReportFiles {
   const [name, ...rest] = argv
   if (name === undefined) return { results: 'latest.json', page: 'report.html', table: 'table.md' }
-  const known = ['part', CACHE, ...OTHERS]
+  const known = ['part', CACHE, MEMORY, ...OTHERS]
   const wrong = known.includes(name) ? rest[0] : name
   if (wrong !== undefined)
     throw new WrongFlag(
-      `${wrong} names no report: it is that of the last whole run, or, with one word (${known.join(', ')}), of --only, --cache-mib or --against`,
+      `${wrong} names no report: it is that of the last whole run, or, with one word (${known.join(', ')}), of --only, --cache-mib, --memory-mib or --against`,
     )
   return { results: `${name}.json`, page: `${name}-report.html`, table: `${name}-table.md` }
 }
@@ -81,10 +90,12 @@ export function refuse(error: unknown): never {
 
 function parsed(args: readonly string[]) {
   const text = { type: 'string' } as const
-  const options = { quick: { type: 'boolean', default: false }, against: text, 'cache-mib': text, only: text, rounds: text } as const
+  const memory = { 'cache-mib': text, 'memory-mib': text }
+  const options = { quick: { type: 'boolean', default: false }, against: text, ...memory, only: text, rounds: text } as const
   try {
     return parseArgs({ args: [...args], options }).values
   } catch (error) {
-    throw new WrongFlag(`${(error as Error).message}. The flags are --quick, --against PEER, --cache-mib N, --only TEXT, --rounds N`)
+    const flags = '--quick, --against PEER, --cache-mib N, --memory-mib N, --only TEXT, --rounds N'
+    throw new WrongFlag(`${(error as Error).message}. The flags are ${flags}`)
   }
 }

@@ -42,7 +42,7 @@ async function ingestInto(
   works: readonly Ingest[],
 ): Promise<void> {
   const { kind } = data.peer
-  const sides = [ourWorker(data, level), worker(kind, other, 'write')] as const
+  const sides = [ourWorker(data, level), worker(kind, other, { mode: 'write' })] as const
   await Promise.all(sides.map((side) => side.call('skip', quick, held)))
   const each = quick ? 30 : 100
   const persecond = (micros: number): number => Math.round(1e6 / micros)

@@ -17,7 +17,7 @@ import type { Run } from './measure.ts'
 import { Asks, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { bareWorker, ourWorker, type Worker, worker } from './results.ts'
+import { bareWorker, ourWorker, theirWorker, type Worker, worker } from './results.ts'
 import { type Limit, type Work, type Workload, works } from './works.ts'
 
 const { values: flags, positionals } = parseArgs({
@@ -119,7 +119,7 @@ function workNamed(name: string): Work {
   return work
 }
 
-const reading = (): Worker => (peer ? worker(peer, data.peer.place) : ourWorker(data))
+const reading = (): Worker => (peer ? theirWorker(data) : ourWorker(data))
 
 async function pages(): Promise<Profiled> {
   const work = workNamed(name)
@@ -176,7 +176,7 @@ async function ingest(): Promise<Profiled> {
   const at = join(folder, `profile-${process.pid}`)
   mkdirSync(at)
   const place = join(at, 'history')
-  const side = peer ? worker(peer, place, 'write') : ourWorker(data, place)
+  const side = peer ? worker(peer, place, { mode: 'write' }) : ourWorker(data, place)
   const count = Number(flags.pages ?? 300)
   await side.call('makeReady', flags.quick, 100)
   await side.call('appendReady', 'append')

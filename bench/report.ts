@@ -74,13 +74,17 @@ rect.ok { fill: var(--ok) } rect.short { fill: var(--short) } rect.free { fill: 
 .key span { display: inline-block; margin-right: 1.2rem } .key i { display: inline-block; width: 1em; height: .8em; border-radius: 2px; margin-right: .4em }
 .tiles { display: flex; gap: 1rem; flex-wrap: wrap } .tiles div { border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem } .tiles b { display: block; font-size: 1.4rem }`
 
-function page({ rows, machine, data, cacheMib, mode, seconds, pace }: Results): string {
+function page({ rows, machine, data, cacheMib, memoryMib, mode, seconds, pace }: Results): string {
   const groups = [...new Set(rows.map(({ group }) => group))]
   const judged = rows.filter(({ ok }) => ok !== undefined)
   const reached = judged.filter(({ ok }) => ok)
   const facts = Object.entries(data)
     .map(([name, count]) => `${count.toLocaleString('en-US')} ${name}`)
     .join(', ')
+  const given = [
+    ...(cacheMib === undefined ? [] : [`our cache has ${cacheMib} MiB`]),
+    ...(memoryMib === undefined ? [] : [`each process has ${memoryMib} MiB of memory, with the page cache of its files`]),
+  ]
   const sections = groups.map((group) => {
     const mine = rows.filter((row) => row.group === group)
     return `<h2 id="${escaped(group.replace(/\W+/g, '-'))}">${escaped(group)}</h2><p>against ${escaped([...new Set(mine.map(({ peer }) => peer))].join('; '))}</p>${plot(group, mine)}<details><summary>numbers</summary>${table(mine)}</details>`
@@ -89,7 +93,7 @@ function page({ rows, machine, data, cacheMib, mode, seconds, pace }: Results): 
 <h1>ledger-folio, side by side</h1>
 <p>Each bar shows how many times faster (smaller) we are than the peer: the median of ${pace.rounds} interleaved rounds. Thin line: minimum to maximum. Thick mark: the floor. The scale is logarithmic; 1× is a tie.</p>
 <div class="tiles"><div><b>${reached.length} of ${judged.length}</b>floors reached</div><div><b>${mode}</b>run, ${seconds} s</div><div><b>${machine['cores']} cores</b>${escaped(String(machine['cpu']))}, ${machine['memoryGB']} GB, Node ${escaped(String(machine['node']))}</div></div>
-<p>${facts}${cacheMib === undefined ? '' : `; our cache has ${cacheMib} MiB`}.</p>
+<p>${[facts, ...given].join('; ')}.</p>
 <p class="key"><span><i style="background:var(--ok)"></i>floor reached</span><span><i style="background:var(--short)"></i>floor missed</span><span><i style="background:var(--free)"></i>no floor set</span></p>
 ${sections.join('\n')}
 </html>

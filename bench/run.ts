@@ -1,28 +1,29 @@
 /**
- * The whole benchmark: `npm run bench -- [--quick] [--against PEER] [--cache-mib N] [--only TEXT] [--rounds N]`. Prints each row as it comes and writes
- * `results/latest.json` (`part.json` with `--only`, `cache.json` with `--cache-mib`, and that of the peer with `--against`).
+ * The whole benchmark: `npm run bench -- [--quick] [--against PEER] [--cache-mib N] [--memory-mib N] [--only TEXT] [--rounds N]`. Prints each row as it
+ * comes and writes `results/latest.json`; `part.json` with `--only`, `cache.json` with `--cache-mib`, `memory.json` with `--memory-mib`, and that of the
+ * peer with `--against`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { load } from './dataset.ts'
-import { AGAINST, type Flags, flagsOf, type PeerKind, refuse, resultsOf, WrongFlag } from './flags.ts'
+import { AGAINST, type Against, type Flags, flagsOf, refuse, resultsOf, WrongFlag } from './flags.ts'
 import { ingestRows } from './ingest.ts'
 import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
 import { peers } from './peers/index.ts'
 import { openDatabase } from './peers/sqlite.ts'
-import { ourWorker, type Results, worker } from './results.ts'
+import { ourWorker, type Results, theirWorker } from './results.ts'
 import { deepRows, diskRow, httpRows, memoryRow, scanRows } from './suites.ts'
 import { Table, verdict } from './table.ts'
 import { works } from './works.ts'
 
-/** Whatever `--only` may choose: what is measured against the peer, and, in a run by default, what has peers of its own. */
-const suitesOf = (against: PeerKind): string[] => [
+/** Whatever `--only` may choose: pages and HTTP; with all the memory, what else is measured against the peer; by default, what has peers of its own. */
+const suitesOf = ({ against, memoryMib }: Against): string[] => [
   ...works.map(({ name }) => `page ${name}`),
   ...works.filter(({ http }) => http).map(({ name }) => `http ${name}`),
-  ...['ingest', 'disk'],
-  ...(against === AGAINST[0] ? ['scan', 'deep'] : []),
+  ...(memoryMib === undefined ? ['ingest', 'disk'] : []),
+  ...(against === AGAINST[0] && memoryMib === undefined ? ['scan', 'deep'] : []),
 ]
 
 function checked(): Flags {
@@ -41,10 +42,11 @@ const here = join(import.meta.dirname, '..')
 const began = performance.now()
 const pace = { ...(flags.quick ? QUICK : FULL), ...(flags.rounds !== undefined && { rounds: flags.rounds }) }
 /** `--only page`, `--only "http effects"`, `--only scan`: text that occurs in the name of the suite, followed by the work's for `page` and `http`. */
-const wanted = (name: string): boolean => suitesOf(flags.against).includes(name) && (flags.only === undefined || name.includes(flags.only))
+const wanted = (name: string): boolean => suitesOf(flags).includes(name) && (flags.only === undefined || name.includes(flags.only))
 
 const folder = join(here, 'data')
-const data = { ...(await load(folder, flags.quick, console.error, flags.against)), cacheMib: flags.cacheMib }
+const { cacheMib, memoryMib } = flags
+const data = { ...(await load(folder, flags.quick, console.error, flags.against)), cacheMib, memoryMib }
 const rows: Row[] = []
 const table = new Table(console.log)
 const done = (row: Row): void => {
@@ -56,7 +58,7 @@ const chosen = works.filter(({ name }) => wanted(`page ${name}`))
 const db = openDatabase(data.sqlite, { readonly: true })
 if (chosen.length > 0) {
   const ours = ourWorker(data)
-  const theirs = worker(data.peer.kind, data.peer.place)
+  const theirs = theirWorker(data)
   await warmUp([ours, theirs], db, data)
   for (const work of chosen)
     for (const workload of ['uniform', 'recent'] as const)
@@ -85,7 +87,8 @@ const results: Results = {
     platform: `${process.platform} ${process.arch}`,
   },
   data: data.counts,
-  cacheMib: flags.cacheMib,
+  cacheMib,
+  memoryMib,
   pace,
   seconds: Math.round(seconds),
   rows,

@@ -10,7 +10,7 @@ import { decided, inTurns, type Row, type Run, spread, timed } from './measure.t
 import { Asks, type Pace, paced, warmUp } from './pages.ts'
 import { bareTarget } from './peers/bare-http.ts'
 import { peers } from './peers/index.ts'
-import { bareWorker, ourWorker, type Worker, worker } from './results.ts'
+import { bareWorker, ourWorker, theirWorker, type Worker, worker } from './results.ts'
 import { httpFloors, type Limit, type Work, type Workload, works } from './works.ts'
 
 /** Requests in flight at once: enough to keep a server busy, few enough to show its own time. */
@@ -40,7 +40,7 @@ export async function httpRows(
 ): Promise<void> {
   const chosen = works.filter((work) => work.http && wanted(`http ${work.name}`))
   if (chosen.length === 0) return
-  const [left, right] = [ourWorker(data), worker(data.peer.kind, data.peer.place)]
+  const [left, right] = [ourWorker(data), theirWorker(data)]
   // Before connections are opened, since a server closes those that stay idle for a while.
   await warmUp([left, right], db, data)
   const [ours, theirs, bare] = [await serving(left), await serving(right), await serving(bareWorker(data))]

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'
 import { type GeneratedClose, generate } from '../adapters/generate/index.ts'
+import { confined } from './confined.ts'
 import type { Ask, Contender, ServerUse } from './contender.ts'
 import { networkOptions } from './dataset.ts'
 import type { PeerKind } from './flags.ts'
@@ -21,13 +22,23 @@ import type { Answer } from './works.ts'
 
 export type Kind = 'folio' | PeerKind | 'level-raw' | 'bare'
 
-const [kind, path, mode, cacheMib] = process.argv.slice(2) as [Kind, string, Mode, cacheMib?: string]
+export interface Settings {
+  readonly mode?: Mode
+  /** How much ours may cache, if not what it takes by itself. */
+  readonly cacheMib?: number | undefined
+  /** How much memory the process may take, with the page cache of its files. */
+  readonly memoryMib?: number | undefined
+}
+
+const [kind, place, settings] = process.argv.slice(2) as [Kind, string, string]
+const { memoryMib, mode = memoryMib === undefined ? 'read' : 'confined', cacheMib }: Settings = JSON.parse(settings)
+const path = memoryMib === undefined ? place : confined(place, memoryMib)
 
 const contender: (Contender & { scan?(how: string): AsyncIterable<number> }) | LevelRaw | undefined =
   kind === 'bare'
     ? undefined
     : kind === 'folio'
-      ? await Folio.open(path, { cacheBytes: cacheMib === undefined ? undefined : Number(cacheMib) * 2 ** 20 })
+      ? await Folio.open(path, { cacheBytes: cacheMib === undefined ? undefined : cacheMib * 2 ** 20 })
       : kind === 'level-raw'
         ? await LevelRaw.open(path)
         : await peers[kind].open(path, mode)

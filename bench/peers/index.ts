@@ -26,7 +26,10 @@ const WIRE = 'bench/wire.ts'
 export const peers: Readonly<Record<PeerKind, Peer>> = {
   sqlite: {
     ...{ name: 'SQLite', durable: 'SQLite, WAL, FULL', hasFloors: true, sources: [WIRE, 'bench/peers/sqlite.ts'] },
-    open: (place, mode) => new Sqlite(place, { readonly: mode === 'read', synchronous: mode === 'load' ? 'OFF' : 'FULL' }),
+    open: (place, mode) => {
+      const confined = mode === 'confined'
+      return new Sqlite(place, { readonly: mode === 'read' || confined, synchronous: mode === 'load' ? 'OFF' : 'FULL', confined })
+    },
   },
   postgres: {
     ...{ name: 'PostgreSQL', durable: 'PostgreSQL, synchronous_commit', hasFloors: false, sources: [WIRE, 'bench/peers/postgres.ts'] },

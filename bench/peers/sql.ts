@@ -5,8 +5,10 @@
 import type { GeneratedClose } from '../../adapters/generate/index.ts'
 import { type Ask, assetText, type Contender, linkOf } from '../contender.ts'
 
-/** `read`: nothing is written. `write`: durable a transaction. `load`: durable once it is settled. */
-export type Mode = 'read' | 'write' | 'load'
+/**
+ * `read`: nothing is written. `confined`: nor is there memory for all that is read. `write`: durable a transaction. `load`: durable once it is settled.
+ */
+export type Mode = 'read' | 'confined' | 'write' | 'load'
 
 /** How many bytes a database takes, and its write-ahead log besides. */
 export interface Size {

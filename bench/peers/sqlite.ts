@@ -35,18 +35,26 @@ export interface SqliteOptions {
   /** What a commit waits for. Default FULL: durable a transaction. */
   readonly synchronous?: 'FULL' | 'NORMAL' | 'OFF'
   readonly pageSize?: number
+  /** There is less memory than data. */
+  readonly confined?: boolean
 }
 
-/** Opens a database with generous caches: all of it mapped, and half a gigabyte of pages besides. */
-export function openDatabase(file: string, { readonly = false, synchronous = 'FULL', pageSize = 8192 }: SqliteOptions = {}): Database {
+/**
+ * Opens a database with generous caches: all of it mapped, and half a gigabyte of pages besides. Or, confined, with 16 MB of pages, and the rest of the
+ * memory for the page cache.
+ */
+export function openDatabase(
+  file: string,
+  { readonly = false, synchronous = 'FULL', pageSize = 8192, confined = false }: SqliteOptions = {},
+): Database {
   const db = new Database(file, { readonly })
   if (!readonly) {
     db.pragma(`page_size = ${pageSize}`)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${synchronous}`)
   }
-  db.pragma('mmap_size = 2147418112')
-  db.pragma('cache_size = -524288')
+  db.pragma(`mmap_size = ${confined ? 0 : 2147418112}`)
+  db.pragma(`cache_size = ${confined ? -16_000 : -524_288}`)
   db.pragma('temp_store = MEMORY')
   return db
 }
