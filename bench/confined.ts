@@ -22,12 +22,13 @@ export function confined(path: string, mib: number): string {
   const group = join(version.root, `folio-bench-${process.pid}`)
   const folder = `${path}-${process.pid}`
   const move = (to: string): void => writeFileSync(join(to, PROCESSES), String(process.pid))
+  mkdirSync(group)
   process.once('exit', () => {
     rmSync(folder, { recursive: true, force: true })
     move(version.root)
     rmdirSync(group)
   })
-  mkdirSync(group)
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   writeFileSync(join(group, version.limit), String(mib * 2 ** 20))
   move(group)
   const copy = join(folder, basename(path))
