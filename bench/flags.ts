@@ -25,14 +25,11 @@ function whole(name: string, text: string): number {
   throw new WrongFlag(`--${name} must be a whole number from 1 to 9999, not ${text}`)
 }
 
-/** What decides which parts a run has. */
-export type Against = Pick<Flags, 'against' | 'memoryMib'>
-
 /**
- * @param suitesOf what `--only` may name a part of
+ * @param suitesOf what `--only` may name a part of, by all other flags
  * @throws WrongFlag
  */
-export function flagsOf(argv: readonly string[], suitesOf: (kind: Against) => readonly string[]): Flags {
+export function flagsOf(argv: readonly string[], suitesOf: (flags: Flags) => readonly string[]): Flags {
   const { quick, only, rounds, against: asked = AGAINST[0], 'cache-mib': cacheMib, 'memory-mib': memoryMib } = parsed(argv)
   const against = AGAINST.find((kind) => kind === asked)
   if (against === undefined) throw new WrongFlag(`--against ${asked} names nothing; there is: ${AGAINST.join('; ')}`)

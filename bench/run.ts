@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { load } from './dataset.ts'
-import { AGAINST, type Against, type Flags, flagsOf, refuse, resultsOf, WrongFlag } from './flags.ts'
+import { AGAINST, type Flags, flagsOf, refuse, resultsOf, WrongFlag } from './flags.ts'
 import { ingestRows } from './ingest.ts'
 import type { Row } from './measure.ts'
 import { FULL, pageRow, QUICK, warmUp } from './pages.ts'
@@ -19,12 +19,11 @@ import { Table, verdict } from './table.ts'
 import { works } from './works.ts'
 
 /** Whatever `--only` may choose: pages and HTTP; with all the memory, what else is measured against the peer; by default, what has peers of its own. */
-const suitesOf = ({ against, memoryMib }: Against): string[] => [
-  ...works.map(({ name }) => `page ${name}`),
-  ...works.filter(({ http }) => http).map(({ name }) => `http ${name}`),
-  ...(memoryMib === undefined ? ['ingest', 'disk'] : []),
-  ...(against === AGAINST[0] && memoryMib === undefined ? ['scan', 'deep'] : []),
-]
+function suitesOf({ against, memoryMib }: Flags): string[] {
+  const paged = [...works.map(({ name }) => `page ${name}`), ...works.filter(({ http }) => http).map(({ name }) => `http ${name}`)]
+  if (memoryMib !== undefined) return paged
+  return [...paged, 'ingest', 'disk', ...(against === AGAINST[0] ? ['scan', 'deep'] : [])]
+}
 
 function checked(): Flags {
   try {

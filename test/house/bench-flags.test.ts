@@ -1,10 +1,9 @@
 /** What `npm run bench` and its report are told: what is wrong is said, before anything is measured or written. */
 import { expect, test } from 'vitest'
-import { type Against, flagsOf, reportFilesOf, resultsOf, WrongFlag } from '../../bench/flags.ts'
+import { type Flags, flagsOf, reportFilesOf, resultsOf, WrongFlag } from '../../bench/flags.ts'
 
 const names = ['page transactions', 'http transactions', 'ingest']
-const suitesOf = ({ against, memoryMib }: Against): string[] =>
-  against === 'sqlite' && memoryMib === undefined ? [...names, 'scan'] : names
+const suitesOf = ({ against, memoryMib }: Flags): string[] => (against === 'sqlite' && memoryMib === undefined ? [...names, 'scan'] : names)
 const read = (...argv: string[]) => flagsOf(argv, suitesOf)
 
 test('flags are read', () => {
