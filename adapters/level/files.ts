@@ -7,6 +7,7 @@ import { batchOf, readLog } from './log.ts'
 import { LiveFiles, type LiveTable } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
+import type { Logs } from './replay.ts'
 import { checkTable, TableFault } from './table.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
@@ -21,15 +22,20 @@ export async function checkFiles(location: string | URL, options: FilesOptions =
   return (await examine(pathOf(location), filesOptions.check(options))).report
 }
 
-/** Checks the files. `inUse` names the tables and logs in use, if CURRENT and the MANIFEST can be read to their ends and all that they name is there. */
-export async function examine(
-  directory: string,
-  options: FilesOptions,
-): Promise<{ report: FilesReport; inUse: readonly string[] | undefined }> {
+export interface Examined {
+  readonly report: FilesReport
+  /** The tables and logs in use, if CURRENT and the MANIFEST can be read to their ends and all that they name is there. */
+  readonly inUse: readonly string[] | undefined
+  /** The logs that LevelDB would read, if the files are whole. */
+  readonly logs: Logs
+}
+
+/** Checks the files. */
+export async function examine(directory: string, options: FilesOptions): Promise<Examined> {
   const check = new Check(directory, options)
   await check.run()
-  const { faults, files, bytes, torn, inUse } = check
-  return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: inUse.includes('') ? undefined : inUse }
+  const { faults, files, bytes, torn, inUse, logs } = check
+  return { report: { ok: faults.length === 0, faults, files, bytes, torn }, inUse: inUse.includes('') ? undefined : inUse, logs }
 }
 
 class Check {
@@ -37,6 +43,7 @@ class Check {
   readonly torn: string[] = []
   /** Tables and logs; empty texts for what cannot be named or is not there. */
   inUse: string[] = ['']
+  logs: Logs = { names: [], reach: 0 }
   files = 0
   bytes = 0
   private readonly directory: string
@@ -154,5 +161,6 @@ class Check {
         }
       })
     this.torn.push(...torn.map(({ file }) => file))
+    this.logs = { names: logs.map(logName), reach: Math.max(sequence, (next ?? 0) - 1) }
   }
 }

@@ -7,11 +7,12 @@
 import type { AbstractLevel } from 'abstract-level'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
-import { denial, type FileFault, type FilesReport, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
+import { denial, type FileFault, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { isExchanging } from './exchange.ts'
-import { checkFiles } from './files.ts'
+import { type Examined, examine } from './files.ts'
 import { isData } from './names.ts'
+import { HeldLogs, type Logs } from './replay.ts'
 import { encodings } from './scan.ts'
 
 export interface LevelOptions {
@@ -63,14 +64,31 @@ export const openDirectory = (location: string, options: LevelOptions): Promise<
 
 async function openHere(location: string, options: LevelOptions): Promise<Database> {
   try {
-    const held = (await holdsDatabase(location)) && (await sound(location, options))
-    if (!held && options.mustExist) throw new FolioError('STORE_MISSING', { location })
-    if (!held) await makeDirectory(location)
+    const logs = (await holdsDatabase(location)) ? await soundLogs(location, options) : undefined
+    if (!logs && options.mustExist) throw new FolioError('STORE_MISSING', { location })
+    if (!logs) await makeDirectory(location)
     const { access, constants } = files()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
-    return await openDatabase(location, !held, options)
+    return logs ? await openWhole(location, logs, options) : await openDatabase(location, true, options)
   } catch (error) {
     throw failure(error, location)
+  }
+}
+
+/** Opens a database with all that its logs hold. */
+async function openWhole(location: string, logs: Logs, options: LevelOptions): Promise<Database> {
+  const held = await HeldLogs.hold(location, logs)
+  try {
+    const database = await openDatabase(location, false, options)
+    try {
+      await held.replay(database)
+      return database
+    } catch (error) {
+      await database.close()
+      throw error
+    }
+  } finally {
+    await held.close()
   }
 }
 
@@ -91,20 +109,22 @@ export async function openDatabase(location: string, createIfMissing: boolean, o
   return db
 }
 
-/** True for a database; false for one whose creation was cut short, which is created again. @throws CORRUPT if files are damaged */
-async function sound(location: string, { checkFiles: asked, mustExist = false }: LevelOptions): Promise<boolean> {
+/**
+ * The logs of a database, none if they are not checked; undefined for a database whose creation was cut short, which is created again.
+ * @throws CORRUPT if files are damaged
+ */
+async function soundLogs(location: string, { checkFiles: asked, mustExist = false }: LevelOptions): Promise<Logs | undefined> {
   if (asked === false) {
-    if (!(await neverWritten(location))) return true
+    if (!(await neverWritten(location))) return { names: [], reach: 0 }
   } else {
     try {
-      await refuseDamage(location, asked ? Number.POSITIVE_INFINITY : CHECKED_BYTES)
-      return true
+      return await checkedLogs(location, asked ? Number.POSITIVE_INFINITY : CHECKED_BYTES)
     } catch (error) {
       if (!(await neverWritten(location))) throw error
     }
   }
   if (!mustExist) await files().unlink(`${location}/CURRENT`)
-  return false
+  return undefined
 }
 
 /**
@@ -123,17 +143,17 @@ export async function neverWritten(location: string): Promise<boolean> {
 }
 
 /** The files of a database that is open elsewhere change while they are being checked; real damage stays, so only faults found again count. */
-async function refuseDamage(location: string, tableBytes: number, tries = 3): Promise<void> {
-  const report = await checkFiles(location, { tableBytes }).catch((error): FilesReport => {
-    if (error.code === 'ENOENT' && tries > 1) return { ok: false, faults: [], files: 0, bytes: 0, torn: [] }
+async function checkedLogs(location: string, tableBytes: number, tries = 3): Promise<Logs> {
+  const examined = await examine(location, { tableBytes }).catch((error): Examined | undefined => {
+    if (error.code === 'ENOENT' && tries > 1) return undefined
     throw error
   })
-  if (report.ok) return
+  if (examined?.report.ok) return examined.logs
   if (tries > 1) {
     await new Promise((resolve) => setTimeout(resolve, 30))
-    return refuseDamage(location, tableBytes, tries - 1)
+    return checkedLogs(location, tableBytes, tries - 1)
   }
-  const [{ file, at, reason } = { file: '', reason: '' }] = report.faults as FileFault[]
+  const { file, at, reason }: FileFault = examined?.report.faults[0] ?? { file: '', reason: '' }
   throw new FolioError('CORRUPT', { location, file, at, reason })
 }
 

@@ -143,7 +143,7 @@ export async function runOfLog(directory: string, name: string, newest: boolean,
 }
 
 /** What a batch says of its keys. @returns undefined if it is not well-formed */
-function readBatch(record: LogRecord): Version[] | undefined {
+export function readBatch(record: LogRecord): Version[] | undefined {
   const batch = batchOf(record)
   if (!batch) return undefined
   const input = new Cursor(record.data.subarray(12))
