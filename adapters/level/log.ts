@@ -6,7 +6,7 @@
 import { concat } from '../../src/bytes.ts'
 import { giveWay } from '../../src/turn.ts'
 import { crc32c, masked } from './crc32c.ts'
-import type { FileReader } from './reading.ts'
+import type { ByteSource } from './reading.ts'
 
 const BLOCK = 32768
 const HEADER = 7
@@ -37,7 +37,7 @@ interface Piece {
 }
 
 /** The good records of a log, and its faults in between. */
-export async function* readLog(file: FileReader, signal?: AbortSignal): AsyncGenerator<LogRecord | LogFault, void, undefined> {
+export async function* readLog(file: ByteSource, signal?: AbortSignal): AsyncGenerator<LogRecord | LogFault, void, undefined> {
   let parts: Uint8Array[] = []
   let start = 0
   /** The first fault since the last good record: torn, unless a good one follows. */

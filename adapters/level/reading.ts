@@ -5,7 +5,14 @@ const WINDOW = 1 << 20
 /** What a disk reads or fails to read as a whole: sectors have at most that many bytes. */
 const SECTOR = 4096
 
-export class FileReader {
+/** What bytes are read from. */
+export interface ByteSource {
+  readonly size: number
+  /** Bytes `from` up to but excluding `to`; fewer if there are no more. */
+  read(from: number, to: number): Promise<Uint8Array>
+}
+
+export class FileReader implements ByteSource {
   readonly size: number
   /** The first place that the disk could not read, if there is one; zeros stand for what is there. */
   unreadable: number | undefined
@@ -23,7 +30,7 @@ export class FileReader {
     return new FileReader(handle, (await handle.stat()).size)
   }
 
-  /** Bytes `from` up to but excluding `to`; fewer if the file ends before. A view of its window, which it keeps alive. */
+  /** A view of its window, which it keeps alive. */
   async read(from: number, to: number): Promise<Uint8Array> {
     const end = Math.min(to, this.size)
     if (from < this.from || end > this.from + this.window.length) {

@@ -7,12 +7,12 @@ import type { AbstractLevel } from 'abstract-level'
 import { readLog } from './log.ts'
 import { LiveFiles } from './manifest.ts'
 import { numberOf } from './names.ts'
-import { FileReader } from './reading.ts'
+import { type ByteSource, FileReader } from './reading.ts'
 import { readBatch, type Version } from './runs.ts'
 
 type Database = AbstractLevel<any, any, any>
 
-const fs = () => process.getBuiltinModule('node:fs/promises')
+const fs = () => process.getBuiltinModule('node:fs')
 
 /** The logs that LevelDB will read. */
 export interface Logs {
@@ -26,25 +26,31 @@ export class HeldLogs {
   private readonly directory: string
   private readonly logs: Logs
   private readonly files: readonly FileReader[]
+  /** A descriptor for what has to be read to know whether anything is missing, if the process has none left by then. */
+  private spare: number | undefined
 
-  private constructor(directory: string, logs: Logs, files: readonly FileReader[]) {
+  private constructor(directory: string, logs: Logs, files: readonly FileReader[], spare: number) {
     this.directory = directory
     this.logs = logs
     this.files = files
+    this.spare = spare
   }
 
   /** A log that is gone was read, and deleted, by another process that opened the database. */
   static async hold(directory: string, logs: Logs): Promise<HeldLogs> {
     const files: FileReader[] = []
-    for (const name of logs.names)
-      try {
-        files.push(await FileReader.open(`${directory}/${name}`))
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-        await closeAll(files)
-        throw error
+    try {
+      for (const name of logs.names) {
+        const file = await FileReader.open(`${directory}/${name}`).catch((error) => {
+          if (error.code !== 'ENOENT') throw error
+        })
+        if (file) files.push(file)
       }
-    return new HeldLogs(directory, logs, files)
+      return new HeldLogs(directory, logs, files, fs().openSync(`${directory}/CURRENT`, 'r'))
+    } catch (error) {
+      for (const file of files) await file.close()
+      throw error
+    }
   }
 
   /**
@@ -52,7 +58,8 @@ export class HeldLogs {
    * looked at, so that what a log says of a key is not older than what the database has.
    */
   async replay(database: Database): Promise<void> {
-    if ((await this.wereRead()) || (await lastSequence(this.directory)) > this.logs.reach) return
+    this.freeSpare()
+    if (this.wereRead() || (await lastSequence(this.directory)) > this.logs.reach) return
     for (const file of this.files) {
       for await (const found of readLog(file)) if ('data' in found) await write(database, readBatch(found) ?? [])
       if (file.unreadable !== undefined) throw new Error('the disk cannot read a log')
@@ -60,16 +67,28 @@ export class HeldLogs {
   }
 
   /** Whether LevelDB says that it read them, and has nothing to say of what it met. */
-  private async wereRead(): Promise<boolean> {
-    const said = await fs()
-      .readFile(`${this.directory}/LOG`, 'latin1')
-      .catch(() => '')
+  private wereRead(): boolean {
+    const said = this.said()
     const read = new Set(Array.from(said.matchAll(/Recovering log #(\d+)/g), ([, number]) => Number(number)))
     return !/ignoring error/i.test(said) && this.logs.names.every((name) => read.has(numberOf(name)))
   }
 
-  close(): Promise<void> {
-    return closeAll(this.files)
+  private said(): string {
+    try {
+      return fs().readFileSync(`${this.directory}/LOG`, 'latin1')
+    } catch {
+      return ''
+    }
+  }
+
+  private freeSpare(): void {
+    if (this.spare !== undefined) fs().closeSync(this.spare)
+    this.spare = undefined
+  }
+
+  async close(): Promise<void> {
+    this.freeSpare()
+    for (const file of this.files) await file.close()
   }
 }
 
@@ -82,19 +101,15 @@ async function write(database: Database, versions: readonly Version[]): Promise<
   await batch.write({ sync: true } as object)
 }
 
-/** That of a database that was just opened. It may be sorting tables meanwhile, so the newest edit may be in the making. */
+/**
+ * That of a database that was just opened. It may be sorting tables meanwhile, so the newest edit may be in the making. What has to be opened for it is
+ * opened at once.
+ */
 async function lastSequence(directory: string): Promise<number> {
-  const manifest = (await fs().readFile(`${directory}/CURRENT`, 'latin1')).trim()
-  const file = await FileReader.open(`${directory}/${manifest}`)
-  try {
-    const live = new LiveFiles()
-    for await (const found of readLog(file)) if ('data' in found) live.apply(found.data)
-    return live.sequence
-  } finally {
-    await file.close()
-  }
-}
-
-const closeAll = async (files: readonly FileReader[]): Promise<void> => {
-  for (const file of files) await file.close()
+  const manifest = fs().readFileSync(`${directory}/CURRENT`, 'latin1').trim()
+  const bytes = fs().readFileSync(`${directory}/${manifest}`)
+  const source: ByteSource = { size: bytes.length, read: async (from, to) => bytes.subarray(from, to) }
+  const live = new LiveFiles()
+  for await (const found of readLog(source)) if ('data' in found) live.apply(found.data)
+  return live.sequence
 }
