@@ -7,7 +7,6 @@ import { batchOf, readLog } from './log.ts'
 import { LiveFiles, type LiveTable } from './manifest.ts'
 import { isLog, numberOf } from './names.ts'
 import { FileReader } from './reading.ts'
-import type { Logs } from './replay.ts'
 import { checkTable, TableFault } from './table.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
@@ -22,11 +21,19 @@ export async function checkFiles(location: string | URL, options: FilesOptions =
   return (await examine(pathOf(location), filesOptions.check(options))).report
 }
 
+/** The logs that LevelDB reads when it opens. */
+export interface Logs {
+  /** Their names, the oldest first. */
+  readonly names: readonly string[]
+  /** The sequence number of the last entry of the database. */
+  readonly reach: number
+}
+
 export interface Examined {
   readonly report: FilesReport
   /** The tables and logs in use, if CURRENT and the MANIFEST can be read to their ends and all that they name is there. */
   readonly inUse: readonly string[] | undefined
-  /** The logs that LevelDB would read, if the files are whole. */
+  /** Of use only if the files are whole. */
   readonly logs: Logs
 }
 
@@ -137,7 +144,8 @@ class Check {
   private async readLogs({ log, previousLog, sequence }: LiveFiles): Promise<void> {
     const numbers = this.names.filter(isLog).map(numberOf)
     const logs = numbers.filter((number) => number >= log || (number === previousLog && previousLog > 0)).sort((a, b) => a - b)
-    this.inUse.push(...logs.map(logName))
+    const names = logs.map(logName)
+    this.inUse.push(...names)
     if (log > 0 && !logs.includes(log)) {
       this.fault(logName(log), 'the log is missing')
       this.inUse.push('')
@@ -145,7 +153,7 @@ class Check {
     let next: number | undefined
     /** Ends of logs in the middle of a record: if another one follows, in whatever log, that is no such end. */
     const torn: FileFault[] = []
-    for (const name of logs.map(logName))
+    for (const name of names)
       await this.within(name, async (file) => {
         for await (const found of readLog(file, this.options.signal)) {
           if (!('data' in found)) {
@@ -161,6 +169,6 @@ class Check {
         }
       })
     this.torn.push(...torn.map(({ file }) => file))
-    this.logs = { names: logs.map(logName), reach: Math.max(sequence, (next ?? 0) - 1) }
+    this.logs = { names, reach: Math.max(sequence, (next ?? 0) - 1) }
   }
 }

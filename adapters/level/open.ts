@@ -4,16 +4,15 @@
  * Everything is checked before LevelDB sees the path: it creates whole trees under parents that cannot hold them (and may hang there forever), and it
  * takes a directory that has lost its CURRENT for a new one and deletes the old tables.
  */
-import type { AbstractLevel } from 'abstract-level'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, type FileFault, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
 import { alone } from './alone.ts'
 import { isExchanging } from './exchange.ts'
-import { type Examined, examine } from './files.ts'
+import { type Examined, examine, type Logs } from './files.ts'
 import { isData } from './names.ts'
-import { HeldLogs, type Logs } from './replay.ts'
-import { encodings } from './scan.ts'
+import { HeldLogs } from './replay.ts'
+import { type Database, encodings } from './scan.ts'
 
 export interface LevelOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -30,14 +29,13 @@ export interface LevelOptions {
   /**
    * What is checked before LevelDB opens the files, since it silently passes over damage there, and ends the process when it merges damaged tables.
    * By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and whole tables if they have less than 64 MiB together
-   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, for files that were checked just before.
+   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, and a log
+   * that LevelDB cannot read just then is lost.
    */
   readonly checkFiles?: boolean | undefined
   /** Compress with snappy. Default: true; without it, the same damage to a file goes unnoticed twice as often. */
   readonly compression?: boolean | undefined
 }
-
-type Database = AbstractLevel<any, any, any>
 
 /** If all tables have fewer bytes than this together, they are checked whole at every open. */
 const CHECKED_BYTES = 64 << 20

@@ -3,24 +3,15 @@
  * once, LevelDB goes on without the log, or without the rest of it, and then deletes it: only its file LOG tells. So logs are held open meanwhile,
  * which keeps what is deleted; and unless LOG says that each was read, all that they hold is written again.
  */
-import type { AbstractLevel } from 'abstract-level'
+import type { Logs } from './files.ts'
 import { readLog } from './log.ts'
 import { LiveFiles } from './manifest.ts'
 import { numberOf } from './names.ts'
 import { type ByteSource, FileReader } from './reading.ts'
 import { readBatch, type Version } from './runs.ts'
-
-type Database = AbstractLevel<any, any, any>
+import type { Database } from './scan.ts'
 
 const fs = () => process.getBuiltinModule('node:fs')
-
-/** The logs that LevelDB will read. */
-export interface Logs {
-  /** Their names, the oldest first. */
-  readonly names: readonly string[]
-  /** The sequence number of the last entry of the database. */
-  readonly reach: number
-}
 
 export class HeldLogs {
   private readonly directory: string
