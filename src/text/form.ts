@@ -2,7 +2,11 @@
 import { generation, type Name, nameOf } from './names.ts'
 
 /** What is done with a member of the input. */
-interface Rule {
+export interface Rule {
+  /** The name of the member. */
+  readonly of: string
+  /** The rule that was asked for after this one, the last time. */
+  next: Rule | undefined
   /** `derived` members are written anyway; `reserved` ones are those that no record may have. */
   readonly kind: 'written' | 'omitted' | 'derived' | 'reserved'
   /** The name under which it is written. */
@@ -21,6 +25,8 @@ export class Form {
   private readonly changes: ReadonlyMap<string, (value: any) => unknown>
   private readonly rename: (name: string) => string
   private readonly rules = new Map<string, Rule>()
+  /** The rule that was asked for first, the last time. */
+  private first: Rule | undefined
   private since = 0
 
   /**
@@ -41,18 +47,29 @@ export class Form {
     this.rename = rename
   }
 
-  rule(name: string): Rule {
+  /**
+   * The rule of a member. Members of records of a kind mostly come in the same order, so that the rule is looked up only where it is not the one that
+   * came next before.
+   * @param after the rule of the member before it, if there is one
+   */
+  rule(name: string, after: Rule | undefined): Rule {
     if (this.since !== generation) {
       this.rules.clear()
+      this.first = undefined
       this.since = generation
     }
-    return this.rules.get(name) ?? this.learn(name)
+    const guess = after === undefined ? this.first : after.next
+    if (guess?.of === name) return guess
+    const rule = this.rules.get(name) ?? this.learn(name)
+    if (after === undefined) this.first = rule
+    else after.next = rule
+    return rule
   }
 
   private learn(name: string): Rule {
     const shown = this.rename(name)
     const kind = RESERVED.includes(name) ? 'reserved' : this.derived.has(name) ? 'derived' : this.omitted.has(name) ? 'omitted' : 'written'
-    const made: Rule = { kind, name: shown, written: nameOf(shown), change: this.changes.get(name) }
+    const made: Rule = { of: name, next: undefined, kind, name: shown, written: nameOf(shown), change: this.changes.get(name) }
     this.rules.set(name, made)
     return made
   }

@@ -73,16 +73,23 @@ export function wordNumber(word: string): number {
   return numbers++
 }
 
-/** The frame that a row of numbers stands for. @param found finds it if it was not seen before */
-export function frameOfRow(row: Int32Array, length: number, found: () => string): string {
+function hashOf(row: Int32Array, length: number): number {
   let hash = length
   for (let at = 0; at < length; at++) hash = Math.imul(hash ^ row[at]!, 0x01000193)
-  const held = frames.get(hash)
-  if (held !== undefined && isRow(held.row, row, length)) return held.frame
-  const frame = found()
+  return hash
+}
+
+/** The frame that a row of numbers stands for, if it is remembered. */
+export function knownFrame(row: Int32Array, length: number): string | undefined {
+  const held = frames.get(hashOf(row, length))
+  return held !== undefined && isRow(held.row, row, length) ? held.frame : undefined
+}
+
+/** Remembers the frame that a row of numbers stands for, unless it is too long; returns it. */
+export function learnFrame(row: Int32Array, length: number, frame: string): string {
   if (frame.length <= LONGEST_FRAME) {
     weight += 200 + 4 * length + frame.length
-    frames.set(hash, { row: row.slice(0, length), frame })
+    frames.set(hashOf(row, length), { row: row.slice(0, length), frame })
   }
   return frame
 }

@@ -5,7 +5,7 @@
 import { byteLength, utf8, writeAscii, writeText } from '../bytes.ts'
 import { longInteger } from '../json.ts'
 import { Apart, cutUp, frameOf, isOfName, isSimple, NAME, Sheet } from './apart.ts'
-import { frameOfRow, type Name, NUMBER, STRING, wordNumber } from './names.ts'
+import { knownFrame, learnFrame, type Name, NUMBER, STRING, wordNumber } from './names.ts'
 
 /** Most texts of a ledger fit on one. */
 const SHEET_BYTES = 64 * 1024
@@ -64,7 +64,7 @@ export class Pen {
   }
 
   end(): Apart {
-    const frame = this.known ? frameOfRow(this.row, this.length, () => this.frame) : this.foundFrame()
+    const frame = this.known ? (knownFrame(this.row, this.length) ?? learnFrame(this.row, this.length, this.frame)) : this.foundFrame()
     const { sheet, start, at, first, cut, simple } = this
     this.start = at
     this.first = cut

@@ -5,7 +5,7 @@
  */
 import { isDeeper, isOfNoClass, longInteger, writeJson } from '../json.ts'
 import type { Apart } from './apart.ts'
-import type { Form } from './form.ts'
+import type { Form, Rule } from './form.ts'
 import { ARRAY, ARRAY_END, FALSE, forgetTooMany, type Name, NULL, nameOf, OBJECT, OBJECT_END, TRUE } from './names.ts'
 import { MAX_ROW, Pen } from './pen.ts'
 
@@ -16,6 +16,12 @@ const MAX_DEPTH = 32
 export const MOST_NESTED = 1000
 
 const hasOwn = Object.prototype.hasOwnProperty
+
+/** True if `for … in` meets members of a prototype, too: only then need each be looked up to tell whether it is the object's own. */
+function hasMembers(prototype: object | null): boolean {
+  for (const _ in prototype) return true
+  return false
+}
 
 export class TextWriter extends Pen {
   /** Writes a derived member, a string. */
@@ -44,11 +50,13 @@ export class TextWriter extends Pen {
     form: Form,
     met: (name: string, value: unknown, isReserved: boolean) => void,
   ): this {
+    const inherits = hasMembers(Object.getPrototypeOf(input))
+    let rule: Rule | undefined
     for (const name in input) {
-      if (!hasOwn.call(input, name)) continue
+      if (inherits && !hasOwn.call(input, name)) continue
       const value = input[name]
       if (value === undefined) continue
-      const rule = form.rule(name)
+      rule = form.rule(name, rule)
       if (rule.kind === 'written') this.written(rule.written, rule.name, rule.change === undefined ? value : rule.change(value))
       else if (rule.kind !== 'omitted') met(name, value, rule.kind === 'reserved')
     }

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { LONGEST_FRAME } from '../../../src/text/apart.ts'
 import { Form } from '../../../src/text/form.ts'
-import { forgetTooMany, frameOfRow, generation, nameOf, wordNumber } from '../../../src/text/names.ts'
+import { forgetTooMany, generation, knownFrame, learnFrame, nameOf, wordNumber } from '../../../src/text/names.ts'
 
 /** Above this many bytes, about, everything is forgotten. */
 const MAX_WEIGHT = 1 << 22
@@ -18,12 +18,9 @@ afterEach(forget)
 
 /** The frame of a row, and whether it had to be found. */
 const frameOf = (row: readonly number[], frame: string): [frame: string, found: boolean] => {
-  let found = false
-  const held = frameOfRow(Int32Array.from([...row, 99]), row.length, () => {
-    found = true
-    return frame
-  })
-  return [held, found]
+  const numbers = Int32Array.from([...row, 99])
+  const known = knownFrame(numbers, row.length)
+  return known === undefined ? [learnFrame(numbers, row.length, frame), true] : [known, false]
 }
 
 describe('names and words', () => {
@@ -115,26 +112,43 @@ describe('everything known is forgotten', () => {
 
 describe('a form', () => {
   const form = new Form(['id'], ['hidden'], { count: String }, (name) => (name === 'left' ? 'right' : name))
-  const kinds = (): string[] => ['id', 'hidden', '_links', '_embedded', 'left', 'count', 'any'].map((name) => form.rule(name).kind)
+  /** The rules of members that come one after another. */
+  const rules = (names: readonly string[], of = form) => {
+    const found: ReturnType<Form['rule']>[] = []
+    for (const name of names) found.push(of.rule(name, found.at(-1)))
+    return found
+  }
+  const rule = (name: string) => rules([name])[0]!
+  const kinds = (): string[] => rules(['id', 'hidden', '_links', '_embedded', 'left', 'count', 'any']).map(({ kind }) => kind)
 
   test('tells what is done with a member', () => {
     const expected = ['derived', 'omitted', 'reserved', 'reserved', 'written', 'written', 'written']
     expect([kinds(), kinds()]).toEqual([expected, expected])
-    expect([form.rule('left').name, form.rule('any').name]).toEqual(['right', 'any'])
-    expect([form.rule('count').change?.(5), form.rule('any').change]).toEqual(['5', undefined])
-    expect(new Form(['id']).rule('hidden')).toMatchObject({ kind: 'written', name: 'hidden' })
+    expect([rule('left').name, rule('any').name]).toEqual(['right', 'any'])
+    expect([rule('count').change?.(5), rule('any').change]).toEqual(['5', undefined])
+    expect(rules(['hidden'], new Form(['id']))[0]).toMatchObject({ kind: 'written', name: 'hidden' })
+  })
+
+  test('tells the same in whatever order members come', () => {
+    const names = ['id', 'left', 'count', 'hidden']
+    const orders = names.flatMap((first) => names.map((second) => [first, second, ...names, second, first]))
+    for (const order of [...orders, ...orders.toReversed()]) {
+      const found = rules(order)
+      expect(found.map(({ of, kind, name }) => [of, kind, name])).toEqual(order.map((of) => [of, rule(of).kind, rule(of).name]))
+      expect(found.every((one, at) => one === rule(order[at]!))).toBe(true)
+    }
   })
 
   test('writes members by names that are still known', () => {
-    const before = form.rule('left')
-    expect(form.rule('left')).toBe(before)
-    expect(before.written).toBe(nameOf('right'))
+    const before = rules(['left', 'any'])
+    expect(rules(['left', 'any']).every((one, at) => one === before[at])).toBe(true)
+    expect(before[0]!.written).toBe(nameOf('right'))
     forget()
     nameOf('another')
-    const after = form.rule('left')
-    expect(after).not.toBe(before)
-    expect(after.written).toBe(nameOf('right'))
-    expect(after.written.number).toBe(17)
-    expect(form.rule('left')).toBe(after)
+    const after = rules(['left', 'any'])
+    expect(after.some((one, at) => one === before[at])).toBe(false)
+    expect(after[0]!.written).toBe(nameOf('right'))
+    expect(after[0]!.written.number).toBe(17)
+    expect(rules(['left', 'any']).every((one, at) => one === after[at])).toBe(true)
   })
 })
