@@ -16,7 +16,7 @@ import { effects, encodeEffect } from '../resources/effect.ts'
 import { Encoded, HOLDABLE, Place, utc } from '../resources/encode.ts'
 import { type Counts, encodeLedger, type LedgerInput, ledgers } from '../resources/ledger.ts'
 import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../resources/offer.ts'
-import { encodeOperation, type OperationInput, operationAffects, operations } from '../resources/operation.ts'
+import { encodeOperation, type OperationInput, type Owner, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
 import type { Capabilities } from '../store.ts'
@@ -172,21 +172,23 @@ class CloseEncoder {
     const hash = transaction.hash.toLowerCase()
     const inner = transaction.operations ?? []
     const place = this.place(low(nth + 1, 0, this.ledger.sequence), 'transactions', nth)
-    const affected = inner.flatMap((operation) => operationAffects(operation, transaction.account))
-    this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, affected, place), place)
+    const affected = inner.map((operation) => operationAffects(operation, transaction.account))
+    const all: string[] = []
+    for (const accounts of affected) all.push(...accounts)
+    this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, all, place), place)
     this.hashes.push({ hash, failed, place })
     if (failed) {
       this.failedCount++
       return
     }
     this.operationCount += inner.length
-    const from = { hash, account: transaction.account }
+    const owner = { hash, account: transaction.account }
     for (let o = 0; o < inner.length; o++)
-      this.operation(inner[o]!, from, place.child(low(nth + 1, o + 1, this.ledger.sequence), 0, 'operations', o))
+      this.operation(inner[o]!, owner, place.child(low(nth + 1, o + 1, this.ledger.sequence), 0, 'operations', o), affected[o]!)
   }
 
-  private operation(operation: OperationInput, from: { readonly hash: string; readonly account: string }, place: Place): void {
-    this.add(operations, operation, encodeOperation(operation, from, place), place)
+  private operation(operation: OperationInput, owner: Owner, place: Place, affected: readonly string[]): void {
+    this.add(operations, operation, encodeOperation(operation, owner, place, affected), place)
     if (operation.effects) this.caused(effects, operation.effects, 1, place, 'effects', encodeEffect)
     if (operation.trades) this.caused(trades, operation.trades, 0, place, 'trades', encodeTrade)
   }

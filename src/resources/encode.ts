@@ -112,14 +112,12 @@ const notOwn = (name: string, own: string | number, place: Place): FolioError =>
 
 /**
  * A native asset is its type alone, so a code or an issuer beside it makes it unclear which asset is meant.
- * @param prefix what the names of its members begin with
- * @param path what their paths begin with, from the record
+ * @param path what the paths of its members begin with, from the record
  */
-export function checkNative(asset: OpenRecord, prefix: string, place: Place, path = prefix): void {
-  if (asset[`${prefix}asset_type`] !== 'native') return
-  for (const part of ['asset_code', 'asset_issuer'])
-    if (asset[prefix + part] !== undefined)
-      throw invalidInput(place.ledger, place.path(path + part), 'nothing: a native asset has neither code nor issuer')
+export function checkNative(type: unknown, code: unknown, issuer: unknown, place: Place, path: string): void {
+  if (type !== 'native') return
+  const beside = code !== undefined ? 'asset_code' : issuer !== undefined ? 'asset_issuer' : undefined
+  if (beside) throw invalidInput(place.ledger, place.path(path + beside), 'nothing: a native asset has neither code nor issuer')
 }
 
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
@@ -193,3 +191,24 @@ export const extraText = (accounts: readonly string[], known: readonly string[])
 }
 
 export const readExtra = (side: string | undefined): string[] => (side ? JSON.parse(side) : [])
+
+/**
+ * The keys of a record that is filed under accounts. Several indexes ask for them in turn, and first when it was just encoded, by someone who knew the
+ * accounts: so those of the last record are remembered.
+ */
+export class AccountKeys {
+  private sides: readonly string[] | undefined
+  private keys: readonly (readonly [string])[] = []
+
+  /** @param sides the side columns of the record, by which it is known again: they must never change, nor be those of another one */
+  keep(sides: readonly string[], accounts: readonly string[]): readonly (readonly [string])[] {
+    this.sides = sides
+    this.keys = accounts.map((account) => [account])
+    return this.keys
+  }
+
+  /** @param find finds the accounts of a record that is not the last one */
+  of(sides: readonly string[], find: () => readonly string[]): readonly (readonly [string])[] {
+    return sides === this.sides ? this.keys : this.keep(sides, find())
+  }
+}

@@ -105,8 +105,9 @@ export const changesBySeller: KeyIndex<Offer, 'account'> = {
 }
 
 const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
-  checkNative(given, '', place, `${name}.`)
-  if (given['asset_type'] === 'native') return
+  const { asset_type, asset_code, asset_issuer } = given
+  checkNative(asset_type, asset_code, asset_issuer, place, `${name}.`)
+  if (asset_type === 'native') return
   for (const member of ['asset_code', 'asset_issuer'])
     if (given[member] === undefined) throw invalidInput(place.ledger, place.path(`${name}.${member}`), 'a non-empty string; it is missing')
 }

@@ -5,7 +5,18 @@ import { type Index, type KeyIndex, type OpenRecord, resource } from '../query.t
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { EffectInput } from './effect.ts'
-import { checkOwn, compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
+import {
+  AccountKeys,
+  checkOwn,
+  compose,
+  distinct,
+  type Encoded,
+  exactInteger,
+  extraText,
+  type Place,
+  readExtra,
+  tokenOf,
+} from './encode.ts'
 import { array, type Int64Input, int64, int64Text, integer, number, object, optional, text, validator } from './schema.ts'
 import type { TradeInput } from './trade.ts'
 
@@ -140,15 +151,16 @@ function accountsNamed(record: OpenRecord): unknown[] {
 }
 
 const { source, participants } = operations.columns
-const affects = (record: OpenRecord, sides: readonly string[]): string[] =>
-  distinct([sides[source], ...accountsNamed(record), ...readExtra(sides[participants])])
+const accounts = new AccountKeys()
+const affects = (record: OpenRecord, sides: readonly string[]) =>
+  accounts.of(sides, () => distinct([sides[source], ...accountsNamed(record), ...readExtra(sides[participants])]))
 
 export const operationsByAccount: KeyIndex<Operation, 'account'> = {
   name: 'account',
   of: operations,
   tag: 3,
   column: 'account',
-  keys: (record, sides) => affects(record, sides).map((account) => [account]),
+  keys: affects,
 }
 export const payments: Index<Operation> = {
   name: 'payment',
@@ -162,7 +174,7 @@ export const paymentsByAccount: KeyIndex<Operation, 'account'> = {
   tag: 5,
   column: 'account',
   partial: true,
-  keys: (record, sides) => (paymentTypes.has(record['type']) ? affects(record, sides).map((account) => [account]) : []),
+  keys: (record, sides) => (paymentTypes.has(record['type']) ? affects(record, sides) : []),
 }
 
 const derived = ['id', 'paging_token']
@@ -170,8 +182,19 @@ const omitted = ['type_i', 'participants', 'effects', 'trades']
 const form = new Form(derived, omitted)
 const paymentForm = new Form(derived, [...omitted, 'amount'])
 
-/** @param owner the hash and source account of its transaction */
-export function encodeOperation(input: OperationInput, owner: { readonly hash: string; readonly account: string }, place: Place): Encoded {
+/** What an operation takes from its transaction. */
+export interface Owner {
+  readonly hash: string
+  readonly account: string
+}
+
+/** @param affected as {@link operationAffects} */
+export function encodeOperation(
+  input: OperationInput,
+  owner: Owner,
+  place: Place,
+  affected: readonly string[] = operationAffects(input, owner.account),
+): Encoded {
   const known = Object.hasOwn(operationTypes, input.type) ? operationTypes[input.type] : undefined
   const code = input.type_i ?? known
   if (code === undefined)
@@ -190,11 +213,12 @@ export function encodeOperation(input: OperationInput, owner: { readonly hash: s
   )
 
   const source = input.source_account ?? owner.account
-  const named = distinct([source, ...accountsNamed(input)])
   const hasAmount = amountTypes.has(input.type)
   const given = input['amount']
   const amount = hasAmount && given !== undefined ? int64Text(given as Int64Input, place.ledger, () => place.path('amount')) : undefined
-  const sides = [owner.hash, place.closedAt, source, extraText(distinct(input.participants ?? []), named), String(code)]
+  const further = input.participants?.length ? extraText(distinct(input.participants), distinct([source, ...accountsNamed(input)])) : ''
+  const sides = [owner.hash, place.closedAt, source, further, String(code)]
+  accounts.keep(sides, affected)
   const out = write().number('id', token).string('paging_token', token)
   // Written before any open member, so that decoding finds its digits.
   if (amount !== undefined) out.number('amount', amount)

@@ -3,7 +3,7 @@ import { compareTexts } from '../bytes.ts'
 import { badRequest } from '../check.ts'
 import { invalidInput } from '../errors.ts'
 import { params } from '../params.ts'
-import { type Filters, type Index, type KeyIndex, type OpenRecord, resource } from '../query.ts'
+import { type Filters, type Index, type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
@@ -95,8 +95,6 @@ export const trades = resource({
 
 /** The type is part of it: `USD` as credit_alphanum12 is a different asset from `USD` as credit_alphanum4. */
 const assetText = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}:${code}:${issuer}`)
-const assetKey = (record: OpenRecord, side: 'base' | 'counter'): string =>
-  assetText(record[`${side}_asset_type`], record[`${side}_asset_code`], record[`${side}_asset_issuer`])
 
 /** One key for both directions of a pair. */
 const pairKey = (a: string, b: string): readonly [string, string] => (a < b ? [a, b] : [b, a])
@@ -116,7 +114,7 @@ export const tradesByOffer: KeyIndex<Trade, 'offer'> = {
   column: 'offer',
   keys: (record) => {
     const ids = [record['offer_id'], record['base_offer_id'], record['counter_offer_id']].filter((id) => id !== undefined)
-    return [...new Set(ids.map(String))].map((id) => [BigInt(id)])
+    return distinct(ids.map(String)).map((id) => [BigInt(id)])
   },
 }
 export const tradesByPair: Index<Trade> = {
@@ -144,22 +142,31 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   checkOwn(input, place)
   if (input.base_account === undefined && input.counter_account === undefined)
     throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
-  for (const side of ['base', 'counter'] as const) {
-    const problem = assetProblem(input[`${side}_asset_type`], input[`${side}_asset_code`], input[`${side}_asset_issuer`])
-    if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
-    checkNative(input, `${side}_`, place)
-  }
-  for (const name of offerIds) {
-    const given = input[name]
-    if (given !== undefined) int64Text(given, place.ledger, () => place.path(name))
-  }
+  const base = assetOf('base', input.base_asset_type, input.base_asset_code, input.base_asset_issuer, place)
+  const counter = assetOf('counter', input.counter_asset_type, input.counter_asset_code, input.counter_asset_issuer, place)
+  checkOffer('offer_id', input.offer_id, place)
+  checkOffer('base_offer_id', input.base_offer_id, place)
+  checkOffer('counter_offer_id', input.counter_offer_id, place)
   const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
   const price = priceOf(input.price)
   const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
-  const sides = [input.base_account ?? '', input.counter_account ?? '', assetKey(input, 'base'), assetKey(input, 'counter')]
+  const sides = [input.base_account ?? '', input.counter_account ?? '', base, counter]
   const front = compose(begin(), form, input, derived, place, sides, { price })
   const back = compose(begin(), turnedForm, input, derived, place, sides, { price: { ...price, n: price['d'], d: price['n'] } })
   return new Encoded([front.texts[0]!, back.texts[0]!], sides, front.exact)
+}
+
+/** The text of one side's asset. @throws INVALID_INPUT */
+function assetOf(side: string, type: unknown, code: unknown, issuer: unknown, place: Place): string {
+  const problem = assetProblem(type, code, issuer)
+  if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
+  checkNative(type, code, issuer, place, `${side}_`)
+  return assetText(type, code, issuer)
+}
+
+/** @throws INVALID_INPUT */
+function checkOffer(name: string, id: OfferId | undefined, place: Place): void {
+  if (id !== undefined) int64Text(id, place.ledger, () => place.path(name))
 }
 
 /** What is wrong with an asset, if anything: the part at fault and what it must be. */

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import { type KeyIndex, resource, type StoredSource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
+import { AccountKeys, compose, distinct, type Encoded, exactInteger, extraText, type Place, readExtra, tokenOf } from './encode.ts'
 import type { OperationInput } from './operation.ts'
 import { array, base64, flag, hash, type Int64Input, int64, int64Text, integer, object, optional, text } from './schema.ts'
 
@@ -81,8 +81,9 @@ export const transactions = resource({
 export const failedTransactions = resource({ ...transactions, name: 'failed transaction', tag: 6 })
 
 /** The accounts a transaction affects: its source and those kept in its side columns. */
+const accounts = new AccountKeys()
 const affects = (_record: unknown, sides: readonly string[]) =>
-  [sides[columns.account]!, ...readExtra(sides[columns.participants])].map((account) => [account])
+  accounts.of(sides, () => [sides[columns.account]!, ...readExtra(sides[columns.participants])])
 
 const byAccount = { name: 'account', column: 'account', bySides: true, keys: affects } as const
 export const transactionsByAccount: KeyIndex<Transaction, 'account'> = { ...byAccount, of: transactions, tag: 1 }
@@ -112,5 +113,7 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
   const derived = { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt }
   // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
   const added = successful === undefined ? undefined : { successful }
-  return compose(out, form, input, derived, place, [account, extraText(all, [account]), hash], added)
+  const sides = [account, extraText(all, [account]), hash]
+  accounts.keep(sides, all)
+  return compose(out, form, input, derived, place, sides, added)
 }

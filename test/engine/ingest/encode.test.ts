@@ -224,6 +224,17 @@ describe('an operation', () => {
       refused('here.type_i', '9, the code of inflation'),
     )
   })
+  test('is filed under the same accounts right after it was encoded, and later', () => {
+    const named = { ...payment, from: 'F', participants: ['P', 'R', 'Q', 'F', 'P'] }
+    const other = { type: 'account_merge', into: 'I', source_account: 'R' } as any
+    const [encoded, merged] = [named, other].map((input) => encodeOperation(input, owner, place)) as [Encoded, Encoded]
+    for (const index of [operationsByAccount, paymentsByAccount]) {
+      const keys = (input: any, { sides }: Encoded) => [...index.keys(input, sides)]
+      expect(keys(other, merged)).toEqual([['R'], ['I']])
+      expect(keys(named, encoded)).toEqual([['OWNER'], ['S'], ['R'], ['F'], ['P'], ['Q']])
+      expect(keys(named, encodeOperation(named, owner, place))).toEqual(keys(named, encoded))
+    }
+  })
   test('affects the accounts that its members name, each once', () => {
     const all = { account: 'A', funder: 'B', sender: 'C', receiver: 'D', from: 'E', to: 'F', into: 'G', trustor: 'H', other: 'I' }
     expect(operationAffects({ ...all, participants: ['P', 'A'] } as any, 'T')).toEqual(['T', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'P'])
