@@ -267,7 +267,7 @@ export class Cache implements Finishing {
     const before = this.named.get(id)
     const slot = before === undefined ? this.objects.add(id, value) : this.objects.replace(before, id, value)
     if (slot === undefined) this.named.delete(id)
-    else this.named.set(id, slot)
+    else if (slot !== before) this.named.set(id, slot)
   }
 
   private left(name: Name, slot: number): void {

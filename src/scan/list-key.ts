@@ -48,11 +48,13 @@ export class ListKey {
  * already, and its hash is known.
  */
 export function nameOf(key: readonly Element[]): string {
-  if (key.length === 1) return String(key[0])
+  if (key.length === 1) return textOf(key[0]!)
   let name = ''
   for (const element of key) {
-    const text = String(element)
+    const text = textOf(element)
     name += `${text.length}:${text}`
   }
   return name
 }
+
+const textOf = (element: Element): string => (typeof element === 'string' ? element : String(element))
