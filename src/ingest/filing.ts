@@ -62,8 +62,28 @@ export function takeUp(reader: Reader, every: number): Backlog {
   return { unfiled, filing: new Filing({ sequence: low, counts }, unfiled.older!, every) }
 }
 
-/** Posting lists as they will be, by id. */
-export type Edges = ReadonlyMap<string, PostingEdge>
+/** Posting lists as they will be. They are looked up only while their filing is not in the store yet, so an index is made when one is first asked for. */
+export class Edges {
+  private readonly ids: string[] = []
+  private readonly edges: PostingEdge[] = []
+  private index: Map<string, PostingEdge> | undefined
+
+  /** Adds a list, which must not be there. */
+  add(id: string, edge: PostingEdge): void {
+    this.ids.push(id)
+    this.edges.push(edge)
+    this.index?.set(id, edge)
+  }
+
+  get(id: string): PostingEdge | undefined {
+    this.index ??= new Map(this.ids.map((known, at) => [known, this.edges[at]!]))
+    return this.index.get(id)
+  }
+
+  each(call: (id: string, edge: PostingEdge) => void): void {
+    for (let at = 0; at < this.ids.length; at++) call(this.ids[at]!, this.edges[at]!)
+  }
+}
 
 /** The edge of a list as a filing has to go on from it, if it is at hand. */
 export type EdgeOf = (list: ListKey) => PostingEdge | undefined
@@ -73,8 +93,8 @@ export class Filing {
   readonly bound: Bound
   /** All that waits up to the bound. */
   readonly waiting: Unfiled
-  /** The lists that are prepared, by id. */
-  readonly edges = new Map<string, PostingEdge>()
+  /** The lists that are prepared. */
+  readonly edges = new Edges()
   /** What stores them, and the pages that they filled. */
   readonly writes: Write[] = []
   private readonly lists: readonly Waiting[]
@@ -122,7 +142,7 @@ export class Filing {
     }
     for (const { id, index, key, ordinals, at, edge = PostingEdge.empty } of found) {
       const grown = appendTo(edge, index, key, ordinals, this.writes)
-      this.edges.set(id, grown)
+      this.edges.add(id, grown)
       this.writes.push(edgeWrite(at, grown))
     }
     this.prepared += part.length

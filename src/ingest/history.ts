@@ -134,7 +134,7 @@ export class History implements ReadableHistory {
   /** Puts lists that were filed into the cache. What is read under an earlier head is not to be cached any more: it may be older, or be pruned. */
   cacheFiled(filed: readonly Edges[] = []): void {
     this.cache.generation++
-    for (const edges of filed) for (const [id, edge] of edges) this.cache.put(id, toHeld(this.cache, edge, this.head.last))
+    for (const edges of filed) edges.each((id, edge) => this.cache.put(id, toHeld(this.cache, edge, this.head.last)))
   }
 
   /** The edge of a list as it is in the store, if it is cached, and nobody else files. */
