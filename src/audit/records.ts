@@ -181,11 +181,12 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
 }
 
 /** Adds up what the records require of the indexes and of the book. */
-function tally(context: Context, { from }: Stored, { rows, entries }: EncodedClose): void {
+function tally(context: Context, { from }: Stored, { rows, lists }: EncodedClose): void {
   const { head, wanted, wantedHashes, book } = context
-  for (const { index, key, nth } of entries) {
-    const ordinal = from[index.of.tag]! + nth
-    if (ordinal < head.filedCounts[index.of.tag]!) wanted.add(postingKey(index.tag, key), ordinal)
+  for (const { index, key, nths } of lists) {
+    const at = postingKey(index.tag, key)
+    const filed = head.filedCounts[index.of.tag]! - from[index.of.tag]!
+    for (const nth of nths) if (nth < filed) wanted.add(at, from[index.of.tag]! + nth)
   }
   const next = from.slice()
   for (const row of rows) {

@@ -21,7 +21,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
-import type { EncodedClose, Entry } from './encode.ts'
+import type { EncodedClose, Listed } from './encode.ts'
 import { type Backlog, type Bound, type EdgeOf, type Edges, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
@@ -48,12 +48,20 @@ interface BookEntry {
 
 /** What a ledger files, and how many records each log had before. */
 interface Added {
-  readonly entries: readonly Entry[]
+  readonly lists: readonly Listed[]
   readonly from: readonly number[]
 }
 
-function fileInto(unfiled: Unfiled, { entries, from }: Added): void {
-  for (const { index, key, nth } of entries) unfiled.add(index, key, from[index.of.tag]! + nth)
+function fileInto(unfiled: Unfiled, { lists, from }: Added): void {
+  for (const { index, key, name, nths } of lists) {
+    const first = from[index.of.tag]!
+    unfiled.addAll(
+      index,
+      key,
+      name,
+      nths.map((nth) => first + nth),
+    )
+  }
 }
 
 function filed(all: readonly Added[]): Unfiled {
@@ -172,7 +180,7 @@ export class Draft {
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && decodeText(keys[hashes.length + i]!, value))
     this.refuseKnownHashes(close)
-    const own = { entries: close.entries, from: this.counts.slice() }
+    const own = { lists: close.lists, from: this.counts.slice() }
     const counts = own.from.map((count, tag) => count + close.added[tag]!)
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })

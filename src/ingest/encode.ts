@@ -19,6 +19,7 @@ import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../re
 import { encodeOperation, type OperationInput, type Owner, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
+import { nameOf } from '../scan/list-key.ts'
 import type { Capabilities } from '../store.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
@@ -46,17 +47,20 @@ export class EncodedRow implements Row {
   }
 }
 
-/** An entry of a posting list. */
-export class Entry {
+/** What a ledger adds to a posting list. */
+export class Listed {
   readonly index: Index
   readonly key: readonly Element[]
-  /** The number of the record among those that its log gets from the ledger. */
-  readonly nth: number
+  /** The name of the list within its index. */
+  readonly name: string
+  /** The numbers of the records among those that their log gets from the ledger, ascending. */
+  readonly nths: number[]
 
-  constructor(index: Index, key: readonly Element[], nth: number) {
+  constructor(index: Index, key: readonly Element[], name: string, nth: number) {
     this.index = index
     this.key = key
-    this.nth = nth
+    this.name = name
+    this.nths = [nth]
   }
 }
 
@@ -76,7 +80,7 @@ export interface EncodedClose {
   /** How many rows each log gets, by tag; the ledger's own is counted. */
   readonly added: readonly number[]
   /** Where the rows are filed. Computed at once: the caller may change the records while the close waits for its turn. */
-  readonly entries: readonly Entry[]
+  readonly lists: readonly Listed[]
   /** Transactions in order: the hash, which log, and where the input has them. */
   readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
   readonly book: readonly BookChange[]
@@ -155,7 +159,9 @@ class CloseEncoder {
   private readonly closedAt: string
   private readonly rows: EncodedRow[] = []
   private readonly added: number[] = Array(LOGS).fill(0)
-  private readonly entries: Entry[] = []
+  private readonly lists: Listed[] = []
+  /** The same, by the tag of the index, then by name. */
+  private readonly byName: (Map<string, Listed> | undefined)[] = []
   private readonly hashes: { hash: string; failed: boolean; place: Place }[] = []
   private readonly book: BookChange[] = []
   private operationCount = 0
@@ -237,23 +243,44 @@ class CloseEncoder {
   private add(resource: Resource, input: object, encoded: Encoded, place: Place): Row {
     const nth = this.added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
-      if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')
-      // Lists are written long after their ledgers: by then, what does not fit could not be refused any more.
-      if (this.maxKeyBytes !== undefined && !fits(index, key, this.maxKeyBytes))
-        throw invalidInput(
-          place.ledger,
-          place.path(),
-          `accounts and assets short enough for the store, whose keys have ${this.maxKeyBytes} bytes at most`,
-        )
-      this.entries.push(new Entry(index, key, nth))
+      const name = nameOf(key)
+      const lists = this.listsOf(index)
+      const held = lists.get(name)
+      if (held !== undefined) {
+        held.nths.push(nth)
+        return
+      }
+      this.checkKey(index, key, place)
+      const listed = new Listed(index, key, name, nth)
+      lists.set(name, listed)
+      this.lists.push(listed)
     })
     const row = new EncodedRow(resource, place, encoded)
     this.rows.push(row)
     return row
   }
 
+  private listsOf({ tag }: Index): Map<string, Listed> {
+    const held = this.byName[tag]
+    if (held !== undefined) return held
+    const lists = new Map<string, Listed>()
+    this.byName[tag] = lists
+    return lists
+  }
+
+  private checkKey(index: Index, key: readonly Element[], place: Place): void {
+    if (!key.every(isWellFormed)) throw invalidInput(place.ledger, place.path(), 'accounts, sellers and assets without lone surrogates')
+    // Lists are written long after their ledgers: by then, what does not fit could not be refused any more.
+    if (this.maxKeyBytes !== undefined && !fits(index, key, this.maxKeyBytes))
+      throw invalidInput(
+        place.ledger,
+        place.path(),
+        `accounts and assets short enough for the store, whose keys have ${this.maxKeyBytes} bytes at most`,
+      )
+  }
+
   finish(): EncodedClose {
-    const { ledger, closedAt, rows, added, entries, hashes, book, failedCount } = this
+    const { ledger, closedAt, rows, added, lists, hashes, book, failedCount } = this
     const { sequence } = ledger
     added[ledgers.tag] = 1
     const successful = hashes.length - failedCount
@@ -266,6 +293,6 @@ class CloseEncoder {
     const place = new Place(sequence, closedAt, 0, 0, 'ledger')
     const { texts, exact } = encodeLedger(ledger, counts, place)
     const ledgerRow = (sides: LedgerSides): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
-    return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, entries, hashes, book, ledgerRow }
+    return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, lists, hashes, book, ledgerRow }
   }
 }

@@ -61,11 +61,15 @@ export class Unfiled {
   }
 
   add(index: Index, key: readonly Element[], ordinal: number): void {
+    this.addAll(index, key, nameOf(key), [ordinal])
+  }
+
+  /** @param ordinals which belong to this from now on */
+  addAll(index: Index, key: readonly Element[], name: string, ordinals: number[]): void {
     const lists = this.listsOf(index.tag)
-    const name = nameOf(key)
     const waiting = lists.get(name)
-    if (waiting === undefined) lists.set(name, { index, key, ordinals: [ordinal] })
-    else waiting.ordinals.push(ordinal)
+    if (waiting === undefined) lists.set(name, { index, key, ordinals })
+    else for (const ordinal of ordinals) waiting.ordinals.push(ordinal)
   }
 
   private listsOf(tag: number): Lists {
