@@ -30,15 +30,12 @@ export function writeTuple(out: Writer, elements: readonly Element[]): void {
   for (const element of elements) {
     if (typeof element === 'string') {
       out.u8(STRING)
-      const from = out.length
-      const written = out.text(element)
-      if (out.bytes.subarray(from, from + written).includes(0)) {
-        out.length = from
+      if (!element.includes('\0')) out.text(element)
+      else
         for (const byte of utf8(element)) {
           out.u8(byte)
           if (byte === 0) out.u8(0xff)
         }
-      }
       out.u8(0)
     } else {
       const { hi, lo } = splitId(element)
