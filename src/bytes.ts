@@ -62,10 +62,10 @@ export function hex(bytes: Uint8Array): string {
 /** The value of a hexadecimal digit, in either case. */
 export const nibble = (code: number): number => (code < 58 ? code - 48 : (code | 32) - 87)
 
-/** The bytes of an even number of hex digits, in either case. */
-export function unhex(digits: string): Uint8Array {
-  const bytes = new Uint8Array(digits.length >> 1)
-  for (let i = 0; i < bytes.length; i++) bytes[i] = (nibble(digits.charCodeAt(2 * i)) << 4) | nibble(digits.charCodeAt(2 * i + 1))
+/** The bytes of an even number of hex digits, in either case; written from `from` on, if they are part of something. */
+export function unhex(digits: string, bytes: Uint8Array = new Uint8Array(digits.length >> 1), from = 0): Uint8Array {
+  for (let at = 0; at < digits.length; at += 2)
+    bytes[from + (at >> 1)] = (nibble(digits.charCodeAt(at)) << 4) | nibble(digits.charCodeAt(at + 1))
   return bytes
 }
 

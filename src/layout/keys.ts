@@ -93,8 +93,7 @@ const HASH_KEY_BYTES = 33
 export function hashKey(hash: string): Uint8Array {
   const key = new Uint8Array(HASH_KEY_BYTES)
   key[0] = KIND.hash
-  key.set(unhex(hash), 1)
-  return key
+  return unhex(hash, key, 1)
 }
 
 export function bookKey(seller: string, offer: bigint): Uint8Array {

@@ -2,7 +2,7 @@
  * What frames consist of, each with a number of its own: names of members, short words, kinds of values. So a frame is known by a row of numbers,
  * before any of its characters were looked at.
  */
-import { utf8 } from '../bytes.ts'
+import { Region, utf8 } from '../bytes.ts'
 import { longInteger } from '../json.ts'
 import { LONGEST_FRAME } from './apart.ts'
 
@@ -24,7 +24,7 @@ export interface Name {
   /** It looks as if it held a long number. */
   readonly looksLong: boolean
   /** As it is written, with a comma before it. */
-  readonly piece: Uint8Array
+  readonly piece: Region
 }
 
 /** A frame that was seen before: the row of its numbers. */
@@ -59,7 +59,7 @@ export function nameOf(name: string): Name {
   const found = names.get(name)
   if (found !== undefined) return found
   const piece = `,${JSON.stringify(name)}:`
-  const made = { number: numbers++, looksLong: longInteger.test(piece), piece: utf8(piece) }
+  const made = { number: numbers++, looksLong: longInteger.test(piece), piece: Region.padded(utf8(piece)) }
   names.set(name, made)
   weight += 200 + 3 * name.length
   return made

@@ -2,7 +2,7 @@
  * Writes the parts of a text on a sheet, and notes where its values are and what its frame consists of. See `writer.ts` for whole texts.
  * **Invariant:** a text begun lies on one sheet: where that has no more room, what was begun moves to another.
  */
-import { byteLength, utf8, writeAscii, writeText } from '../bytes.ts'
+import { byteLength, copy, utf8, writeAscii, writeText } from '../bytes.ts'
 import { longInteger } from '../json.ts'
 import { Apart, cutUp, frameOf, isOfName, isSimple, NAME, Sheet } from './apart.ts'
 import { knownFrame, learnFrame, type Name, NUMBER, STRING, wordNumber } from './names.ts'
@@ -109,16 +109,14 @@ export class Pen {
 
   /** Writes the name of a member, after a comma if need be, with room behind it for a short value. */
   protected name({ number, piece, looksLong }: Name): void {
-    const { length } = piece
+    const { length } = piece.bytes
     if (looksLong) this.exact = true
     this.makeRoom(length + SHORT, 0)
     this.row[this.length++] = number
-    const { bytes } = this.sheet
+    const { region, bytes } = this.sheet
     const isFirst = this.at === this.start || bytes[this.at - 1] === 123
-    const from = this.at
     const skipped = isFirst ? 1 : 0
-    for (let at = skipped; at < length; at++) bytes[from + at - skipped] = piece[at]!
-    this.at = from + length - skipped
+    this.at = copy(region, this.at, piece, skipped, length - skipped)
   }
 
   protected kind(kind: number): void {

@@ -28,7 +28,7 @@ describe('names and words', () => {
     const [a, b, c] = [nameOf('a'), nameOf('b"'), wordNumber('c')]
     expect([a.number, b.number, c]).toEqual([16, 17, 18])
     expect([nameOf('a') === a, nameOf('b"') === b, wordNumber('c'), wordNumber('d')]).toEqual([true, true, 18, 19])
-    expect([a, b].map(({ piece }) => Buffer.from(piece).toString())).toEqual([',"a":', ',"b\\"":'])
+    expect([a, b].map(({ piece }) => Buffer.from(piece.bytes).toString())).toEqual([',"a":', ',"b\\"":'])
     expect([nameOf('a:12345678901234567890').looksLong, a.looksLong]).toEqual([true, false])
   })
 })
