@@ -90,17 +90,28 @@ export const portableCrc32 = crc32Table
 /** Plain memory, since views of a `Buffer` cost more than those of a `Uint8Array`. */
 const allocate = (size: number): Uint8Array => (NodeBuffer ? new Uint8Array(NodeBuffer.allocUnsafeSlow(size).buffer) : new Uint8Array(size))
 
-/** Writes text as UTF-8 at a place where there is room for it; returns how many bytes that took. */
-export const writeText: (bytes: Uint8Array, at: number, value: string) => number = NodeBuffer
-  ? (bytes, at, value) => NodeBuffer.prototype.utf8Write.call(bytes, value, at)
-  : (bytes, at, value) => encoder.encodeInto(value, bytes.subarray(at)).written
-
 /** Text up to this length is written faster character by character than by a call to the platform. */
 const SHORT = 24
 
-const writeLongAscii: typeof writeText = NodeBuffer
+const writeLong: (bytes: Uint8Array, at: number, value: string) => number = NodeBuffer
+  ? (bytes, at, value) => NodeBuffer.prototype.utf8Write.call(bytes, value, at)
+  : (bytes, at, value) => encoder.encodeInto(value, bytes.subarray(at)).written
+
+const writeLongAscii: typeof writeLong = NodeBuffer
   ? (bytes, at, value) => NodeBuffer.prototype.latin1Write.call(bytes, value, at)
-  : writeText
+  : writeLong
+
+/** Writes text as UTF-8 at a place where there is room for it; returns how many bytes that took. */
+export function writeText(bytes: Uint8Array, at: number, value: string): number {
+  const { length } = value
+  if (length > SHORT) return writeLong(bytes, at, value)
+  for (let i = 0; i < length; i++) {
+    const code = value.charCodeAt(i)
+    if (code > 127) return writeLong(bytes, at, value)
+    bytes[at + i] = code
+  }
+  return length
+}
 
 /** As {@link writeText}, for text that is all ASCII. */
 export function writeAscii(bytes: Uint8Array, at: number, value: string): number {
@@ -182,22 +193,9 @@ export class Writer {
   /** Writes text as UTF-8 and returns how many bytes that took. */
   text(value: string): number {
     if (this.bytes.length - this.length < value.length * 3) this.reserve(byteLength(value))
-    if (value.length <= SHORT && this.ascii(value)) return value.length
     const written = writeText(this.bytes, this.length, value)
     this.length += written
     return written
-  }
-
-  /** Writes short text that is all ASCII. For other text it returns false, and nothing is written. */
-  private ascii(value: string): boolean {
-    const { bytes, length } = this
-    for (let at = 0; at < value.length; at++) {
-      const code = value.charCodeAt(at)
-      if (code > 127) return false
-      bytes[length + at] = code
-    }
-    this.length += value.length
-    return true
   }
 
   /** What was written, as a view; the writer must not be used any more. */
