@@ -180,7 +180,7 @@ class CloseEncoder {
     const place = this.place(low(nth + 1, 0, this.ledger.sequence), 'transactions', nth)
     const affected = inner.map((operation) => operationAffects(operation, transaction.account))
     const all: string[] = []
-    for (const accounts of affected) all.push(...accounts)
+    for (const accounts of affected) for (const account of accounts) all.push(account)
     this.add(failed ? failedTransactions : transactions, transaction, encodeTransaction(transaction, all, place), place)
     this.hashes.push({ hash, failed, place })
     if (failed) {
