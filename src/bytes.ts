@@ -114,12 +114,8 @@ export function writeText(bytes: Uint8Array, at: number, value: string): number 
 }
 
 /** As {@link writeText}, for text that is all ASCII. */
-export function writeAscii(bytes: Uint8Array, at: number, value: string): number {
-  const { length } = value
-  if (length > SHORT) return writeLongAscii(bytes, at, value)
-  for (let i = 0; i < length; i++) bytes[at + i] = value.charCodeAt(i)
-  return length
-}
+export const writeAscii = (bytes: Uint8Array, at: number, value: string): number =>
+  value.length > SHORT ? writeLongAscii(bytes, at, value) : writeText(bytes, at, value)
 
 /**
  * Values are carved from slabs, since many small buffers cost the garbage collector far more than a few large ones. A slab is abandoned when full,

@@ -29,8 +29,8 @@ export interface LevelOptions {
   /**
    * What is checked before LevelDB opens the files, since it silently passes over damage there, and ends the process when it merges damaged tables.
    * By default the MANIFEST, the logs and the sizes of tables (some hundredths of a second), and whole tables if they have less than 64 MiB together
-   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, and a log
-   * that LevelDB cannot read just then is lost.
+   * (0.2 s). `true`: everything, however long it takes (a second for 300 MB). `false`: nothing, and a log that LevelDB
+   * cannot read just then is lost.
    */
   readonly checkFiles?: boolean | undefined
   /** Compress with snappy. Default: true; without it, the same damage to a file goes unnoticed twice as often. */
