@@ -181,12 +181,12 @@ function checkTop(context: Context, { sequence, ledger, of }: Stored, before: bi
 }
 
 /** Adds up what the records require of the indexes and of the book. */
-function tally(context: Context, { from }: Stored, { rows, lists }: EncodedClose): void {
+function tally(context: Context, { from }: Stored, { rows, unfiled }: EncodedClose): void {
   const { head, wanted, wantedHashes, book } = context
-  for (const { index, key, nths } of lists) {
+  for (const { index, key, ordinals } of unfiled.all()) {
     const at = postingKey(index.tag, key)
-    const filed = head.filedCounts[index.of.tag]! - from[index.of.tag]!
-    for (const nth of nths) if (nth < filed) wanted.add(at, from[index.of.tag]! + nth)
+    const first = from[index.of.tag]!
+    for (const nth of ordinals) if (first + nth < head.filedCounts[index.of.tag]!) wanted.add(at, first + nth)
   }
   const next = from.slice()
   for (const row of rows) {

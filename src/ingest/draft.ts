@@ -21,7 +21,7 @@ import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store, Write } from '../store.ts'
 import { offerWrites } from './book.ts'
-import type { EncodedClose, Listed } from './encode.ts'
+import type { EncodedClose } from './encode.ts'
 import { type Backlog, type Bound, type EdgeOf, type Edges, Filing, isDue } from './filing.ts'
 
 /** The last, not yet full block of a log: the rows with which its next value starts. */
@@ -48,26 +48,14 @@ interface BookEntry {
 
 /** What a ledger files, and how many records each log had before. */
 interface Added {
-  readonly lists: readonly Listed[]
+  readonly unfiled: Unfiled
   readonly from: readonly number[]
 }
 
-function fileInto(unfiled: Unfiled, { lists, from }: Added): void {
-  for (const { index, key, name, nths } of lists) {
-    const first = from[index.of.tag]!
-    unfiled.addAll(
-      index,
-      key,
-      name,
-      nths.map((nth) => first + nth),
-    )
-  }
-}
-
 function filed(all: readonly Added[]): Unfiled {
-  const unfiled = new Unfiled()
-  for (const added of all) fileInto(unfiled, added)
-  return unfiled
+  const sum = new Unfiled()
+  for (const { unfiled, from } of all) sum.addAll(unfiled, from)
+  return sum
 }
 
 /** Stands for history as it is at a time: another object once it has moved. */
@@ -180,7 +168,7 @@ export class Draft {
     for (const [i, { hash }] of hashes.entries()) this.seenHashes.set(hash, this.isHeld(keys[i]!, values[i]))
     const sellers = values.slice(hashes.length).map((value, i) => value && decodeText(keys[hashes.length + i]!, value))
     this.refuseKnownHashes(close)
-    const own = { lists: close.lists, from: this.counts.slice() }
+    const own = { unfiled: close.unfiled, from: this.counts.slice() }
     const counts = own.from.map((count, tag) => count + close.added[tag]!)
     if (await this.file({ sequence: close.sequence, counts }, own, store, cachedEdge)) this.added.push(own)
     for (const [i, { id }] of changes.entries()) this.book.set(id, { held: sellers[i], row: undefined })
@@ -296,7 +284,7 @@ export class Draft {
 
   /** What waits to be filed now that this draft is in the store; call once. It adds to what waited before, which must not be used any more. */
   committed(): Backlog {
-    for (const added of this.added) fileInto(this.waiting, added)
+    for (const { unfiled, from } of this.added) this.waiting.addAll(unfiled, from)
     this.isCommitted = true
     this.befores = []
     return { unfiled: this.waiting, filing: this.filing }

@@ -19,7 +19,7 @@ import { changesBySeller, encodeOffer, encodeRemoval, offerChanges } from '../re
 import { encodeOperation, type OperationInput, type Owner, operationAffects, operations } from '../resources/operation.ts'
 import { encodeTrade, trades } from '../resources/trade.ts'
 import { encodeTransaction, failedTransactions, type TransactionInput, transactions } from '../resources/transaction.ts'
-import { nameOf } from '../scan/list-key.ts'
+import { Unfiled } from '../scan/unfiled.ts'
 import type { Capabilities } from '../store.ts'
 import type { Apart } from '../text/apart.ts'
 import type { Element } from '../tuple.ts'
@@ -47,23 +47,6 @@ export class EncodedRow implements Row {
   }
 }
 
-/** What a ledger adds to a posting list. */
-export class Listed {
-  readonly index: Index
-  readonly key: readonly Element[]
-  /** The name of the list within its index. */
-  readonly name: string
-  /** The numbers of the records among those that their log gets from the ledger, ascending. */
-  readonly nths: number[]
-
-  constructor(index: Index, key: readonly Element[], name: string, nth: number) {
-    this.index = index
-    this.key = key
-    this.name = name
-    this.nths = [nth]
-  }
-}
-
 /** A change of the book: the offer's new state, or its removal. */
 export interface BookChange {
   readonly id: bigint
@@ -79,8 +62,11 @@ export interface EncodedClose {
   readonly rows: readonly EncodedRow[]
   /** How many rows each log gets, by tag; the ledger's own is counted. */
   readonly added: readonly number[]
-  /** Where the rows are filed. Computed at once: the caller may change the records while the close waits for its turn. */
-  readonly lists: readonly Listed[]
+  /**
+   * Where the rows are filed, by their numbers among those that their log gets from the ledger. Computed at once: the caller may change the records
+   * while the close waits for its turn.
+   */
+  readonly unfiled: Unfiled
   /** Transactions in order: the hash, which log, and where the input has them. */
   readonly hashes: readonly { readonly hash: string; readonly failed: boolean; readonly place: Place }[]
   readonly book: readonly BookChange[]
@@ -159,9 +145,7 @@ class CloseEncoder {
   private readonly closedAt: string
   private readonly rows: EncodedRow[] = []
   private readonly added: number[] = Array(LOGS).fill(0)
-  private readonly lists: Listed[] = []
-  /** The same, by the tag of the index, then by name. */
-  private readonly byName: (Map<string, Listed> | undefined)[] = []
+  private readonly unfiled = new Unfiled()
   private readonly hashes: { hash: string; failed: boolean; place: Place }[] = []
   private readonly book: BookChange[] = []
   private operationCount = 0
@@ -243,29 +227,12 @@ class CloseEncoder {
   private add(resource: Resource, input: object, encoded: Encoded, place: Place): Row {
     const nth = this.added[resource.tag]!++
     eachFiling(resource, input, encoded.sides, (index, key) => {
-      const name = nameOf(key)
-      const lists = this.listsOf(index)
-      const held = lists.get(name)
-      if (held !== undefined) {
-        held.nths.push(nth)
-        return
-      }
-      this.checkKey(index, key, place)
-      const listed = new Listed(index, key, name, nth)
-      lists.set(name, listed)
-      this.lists.push(listed)
+      const isNew = this.unfiled.add(index, key, nth)
+      if (isNew) this.checkKey(index, key, place)
     })
     const row = new EncodedRow(resource, place, encoded)
     this.rows.push(row)
     return row
-  }
-
-  private listsOf({ tag }: Index): Map<string, Listed> {
-    const held = this.byName[tag]
-    if (held !== undefined) return held
-    const lists = new Map<string, Listed>()
-    this.byName[tag] = lists
-    return lists
   }
 
   private checkKey(index: Index, key: readonly Element[], place: Place): void {
@@ -280,7 +247,7 @@ class CloseEncoder {
   }
 
   finish(): EncodedClose {
-    const { ledger, closedAt, rows, added, lists, hashes, book, failedCount } = this
+    const { ledger, closedAt, rows, added, unfiled, hashes, book, failedCount } = this
     const { sequence } = ledger
     added[ledgers.tag] = 1
     const successful = hashes.length - failedCount
@@ -293,6 +260,6 @@ class CloseEncoder {
     const place = new Place(sequence, closedAt, 0, 0, 'ledger')
     const { texts, exact } = encodeLedger(ledger, counts, place)
     const ledgerRow = (sides: LedgerSides): Row => new EncodedRow(ledgers, place, new Encoded(texts, sides, exact))
-    return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, lists, hashes, book, ledgerRow }
+    return { sequence, hash: ledger.hash.toLowerCase(), closedAt, rows, added, unfiled, hashes, book, ledgerRow }
   }
 }

@@ -4,7 +4,7 @@
  * files those records again, from the records themselves.
  * While a filing is in progress there are two parts: the older one is being filed and does not change, the newer one is added to.
  * **Invariants:** every ordinal here is at or above `head.filedCounts`, every filed one below it; those of the newer part lie above those of the
- * older.
+ * older. What a single ledger files, before it is part of history, is kept in the same form, and counts from zero.
  */
 import { lowerBound } from '../layout/posting.ts'
 import type { Index } from '../query.ts'
@@ -47,29 +47,43 @@ export class Unfiled {
     const [older, newer] = [new Unfiled(), new Unfiled()]
     for (const [tag, lists] of this.lists)
       for (const [name, waiting] of lists) {
-        const { index, ordinals } = waiting
+        const { index, key, ordinals } = waiting
         const below = lowerBound(ordinals, bound[index.of.tag]!)
         // Most lists lie on one side, and are not copied.
         if (below === 0) newer.listsOf(tag).set(name, waiting)
         else if (below === ordinals.length) older.listsOf(tag).set(name, waiting)
         else {
-          older.listsOf(tag).set(name, { ...waiting, ordinals: ordinals.slice(0, below) })
-          newer.listsOf(tag).set(name, { ...waiting, ordinals: ordinals.slice(below) })
+          older.listsOf(tag).set(name, { index, key, ordinals: ordinals.slice(0, below) })
+          newer.listsOf(tag).set(name, { index, key, ordinals: ordinals.slice(below) })
         }
       }
     return new Unfiled(older, newer.lists)
   }
 
-  add(index: Index, key: readonly Element[], ordinal: number): void {
-    this.addAll(index, key, nameOf(key), [ordinal])
+  /** @returns whether the list is new here */
+  add(index: Index, key: readonly Element[], ordinal: number): boolean {
+    const lists = this.listsOf(index.tag)
+    const name = nameOf(key)
+    const waiting = lists.get(name)
+    if (waiting === undefined) lists.set(name, { index, key, ordinals: [ordinal] })
+    else waiting.ordinals.push(ordinal)
+    return waiting === undefined
   }
 
-  /** @param ordinals which belong to this from now on */
-  addAll(index: Index, key: readonly Element[], name: string, ordinals: number[]): void {
-    const lists = this.listsOf(index.tag)
-    const waiting = lists.get(name)
-    if (waiting === undefined) lists.set(name, { index, key, ordinals })
-    else for (const ordinal of ordinals) waiting.ordinals.push(ordinal)
+  /** Adds what another one holds, whose ordinals count from those of each log. */
+  addAll({ lists: added }: Unfiled, from: readonly number[]): void {
+    for (const [tag, lists] of added) {
+      const held = this.listsOf(tag)
+      for (const [name, { index, key, ordinals }] of lists) {
+        const first = from[index.of.tag]!
+        const waiting = held.get(name)
+        if (waiting !== undefined) for (const ordinal of ordinals) waiting.ordinals.push(first + ordinal)
+        else {
+          const own = ordinals.map((ordinal) => first + ordinal)
+          held.set(name, { index, key, ordinals: own })
+        }
+      }
+    }
   }
 
   private listsOf(tag: number): Lists {
@@ -92,8 +106,8 @@ export class Unfiled {
     for (const { lists: added } of later)
       for (const [tag, lists] of added) {
         const held = all.listsOf(tag)
-        for (const [name, waiting] of lists)
-          held.set(name, { ...waiting, ordinals: (held.get(name)?.ordinals ?? []).concat(waiting.ordinals) })
+        for (const [name, { index, key, ordinals }] of lists)
+          held.set(name, { index, key, ordinals: (held.get(name)?.ordinals ?? []).concat(ordinals) })
       }
     return all
   }

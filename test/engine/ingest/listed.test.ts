@@ -10,7 +10,7 @@ import { payments } from '../../../src/resources/operation.ts'
 describe('what a ledger files', () => {
   test('names each list once, with the records that are filed there, in order', () => {
     for (const close of generate({ ledgers: 30, seed: 4, accounts: 20, transactionsPerLedger: 12, operationsPerTransaction: 4 })) {
-      const { rows, lists } = prepareClose(close).encoded!
+      const { rows, unfiled } = prepareClose(close).encoded!
       const wanted = new Map<string, number[]>()
       const nths = new Map<number, number>()
       for (const { resource, sides, texts } of rows) {
@@ -21,7 +21,9 @@ describe('what a ledger files', () => {
           wanted.set(name, [...(wanted.get(name) ?? []), nth])
         })
       }
-      const found = lists.map(({ index, key, nths }) => [`${index.tag} ${JSON.stringify(key.map(String))}`, nths] as const)
+      const found = [...unfiled.all()].map(
+        ({ index, key, ordinals }) => [`${index.tag} ${JSON.stringify(key.map(String))}`, ordinals] as const,
+      )
       expect(new Map(found)).toEqual(wanted)
       expect(found.length).toBe(wanted.size)
     }
@@ -33,7 +35,8 @@ describe('what a ledger files', () => {
     const one = { ...transactions![0]!, participants: [], operations: [{ type: 'inflation', participants }] }
     const { encoded, error } = prepareClose({ ledger, transactions: [one] })
     expect(error).toBeUndefined()
-    expect(encoded!.lists.length).toBe(2 * (1 + participants.length))
-    expect(encoded!.lists.some(({ index }) => index === payments)).toBe(false)
+    const lists = [...encoded!.unfiled.all()]
+    expect(lists.length).toBe(2 * (1 + participants.length))
+    expect(lists.some(({ index }) => index === payments)).toBe(false)
   })
 })
