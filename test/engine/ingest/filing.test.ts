@@ -83,6 +83,18 @@ describe('a filing', () => {
     for (const { bound, written } of filings) expect(written - bound).toBeGreaterThan(1)
   })
 
+  test.each([0, 1])('is due with exactly as many records as wait, and a ledger later if there are too few: %i', async (more) => {
+    const enough = records.slice(0, 6).reduce((sum, count) => sum + count)
+    const disk = memoryDisk()
+    const ledger = await openLedger(memory(disk), { fileEvery: enough + more })
+    let filed = 0
+    for (let at = 0; filed === 0; at++) {
+      await ledger.append(closes[at]!)
+      filed = (await headOf(disk)).filed
+    }
+    expect(filed).toBe(FIRST + 5 + more)
+  })
+
   test('reads its lists part by part, except those of new ids, and writes all of them with its last ledger', async () => {
     const inner = memory()
     let reads = 0

@@ -169,6 +169,40 @@ describe('an open member that JSON cannot hold is rejected with the path of its 
   })
 })
 
+describe('a close that cannot be read', () => {
+  const itself: Record<string, unknown> = {}
+  itself['again'] = itself
+  /** Of a class, so that its JSON text counts; and there can be none. */
+  const unread = (close: LedgerClose): LedgerClose => Object.assign(Object.create({}), close, { ledger: { ...close.ledger, memo: itself } })
+
+  test('is asked first whether it follows', async () => {
+    const ledger = await ledgerOf([first])
+    const ahead = richClose(FIRST + 5, next.ledger.hash)
+    expect(await errorOf(() => ledger.append(unread(ahead)))).toMatchObject({ code: 'LEDGER_GAP', fields: { sequence: FIRST + 5 } })
+    expect(await ledger.append(unread(first))).toMatchObject({ sequence: FIRST, appended: false })
+    expect(await errorOf(() => ledger.append(unread(next)))).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'ledger' } })
+  })
+
+  test('since its members throw is rejected as a whole', async () => {
+    const close = {
+      get ledger(): LedgerClose['ledger'] {
+        throw new Error('no')
+      },
+    }
+    const error = await errorOf(async () => (await ledgerOf([])).append(close))
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: '(the whole close)' }, cause: { message: 'no' } })
+  })
+})
+
+test('a transaction that states no operations has none', async () => {
+  const ledger = await ledgerOf([first])
+  const { operations: _, operation_count: __, ...one } = next.transactions![0]!
+  await ledger.append({ ...next, transactions: [one] })
+  expect(await ledger.get(catalogue.ledger, { ledger: FIRST + 1 })).toMatchObject({ successful_transaction_count: 1, operation_count: 0 })
+  expect((await ledger.page(catalogue.operationsOfLedger, { ledger: FIRST + 1 })).records).toEqual([])
+  expect((await ledger.verify()).ok).toBe(true)
+})
+
 describe('a close whose members do not fit together is rejected:', () => {
   const [one, failed] = next.transactions!
   const refusal = async (transactions: object[]) =>
@@ -213,6 +247,17 @@ describe('a close whose members do not fit together is rejected:', () => {
     const error = await refusal([{ ...one, operations: [{ type: 'inflation', effects }] }])
     expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: 'transactions[0].operations[0].effects[0].index' } })
   })
+})
+
+test('the greatest index that 32 bits hold is accepted, and in the paging token', async () => {
+  const ledger = await openLedger(memory())
+  const effects = [{ account: 'G', type: 'x', type_i: 1, index: 2 ** 32 - 1 }]
+  await ledger.append({
+    ...next,
+    transactions: [{ ...next.transactions![0]!, operations: [{ type: 'inflation', effects }] }],
+  } as LedgerClose)
+  const { records } = await ledger.page(catalogue.effects, {})
+  expect(records.map(({ paging_token }) => paging_token)).toEqual([`${(BigInt(FIRST + 1) << 32n) + 4097n}-4294967295`])
 })
 
 test('identities that equal the derived ones are accepted in each form', async () => {
