@@ -83,7 +83,7 @@ describe('a filing', () => {
     for (const { bound, written } of filings) expect(written - bound).toBeGreaterThan(1)
   })
 
-  test.each([0, 1])('is due with exactly as many records as wait, and a ledger later if there are too few: %i', async (more) => {
+  test.each([0, 1])('is due with the ledger that brings as many records, or the next if %i are missing', async (more) => {
     const enough = records.slice(0, 6).reduce((sum, count) => sum + count)
     const disk = memoryDisk()
     const ledger = await openLedger(memory(disk), { fileEvery: enough + more })

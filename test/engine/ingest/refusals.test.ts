@@ -134,9 +134,11 @@ test('an open member that is nested as deep as may be comes back whole', async (
   await ledger.close()
 })
 
+/** What JSON cannot hold. */
+const itself: Record<string, unknown> = {}
+itself['again'] = itself
+
 describe('an open member that JSON cannot hold is rejected with the path of its record:', () => {
-  const itself: Record<string, unknown> = {}
-  itself['again'] = itself
   const throws = {
     toJSON() {
       throw new Error('no')
@@ -170,8 +172,6 @@ describe('an open member that JSON cannot hold is rejected with the path of its 
 })
 
 describe('a close that cannot be read', () => {
-  const itself: Record<string, unknown> = {}
-  itself['again'] = itself
   /** Of a class, so that its JSON text counts; and there can be none. */
   const unread = (close: LedgerClose): LedgerClose => Object.assign(Object.create({}), close, { ledger: { ...close.ledger, memo: itself } })
 
@@ -250,7 +250,7 @@ describe('a close whose members do not fit together is rejected:', () => {
 })
 
 test('the greatest index that 32 bits hold is accepted, and in the paging token', async () => {
-  const ledger = await openLedger(memory())
+  const ledger = await ledgerOf([])
   const effects = [{ account: 'G', type: 'x', type_i: 1, index: 2 ** 32 - 1 }]
   await ledger.append({
     ...next,
