@@ -1,28 +1,22 @@
 /**
  * LMDB's file, checked without LMDB, which believes whatever its pages say: one that names a page beyond the end of the file, or itself, ends the process
- * or never comes to an end. Source of the format: `mdb.c` of LMDB 1.0, version 2 of the data, pages of 64-bit systems; little-endian.
+ * or never comes to an end. The format of its head, and where all of it comes from, is in `meta.ts`; what follows that:
  *
  * ```
  * page    number:8 │ transaction:8 │ pad:2 │ flags:2 │ lower:2 │ upper:2 │ place of each node:2 …   the places from here, at byte 24, on
- * meta    magic:4 │ version:4 │ address:8 │ map size:8 │ free tree:48 │ main tree:48 │ last page:8 │ transaction:8
- * tree    page size:4 │ flags:2 │ depth:2 │ pages of each kind:8 × 3 │ entries:8 │ root:8
  * node    size:4 │ flags:2 │ key size:2 │ key │ value, or first page:8 │ transaction:8 │ pages:8
  *         in a branch, size and flags are the number of a page
  * ```
  */
 import { giveWay } from '../../src/turn.ts'
 import { type FileFault, type FilesOptions, type FilesReport, filesOptions, pathOf } from '../directory/index.ts'
-import { DATA, META } from './meta.ts'
+import { DATA, headOf, NONE, VERSION } from './meta.ts'
 
-const MAGIC = 0xbeefc0de
-const VERSION = 2
 const HEAD = 24
 const NODE = 8
 const [BRANCH, LEAF] = [1, 2]
 /** The value lies in pages of its own. */
 const BIG = 1
-/** No page: the root of an empty tree. */
-const NONE = 0xffffffffffffffffn
 /** What more faults would say has been said. */
 const MAX_FAULTS = 100
 
@@ -110,23 +104,18 @@ class Check {
 
   /** Returns the newest transaction. */
   async run(): Promise<bigint> {
-    if (!this.read(0, META.transaction)) return 0n
-    if (this.page.getUint32(META.magic, true) !== MAGIC) {
-      this.fault(0, 'this is no file of LMDB')
+    const head = headOf(this.file, this.bytes)
+    if ('reason' in head) {
+      this.faults.push(head)
       return 0n
     }
-    // LMDB itself refuses another version.
-    if (this.page.getUint32(META.version, true) !== VERSION) return 0n
-    this.size = this.page.getUint32(META.pageSize, true)
-    if (this.size < 512 || this.size > 65536) {
-      this.fault(META.pageSize, `pages of ${this.size} bytes`)
+    const { version, pageSize, transaction, roots } = head
+    if (version !== VERSION) {
+      this.fault(0, `data of version ${version}, not of ${VERSION}`)
       return 0n
     }
-    const first = this.meta(0)
-    const second = this.meta(1)
-    if (first === undefined || second === undefined) return 0n
-    const { transaction, roots } = first.transaction > second.transaction ? first : second
-    this.page = new DataView(new ArrayBuffer(this.size))
+    this.size = pageSize
+    this.page = new DataView(new ArrayBuffer(pageSize))
     this.taken = new Uint8Array((this.pages >> 3) + 1)
     this.taken[0] = 3
     for (const root of roots) if (root !== NONE) await this.tree(root)
@@ -135,19 +124,6 @@ class Check {
 
   private get pages(): number {
     return Math.floor(this.bytes / this.size)
-  }
-
-  private meta(number: number): { readonly transaction: bigint; readonly roots: readonly bigint[] } | undefined {
-    const at = number * this.size
-    if (!this.read(at, META.end)) return undefined
-    if (this.page.getUint32(META.magic, true) !== MAGIC) {
-      this.fault(at, 'the head of the file is damaged')
-      return undefined
-    }
-    const [transaction, ...roots] = [META.transaction, META.freeTree, META.mainTree].map((place) =>
-      this.page.getBigUint64(place, true),
-    ) as [bigint, bigint, bigint]
-    return { transaction, roots }
   }
 
   /** Visits the pages of a tree, each once. */

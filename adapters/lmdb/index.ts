@@ -30,9 +30,10 @@ const MAX_KEY_BYTES = 1978
  * file never shrinks: what pruning frees is used again. Every batch is flushed, whatever `durable` says.
  *
  * @param location a directory, by its path or `file:` URL, created if need be; on a local disk
- * @throws `BAD_REQUEST` if `location` or an option is wrong or unknown; `STORE_MISSING` with `mustExist` or where a file is in the way, `STORE_DENIED`
- *   if it may not be read, written or created, `CORRUPT` if its file is damaged (`checkFiles`), `STORE_FAILED` for the rest, also if the package is not
- *   installed; all but `BAD_REQUEST` with the field `location`. Later, `STORE_MISSING` for a write once the directory was moved, deleted or replaced.
+ * @throws `BAD_REQUEST` if `location` or an option is wrong or unknown. With the field `location`: `STORE_MISSING` with `mustExist` or where a file is
+ *   in the way, `STORE_DENIED` if it may not be read, written or created, `CORRUPT` if its file is damaged (`checkFiles`), `STORE_FAILED` for the rest,
+ *   also if the package is not installed. `STORE_FORMAT` if its file is of another version of LMDB's data. Later, `STORE_MISSING` for a write once the
+ *   directory was moved, deleted or replaced.
  */
 export async function lmdb(location: string | URL, options: LmdbOptions = {}): Promise<Store> {
   const checked = lmdbOptions.check(options)

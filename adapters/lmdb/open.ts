@@ -1,16 +1,18 @@
 /**
  * Opens an LMDB directory, and turns what LMDB and the file system report into errors of ours.
  *
- * LMDB checks nothing of what it finds in its file: a page that a shortened file lacks would end the process. So the file is checked first.
+ * LMDB checks nothing of what it finds in its file: a page that a shortened file lacks would end the process. So the file is checked first, and
+ * whatever else could end the process then.
  */
 import type { RootDatabase } from 'lmdb'
 import { OptionRules } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
 import { denial, makeDirectory, namesIn, refuseOther } from '../directory/index.ts'
-import { createFile, removeUnplaced, reserveDescriptors, reserveLock } from './create.ts'
+import { createFile, removeUnplaced } from './create.ts'
 import { checkFiles } from './files.ts'
 import { Gate } from './gate.ts'
-import { DATA, LOCK } from './meta.ts'
+import { DATA } from './meta.ts'
+import { checkData, reserve } from './prepare.ts'
 
 export interface LmdbOptions {
   /** Fail with `STORE_MISSING` instead of creating a store. Default: false. */
@@ -34,7 +36,7 @@ export type Database = RootDatabase<Uint8Array, Uint8Array> & {
 }
 
 /** Without overlapping syncs: a commit that is reported is on stable storage, and one that cannot be flushed fails. */
-const SETTINGS = { encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, eventTurnBatching: false } as const
+const SETTINGS = { noSubdir: false, encoding: 'binary', keyEncoding: 'binary', overlappingSync: false, eventTurnBatching: false } as const
 
 /** A commit while it is opened is rare; one in each of so many, from a process that does not know of the gate, is not. */
 const MAX_TRIES = 20
@@ -47,14 +49,13 @@ export interface Opened {
   readonly gate: Gate
 }
 
-/** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location` */
+/** @throws STORE_MISSING, STORE_DENIED, CORRUPT, STORE_FAILED, with the field `location`; and STORE_FORMAT */
 export async function openDirectory(location: string, { mustExist = false, checkFiles: checked = true }: LmdbOptions): Promise<Opened> {
   try {
     const { open } = await library(location)
-    const openFile = async (path: string, noSubdir: boolean): Promise<Database> => {
-      await reserveLock(noSubdir ? `${path}-lock` : `${path}/${LOCK}`)
-      reserveDescriptors(location)
-      return open<Uint8Array, Uint8Array>({ path, noSubdir, ...SETTINGS }) as Database
+    const openFile = async (): Promise<Database> => {
+      await reserve(location)
+      return open<Uint8Array, Uint8Array>({ path: location, ...SETTINGS }) as Database
     }
     const names = await namesIn(location)
     const isThere = names.includes(DATA)
@@ -63,11 +64,12 @@ export async function openDirectory(location: string, { mustExist = false, check
     if (!isThere) await makeDirectory(location)
     const { access, constants } = fs()
     await access(location, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (checked && isThere) await refuseDamage(location)
-    if (!isThere) await createFile(location, async (path) => (await openFile(path, true)).close())
+    if (isThere) checkData(location)
+    if (isThere && checked) await refuseDamage(location)
+    if (!isThere) await createFile(location)
     const gate = new Gate(location)
     try {
-      const db = await gate.shut(() => openSettled(gate, () => openFile(location, false)))
+      const db = await gate.shut(() => openSettled(gate, openFile))
       await removeUnplaced(location, names)
       return { db, gate }
     } catch (error) {

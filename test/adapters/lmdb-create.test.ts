@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { open } from 'lmdb'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { lmdb } from '../../adapters/lmdb/index.ts'
 
@@ -56,6 +57,29 @@ describe('a new file', () => {
     expect(seen).toEqual([0xbeefc0de, 0xbeefc0de])
   })
 
+  test('is the one that LMDB makes', async () => {
+    const [ours, own] = [fresh(), fresh()]
+    await (await lmdb(ours)).close()
+    mkdirSync(own)
+    await open({ path: own, noSubdir: false, pageSize: 4096, overlappingSync: false }).close()
+    expect(readFileSync(join(ours, 'data.mdb')).equals(readFileSync(join(own, 'data.mdb')))).toBe(true)
+  })
+
+  test('is not made where there is no room for it, and nothing is left', async () => {
+    const place = fresh()
+    vi.spyOn(files, 'writeFile').mockImplementation(async (path, bytes) => {
+      writeFileSync(String(path), (bytes as Uint8Array).subarray(0, 100))
+      return failing('ENOSPC')()
+    })
+    await expect(lmdb(place)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      fields: { location: place, reason: 'ENOSPC: as a test has it' },
+    })
+    expect(readdirSync(place)).toEqual([])
+    vi.restoreAllMocks()
+    await takesWrites(place)
+  })
+
   test('has a lock without holes, whose memory is there when the disk is full', async () => {
     const append = vi.spyOn(files, 'appendFile')
     const place = fresh()
@@ -65,7 +89,7 @@ describe('a new file', () => {
     await store.close()
   })
 
-  test.each(['EMFILE', 'ENFILE'])('is not made, nor opened, where too many are open (%s)', async (code) => {
+  test.each(['EMFILE', 'ENFILE'])('is not opened where too many are (%s)', async (code) => {
     const place = fresh()
     const sync = process.getBuiltinModule('node:fs')
     const { openSync } = sync
@@ -79,7 +103,6 @@ describe('a new file', () => {
     const refused = { code: 'STORE_FAILED', fields: { location: place, reason: `${code}: as a test has it` } }
     few()
     await expect(lmdb(place)).rejects.toMatchObject(refused)
-    expect(readdirSync(place)).not.toContain('data.mdb')
     vi.restoreAllMocks()
     await takesWrites(place)
     few()
@@ -88,7 +111,7 @@ describe('a new file', () => {
     await takesWrites(place)
   })
 
-  test('is not made, nor opened, where there is no room for the lock', async () => {
+  test('is not opened where there is no room for the lock', async () => {
     const place = fresh()
     const full = () => vi.spyOn(files, 'appendFile').mockImplementation(failing('ENOSPC'))
     full()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
 import { checkFiles, lmdb } from '../../adapters/lmdb/index.ts'
@@ -229,6 +229,85 @@ describe('damage that would end the process, or keep it busy for ever,', () => {
       lose(join(copy, 'data.mdb'))
       await expect(lmdb(copy).then((store) => openLedger(store))).rejects.toEqual(rejected('STORE_WENT_BACK'))
     }
+  })
+})
+
+describe('files that LMDB could not open, which would end the process,', () => {
+  const files = process.getBuiltinModule('node:fs/promises')
+  const sync = process.getBuiltinModule('node:fs')
+  const KEY = Uint8Array.of(1)
+  afterEach(() => void vi.restoreAllMocks())
+
+  async function made(): Promise<string> {
+    const place = fresh()
+    const store = await lmdb(place)
+    await store.write([[KEY, KEY]], { durable: true })
+    await store.close()
+    return place
+  }
+
+  async function stillOpens(place: string): Promise<void> {
+    vi.restoreAllMocks()
+    const store = await lmdb(place, { mustExist: true })
+    expect(store.get(KEY)).toEqual(KEY)
+    await store.close()
+  }
+
+  const denied = (path: string): Error => Object.assign(new Error(`EACCES: permission denied, '${path}'`), { code: 'EACCES' })
+
+  test('a lock of somebody else is STORE_DENIED', async () => {
+    const place = await made()
+    const { access } = files
+    vi.spyOn(files, 'access').mockImplementation(async (path, mode) => {
+      if (path === join(place, 'lock.mdb') && mode === 6) throw denied(path)
+      return access(path, mode)
+    })
+    const reason = expect.stringContaining('lock.mdb')
+    await expect(lmdb(place)).rejects.toEqual(rejected('STORE_DENIED', { location: place, reason }))
+    await stillOpens(place)
+  })
+
+  test('a file that may be read alone is STORE_DENIED', async () => {
+    const place = await made()
+    const { openSync } = sync
+    vi.spyOn(sync, 'openSync').mockImplementation((path, flags, mode) => {
+      if (path === join(place, 'data.mdb') && flags !== 'r') throw denied(path)
+      return openSync(path, flags, mode)
+    })
+    const reason = expect.stringContaining('data.mdb')
+    for (const checkFiles of [true, false])
+      await expect(lmdb(place, { checkFiles })).rejects.toEqual(rejected('STORE_DENIED', { location: place, reason }))
+    await stillOpens(place)
+  })
+
+  test('data of another version is STORE_FORMAT, and no release of it is taken for damage', async () => {
+    const place = await made()
+    const file = join(place, 'data.mdb')
+    const whole = readFileSync(file)
+    for (const version of [1, 3]) {
+      const other = Buffer.from(whole)
+      for (const page of [0, 4096]) other.writeUInt16LE(version, page + 28)
+      writeFileSync(file, other)
+      const fields = { found: `data of LMDB of version ${version}`, expected: 'version 2' }
+      for (const checkFiles of [true, false]) await expect(lmdb(place, { checkFiles })).rejects.toEqual(rejected('STORE_FORMAT', fields))
+      const fault = { file: 'data.mdb', at: 0, reason: `data of version ${version}, not of 2` }
+      expect(await checkFiles(place)).toMatchObject({ ok: false, faults: [fault] })
+      expect(readFileSync(file).equals(other)).toBe(true)
+    }
+    writeFileSync(file, whole)
+    await stillOpens(place)
+  })
+
+  test('a head that is damaged is CORRUPT, even where nothing is checked', async () => {
+    const place = await made()
+    const file = join(place, 'data.mdb')
+    const whole = readFileSync(file)
+    for (const damaged of [whole.subarray(0, 4200), Buffer.alloc(8192, 7)]) {
+      writeFileSync(file, damaged)
+      await expect(lmdb(place, { checkFiles: false })).rejects.toEqual(rejected('CORRUPT', { location: place, file: 'data.mdb' }))
+    }
+    writeFileSync(file, whole)
+    await stillOpens(place)
   })
 })
 

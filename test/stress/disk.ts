@@ -73,7 +73,9 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     for (let i = 0; i < FAULTS_A_STORE && done < count && held >= history.first - 1 && held < history.last; i++) {
       const calls = kind === 'level' ? chance.pick(['changes', 'changes', 'reads', 'streams'] as const) : 'changes'
       if (calls !== 'changes') held = await fill(history, data, held)
-      const at = 1 + chance.below(chance.pick(FIRST[calls]))
+      // A store is made in the first few calls.
+      const isNew = held < history.first
+      const at = 1 + chance.below(isNew ? FIRST[calls][0] : chance.pick(FIRST[calls]))
       const [failing, code] = chance.pick(FAILURES[calls])
       const env = { FOLIO_DISK_CALLS: calls, FOLIO_DISK_AT: String(at), FOLIO_DISK_FOR: String(failing), FOLIO_DISK_CODE: String(code) }
       const writeBufferBytes = chance.pick([undefined, 64 << 10])
