@@ -19,7 +19,7 @@ export const LOCK = 'lock.mdb'
 /** No page: the root of an empty tree. */
 export const NONE = 0xffffffffffffffffn
 
-/** Of the data, as the package `lmdb` reads and writes it from its release 3.0 on. */
+/** Of the data, as the package `lmdb` reads and writes it. */
 export const VERSION = 2
 
 const MAGIC = 0xbeefc0de
