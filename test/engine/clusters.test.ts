@@ -197,15 +197,22 @@ describe('a cluster', () => {
   const tokens = (slices: readonly Slice[]): string[] => placesIn(slices).map(({ block, at }) => block.token(at))
   /** A reader of a store in which everything is filed, under its head or an older one with `count` effects, of which those before `from` are pruned. */
   async function reading(count?: number, from = 0): Promise<{ reader: Reader; list: Posting }> {
+    return (await readings())(count, from)
+  }
+  /** The same, for readers that share a cache. */
+  async function readings() {
     const store = memory()
     const ledger = await openLedger(store, { fileEvery: 1 })
     await ledger.ingest(closes)
     const account = await busiest(ledger)
     const head = decodeHead((await store.get(HEAD))!)
-    const counts = head.counts.map((all, tag) => (tag === effects.tag ? (count ?? all) : all))
-    const since = head.since.map((all, tag) => (tag === effects.tag ? from : all))
-    const reader = new Reader(store, new Cache(1e9), { ...head, counts, since }, new Unfiled())
-    return { reader, list: new Posting(reader, new ListKey(effectsByAccount, [account])) }
+    const cache = new Cache(1e9)
+    return (count?: number, from = 0): { reader: Reader; list: Posting } => {
+      const counts = head.counts.map((all, tag) => (tag === effects.tag ? (count ?? all) : all))
+      const since = head.since.map((all, tag) => (tag === effects.tag ? from : all))
+      const reader = new Reader(store, cache, { ...head, counts, since }, new Unfiled())
+      return { reader, list: new Posting(reader, new ListKey(effectsByAccount, [account])) }
+    }
   }
   const ALL = { from: 0, to: 1e9 }
 
@@ -225,6 +232,44 @@ describe('a cluster', () => {
         expect(tokens(listed(reader, effects, { ordinals: ordinals.slice(skipped), run: list, rank }, SHOWN))).toEqual(
           wanted.slice(skipped),
         )
+  })
+
+  test('gives its part of a page as one slice, wherever the page begins, in either order', async () => {
+    const { reader, list } = await reading()
+    const { ordinals, ...run } = list.take(ALL, 5 * CLUSTER, false)
+    for (let time = 0; time < 2; time++) listed(reader, effects, { ordinals, ...run }, SHOWN)
+    for (const from of [0, 1, CLUSTER - 1, CLUSTER, CLUSTER + 5])
+      for (const count of [CLUSTER, 2 * CLUSTER + 3]) {
+        const part = ordinals.slice(from, from + count)
+        const clusters = Math.floor((from + count - 1) / CLUSTER) - Math.floor(from / CLUSTER) + 1
+        const up = listed(reader, effects, { ordinals: part, run: list, rank: from }, SHOWN)
+        const down = { ordinals: part.toReversed(), run: list, rank: from + count - 1 }
+        expect([up.length, listed(reader, effects, down, { ...SHOWN, reverse: true }).length], `${count} from ${from}`).toEqual([
+          clusters,
+          clusters,
+        ])
+      }
+  })
+
+  test('that lacks some of its records gives the others as one slice', async () => {
+    const under = await readings()
+    const all = under().list.take(ALL, 1e9, false).ordinals
+    // All but four of its records, and then all of them.
+    const last = 3 * CLUSTER - 5
+    const before = under(all[last]! + 1)
+    const { ordinals, ...run } = before.list.take({ from: 0, to: all[last]! + 1 }, 1e9, false)
+    for (let time = 0; time < 2; time++) listed(before.reader, effects, { ordinals, ...run }, SHOWN)
+    const { reader, list } = under()
+    const held = list.home(2 * CLUSTER)!.cluster(2, undefined)!
+    expect(held.block.count).toBe(CLUSTER - 4)
+    for (const reverse of [false, true]) {
+      const part = all.slice(2 * CLUSTER, 3 * CLUSTER)
+      const rank = reverse ? 3 * CLUSTER - 1 : 2 * CLUSTER
+      const page = listed(reader, effects, { ordinals: reverse ? part.reverse() : part, run: list, rank }, { ...SHOWN, reverse })
+      const ofCluster = page.filter(({ block }) => block === held.block).map(({ first, last }) => [first, last])
+      expect(ofCluster).toEqual([reverse ? [CLUSTER - 5, 0] : [0, CLUSTER - 5]])
+      expect(placesIn(page).length).toBe(CLUSTER)
+    }
   })
 
   test('holds nothing above the head that it was gathered under', async () => {
