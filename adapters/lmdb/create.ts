@@ -6,8 +6,9 @@
  */
 import { namesIn, syncFile, syncNames } from '../directory/index.ts'
 import { DATA, emptyFile } from './meta.ts'
+import { reserveDescriptors } from './prepare.ts'
 
-/** What files are called that are not in their place yet, and what belongs to them. */
+/** What files are called that are not in their place yet; earlier releases had a lock beside each, whose name begins with it. */
 const UNPLACED = `${DATA}.new-`
 
 /** What a file system says that has no second names for files. */
@@ -17,6 +18,8 @@ const fs = () => process.getBuiltinModule('node:fs/promises')
 
 /** @param location a directory; throws what the file system says */
 export async function createFile(location: string): Promise<void> {
+  // Nothing is made that could not be opened.
+  reserveDescriptors(location)
   const { link, rm, writeFile } = fs()
   const path = `${location}/${UNPLACED}${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
   try {

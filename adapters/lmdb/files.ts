@@ -59,8 +59,15 @@ async function examine(directory: string, signal: AbortSignal | undefined): Prom
     const bytes = fstatSync(file).size
     // A file without a byte is a new one.
     if (bytes === 0) return { faults: [], bytes, transaction: 0n }
-    const check = new Check(file, bytes, signal)
-    const transaction = await check.run()
+    const head = headOf(file)
+    if ('reason' in head) return { faults: [head], bytes, transaction: 0n }
+    const { version, pageSize, transaction, roots } = head
+    if (version !== VERSION) {
+      const fault = { file: DATA, at: 0, reason: `data of version ${version}, not of ${VERSION}` }
+      return { faults: [fault], bytes, transaction: 0n }
+    }
+    const check = new Check(file, bytes, pageSize, signal)
+    for (const root of roots) if (root !== NONE) await check.tree(root)
     return { faults: check.faults, bytes, transaction }
   } finally {
     closeSync(file)
@@ -91,35 +98,19 @@ class Check {
   private readonly file: number
   private readonly bytes: number
   private readonly signal: AbortSignal | undefined
-  private size = 4096
-  private page: DataView = new DataView(new ArrayBuffer(4096))
+  private readonly size: number
+  private readonly page: DataView
   /** A bit for each page that a tree has. */
-  private taken = new Uint8Array(0)
+  private readonly taken: Uint8Array
 
-  constructor(file: number, bytes: number, signal: AbortSignal | undefined) {
+  constructor(file: number, bytes: number, pageSize: number, signal: AbortSignal | undefined) {
     this.file = file
     this.bytes = bytes
     this.signal = signal
-  }
-
-  /** Returns the newest transaction. */
-  async run(): Promise<bigint> {
-    const head = headOf(this.file, this.bytes)
-    if ('reason' in head) {
-      this.faults.push(head)
-      return 0n
-    }
-    const { version, pageSize, transaction, roots } = head
-    if (version !== VERSION) {
-      this.fault(0, `data of version ${version}, not of ${VERSION}`)
-      return 0n
-    }
     this.size = pageSize
     this.page = new DataView(new ArrayBuffer(pageSize))
     this.taken = new Uint8Array((this.pages >> 3) + 1)
     this.taken[0] = 3
-    for (const root of roots) if (root !== NONE) await this.tree(root)
-    return transaction
   }
 
   private get pages(): number {
@@ -127,7 +118,7 @@ class Check {
   }
 
   /** Visits the pages of a tree, each once. */
-  private async tree(root: bigint): Promise<void> {
+  async tree(root: bigint): Promise<void> {
     const waiting = [root]
     for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
       this.signal?.throwIfAborted()
@@ -140,7 +131,7 @@ class Check {
   private visit(number: number, waiting: bigint[]): void {
     const { page, size } = this
     const start = number * size
-    if (!this.read(start, size)) return
+    if (!this.read(start)) return
     const flags = page.getUint16(18, true)
     const places = page.getUint16(20, true)
     if (page.getBigUint64(0, true) !== BigInt(number) || (flags !== BRANCH && flags !== LEAF) || HEAD + places > size) {
@@ -182,10 +173,11 @@ class Check {
     return true
   }
 
-  private read(from: number, length: number): boolean {
-    const read = from + length > this.bytes ? 0 : fs().readSync(this.file, this.page, 0, length, from)
-    if (read < length) this.fault(this.bytes, 'the file is cut off')
-    return read === length
+  private read(from: number): boolean {
+    const { file, bytes, page, size } = this
+    const read = from + size > bytes ? 0 : fs().readSync(file, page, 0, size, from)
+    if (read < size) this.fault(bytes, 'the file is cut off')
+    return read === size
   }
 
   private fault(at: number, reason: string): void {

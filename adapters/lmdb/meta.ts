@@ -52,23 +52,20 @@ export interface Head {
   readonly roots: readonly bigint[]
 }
 
-/**
- * What a file begins with; or what is wrong with that. Of a version that is not {@link VERSION}, it is what the first page says.
- * @param bytes how long the file is
- */
-export function headOf(file: number, bytes: number): Head | FileFault {
-  const first = metaOf(file, bytes, 0, 'this is no file of LMDB')
+/** What a file begins with; or what is wrong with that. Of a version that is not {@link VERSION}, it is what the first page says. */
+export function headOf(file: number): Head | FileFault {
+  const first = metaOf(file, 0, 'this is no file of LMDB')
   if ('reason' in first || first.version !== VERSION) return first
   const { pageSize } = first
   if (pageSize < 512 || pageSize > 65536) return { file: DATA, at: AT.pageSize, reason: `pages of ${pageSize} bytes` }
-  const second = metaOf(file, bytes, pageSize, 'the head of the file is damaged')
+  const second = metaOf(file, pageSize, 'the head of the file is damaged')
   return 'reason' in second || second.transaction > first.transaction ? second : first
 }
 
-function metaOf(file: number, bytes: number, place: number, otherwise: string): Head | FileFault {
+function metaOf(file: number, place: number, otherwise: string): Head | FileFault {
   const page = new DataView(new ArrayBuffer(AT.end))
-  if (place + AT.end > bytes || fs().readSync(file, page, 0, AT.end, place) < AT.end)
-    return { file: DATA, at: bytes, reason: 'the file is cut off' }
+  if (fs().readSync(file, page, 0, AT.end, place) < AT.end)
+    return { file: DATA, at: fs().fstatSync(file).size, reason: 'the file is cut off' }
   if (page.getUint32(AT.magic, true) !== MAGIC) return { file: DATA, at: place, reason: otherwise }
   return {
     version: page.getUint16(AT.version, true),
@@ -80,13 +77,8 @@ function metaOf(file: number, bytes: number, place: number, otherwise: string): 
 
 /** The newest transaction that a file holds; 0 if it is a new one. */
 export function newestTransaction(file: number): bigint {
-  const page = new DataView(new ArrayBuffer(AT.end))
-  const transactionAt = (place: number): bigint =>
-    fs().readSync(file, page, 0, AT.end, place) === AT.end ? page.getBigUint64(AT.transaction, true) : 0n
-  const first = transactionAt(0)
-  const second = transactionAt(page.getUint32(AT.pageSize, true))
-  if (second > first) return second
-  return first
+  const head = headOf(file)
+  return 'reason' in head ? 0n : head.transaction
 }
 
 /** A file that holds nothing, as LMDB makes it where pages of memory have 4 KiB. */

@@ -21,10 +21,9 @@ export function checkData(directory: string): void {
   const { openSync, closeSync, fstatSync } = fs()
   const file = openSync(`${directory}/${DATA}`, 'r+')
   try {
-    const { size } = fstatSync(file)
     // LMDB makes a new one of it.
-    if (size === 0) return
-    const head = headOf(file, size)
+    if (fstatSync(file).size === 0) return
+    const head = headOf(file)
     if ('reason' in head) throw new FolioError('CORRUPT', { location: directory, ...head })
     if (head.version !== VERSION)
       throw new FolioError('STORE_FORMAT', { found: `data of LMDB of version ${head.version}`, expected: `version ${VERSION}` })
@@ -53,7 +52,8 @@ async function reserveLock(path: string): Promise<void> {
   else await access(path, constants.R_OK | constants.W_OK)
 }
 
-function reserveDescriptors(directory: string): void {
+/** Sees to it that LMDB may open as many files as it needs. @param directory any; throws EMFILE or ENFILE */
+export function reserveDescriptors(directory: string): void {
   const { closeSync, openSync } = fs()
   const held: number[] = []
   try {

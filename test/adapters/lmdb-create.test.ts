@@ -89,7 +89,7 @@ describe('a new file', () => {
     await store.close()
   })
 
-  test.each(['EMFILE', 'ENFILE'])('is not opened where too many are (%s)', async (code) => {
+  test.each(['EMFILE', 'ENFILE'])('is not made, nor opened, where too many are open (%s)', async (code) => {
     const place = fresh()
     const sync = process.getBuiltinModule('node:fs')
     const { openSync } = sync
@@ -103,6 +103,7 @@ describe('a new file', () => {
     const refused = { code: 'STORE_FAILED', fields: { location: place, reason: `${code}: as a test has it` } }
     few()
     await expect(lmdb(place)).rejects.toMatchObject(refused)
+    expect(readdirSync(place)).not.toContain('data.mdb')
     vi.restoreAllMocks()
     await takesWrites(place)
     few()

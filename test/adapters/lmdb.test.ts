@@ -275,8 +275,8 @@ describe('files that LMDB could not open, which would end the process,', () => {
       return openSync(path, flags, mode)
     })
     const reason = expect.stringContaining('data.mdb')
-    for (const checkFiles of [true, false])
-      await expect(lmdb(place, { checkFiles })).rejects.toEqual(rejected('STORE_DENIED', { location: place, reason }))
+    for (const checked of [true, false])
+      await expect(lmdb(place, { checkFiles: checked })).rejects.toEqual(rejected('STORE_DENIED', { location: place, reason }))
     await stillOpens(place)
   })
 
@@ -289,7 +289,8 @@ describe('files that LMDB could not open, which would end the process,', () => {
       for (const page of [0, 4096]) other.writeUInt16LE(version, page + 28)
       writeFileSync(file, other)
       const fields = { found: `data of LMDB of version ${version}`, expected: 'version 2' }
-      for (const checkFiles of [true, false]) await expect(lmdb(place, { checkFiles })).rejects.toEqual(rejected('STORE_FORMAT', fields))
+      for (const checked of [true, false])
+        await expect(lmdb(place, { checkFiles: checked })).rejects.toEqual(rejected('STORE_FORMAT', fields))
       const fault = { file: 'data.mdb', at: 0, reason: `data of version ${version}, not of 2` }
       expect(await checkFiles(place)).toMatchObject({ ok: false, faults: [fault] })
       expect(readFileSync(file).equals(other)).toBe(true)

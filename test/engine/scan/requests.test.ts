@@ -38,7 +38,7 @@ function asked(manner: keyof typeof manners) {
   const requests = new Requests(store)
   let again = 0
   const run = async <T>(read: () => T): Promise<T> => requests.run(read, () => void again++)
-  return { requests, calls, run, runs: () => again + 1 }
+  return { store, requests, calls, run, runs: () => again + 1 }
 }
 
 const get = (requests: Requests, id: number): Value => requests.get(id, keyOf(id))
@@ -124,9 +124,8 @@ describe.each(Object.keys(manners) as (keyof typeof manners)[])('of a store that
   })
 
   test('what the store throws, or its promise is rejected with, ends the read', async () => {
-    const { requests, run } = asked(manner)
+    const { store, requests, run } = asked(manner)
     const failed = new Error('as a test has it')
-    const { store } = requests as unknown as { store: Record<string, unknown> }
     const fail = (): Promise<never> => {
       if (manner === 'late') return Promise.reject(failed)
       throw failed
