@@ -7,8 +7,7 @@ const ledger = await openLedger(level('./data/files'))
 // Reads plain or gzip files and byte streams, one after the other. `folio generate … > closes.ndjson` makes such a file.
 const closes = readCloses(['closes.ndjson'])
 const { appended, known, last } = await ingestCloses(ledger, closes, {
-  // Ledgers per durable write. More is faster, but a crash loses up to that many. The next run reads them again and skips those already stored.
-  batch: 100,
+  // Called for each ledger, once it is on stable storage. After a crash, the next run skips the ledgers that are held.
   onLedger: ({ sequence }) => {
     if (sequence % 1000 === 0) console.log(`at ledger ${sequence}`)
   },

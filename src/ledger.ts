@@ -7,13 +7,12 @@ import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
 import { FolioError } from './errors.ts'
-import type { Appended } from './ingest/append.ts'
 import { type IngestOptions, Ingests, inBatches, ingestOptions } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
-import { type Prepared, prepareClose } from './ingest/encode.ts'
+import { prepareClose } from './ingest/encode.ts'
 import { History } from './ingest/history.ts'
 import { watch } from './ingest/watch.ts'
-import { type BatchOrder, LedgerWriter } from './ingest/writer.ts'
+import { type BatchBehind, LedgerWriter } from './ingest/writer.ts'
 import type { Place } from './layout/block.ts'
 import type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
 import { params } from './params.ts'
@@ -124,32 +123,27 @@ export class Ledger {
    * DUPLICATE_TRANSACTION, POISONED, CONFLICT, CLOSED, STORE_FAILED, STORE_MISSING
    */
   async append(close: LedgerClose, options: AppendOptions = {}): Promise<AppendResult> {
-    const { results, refused } = await this.appendAll([prepareClose(close, this.store.capabilities)], appendOptions.check(options))
+    const { durable = true } = appendOptions.check(options)
+    const prepared = prepareClose(close, this.store.capabilities)
+    this.checkOpen()
+    const { results, refused } = await this.writer.append([prepared], durable)
     if (refused) throw refused
     return results[0]!
   }
 
-  private async appendAll(closes: readonly Prepared[], { durable = true }: AppendOptions, behind?: BatchOrder): Promise<Appended> {
-    this.checkOpen()
-    return this.writer.append(closes, durable, behind)
-  }
-
   /**
-   * Appends ledgers as they come; while one batch is being written, the next ones are read, checked and encoded, up to eight ledgers or one batch
-   * that wait. If a ledger is refused, or the source fails, those before it stay, and its error is thrown. Once the ledger is closed, no more are
-   * awaited from the source.
+   * Appends ledgers as they come: while one batch is being written, the next ones are read, checked and drafted. If a ledger is refused, or the source
+   * fails, those before it stay, and its error is thrown. Once the ledger is closed, no more are awaited from the source.
    * @throws as {@link append}; what the source and the callbacks throw
    */
   async ingest(closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>, options: IngestOptions = {}): Promise<IngestResult> {
-    const { durable, ...given } = ingestOptions.check(options)
-    const append = (group: readonly Prepared[], behind: BatchOrder) => {
-      const isWanted = (): boolean => {
-        this.checkOpen()
-        return behind.isWanted()
-      }
-      return this.appendAll(group, { durable }, { ...behind, isWanted })
+    const { durable = true, ...given } = ingestOptions.check(options)
+    const target = {
+      limit: this.store.capabilities,
+      append: (batch: BatchBehind) => this.writer.appendBehind(batch, durable),
+      checkOpen: () => this.checkOpen(),
     }
-    const total = await inBatches(checkCloses(closes), this.store.capabilities, append, given, this.ingests)
+    const total = await inBatches(checkCloses(closes), target, given, this.ingests)
     return { ...total, last: this.head?.last }
   }
 

@@ -7,7 +7,7 @@ import { Unreadable, unreadable } from './errors.ts'
 import { type Io, print, unlessStopped } from './io.ts'
 
 export interface FeedOptions {
-  readonly batch?: number
+  readonly batch?: number | undefined
   /** Print one line `{"ledger":N}` for each ledger, with a single write, when it is durable and visible (also for one that was already held). */
   readonly json?: boolean
   readonly onBytes?: (count: number) => void
@@ -57,7 +57,7 @@ export async function* closesOf(
 
 /** @param files paths; `-` is standard input, plain or gzip */
 export async function feed(io: Io, ledger: Ledger, files: readonly string[], options: FeedOptions): Promise<IngestResult> {
-  const { batch = 1, json = false, onBytes, onLedger } = options
+  const { batch, json = false, onBytes, onLedger } = options
   try {
     return await ingestCloses(ledger, closesOf(io, files, { onBytes }), {
       batch,

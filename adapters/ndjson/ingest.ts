@@ -3,7 +3,10 @@ import { type AppendResult, badRequest, type IngestResult, type Ledger, type Led
 import { locateError } from './origin.ts'
 
 export interface IngestClosesOptions {
-  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
+  /**
+   * Ledgers per batch; a crash loses whole batches, never part of one. By default no ledger waits for others to come: a batch is one, and what comes
+   * while the batch before it is being written and told, up to 64 ledgers.
+   */
   readonly batch?: number | undefined
   /** As of `append`, for each batch. */
   readonly durable?: boolean | undefined

@@ -21,9 +21,16 @@ export interface Appended {
   readonly refused: unknown
 }
 
-export interface Drafted extends Appended {
+/** Closes that were drafted, to be written as one batch. More may be added until then. */
+export class Drafted implements Appended {
+  readonly results: AppendResult[] = []
+  refused: unknown
+  readonly digests: Write[] = []
   readonly draft: Draft
-  readonly writes: readonly Write[]
+
+  constructor(draft: Draft) {
+    this.draft = draft
+  }
 }
 
 export class Appender {
@@ -40,16 +47,35 @@ export class Appender {
   }
 
   /** Drafts closes: all of them, or those before the first that is refused. The draft has to be the next one that is committed. */
-  draft(closes: readonly Prepared[]): Promise<Drafted> {
-    return this.draftUpon(this.writing, closes)
+  async draft(closes: readonly Prepared[]): Promise<Drafted> {
+    const drafted = await this.upon(this.writing)
+    await this.extend(drafted, closes)
+    return drafted
   }
 
   /** The same for a draft that is committed only after all that wait. Undefined if these do not continue history any more. */
   async draftBehind(closes: readonly Prepared[]): Promise<Drafted | undefined> {
-    if (this.waiting && !this.waiting.continues(this.history.version, this.writing)) return undefined
-    const drafted = await this.draftUpon(this.waiting ?? this.writing, closes)
+    if (this.waiting && !this.isCurrent(this.waiting)) return undefined
+    const drafted = await this.upon(this.waiting ?? this.writing)
+    await this.extend(drafted, closes)
     this.waiting = drafted.draft
     return drafted
+  }
+
+  /** Drafts those of its closes that are not in a draft yet. @param closes all of them, those that are first */
+  async extend(drafted: Drafted, closes: readonly Prepared[]): Promise<void> {
+    const { results, draft, digests } = drafted
+    while (results.length < closes.length && drafted.refused === undefined)
+      try {
+        results.push(await this.add(closes[results.length]!, draft, digests))
+      } catch (error) {
+        drafted.refused = error
+      }
+  }
+
+  /** True if history is still what a draft, and those that wait before it, were made from. */
+  isCurrent(draft: Draft): boolean {
+    return draft.continues(this.history.version, this.writing)
   }
 
   /** True if a draft may be the next to be committed: it was made from history as it is once what is being written is part of it. */
@@ -62,20 +88,8 @@ export class Appender {
     this.waiting = undefined
   }
 
-  private async draftUpon(before: Draft | undefined, closes: readonly Prepared[]): Promise<Drafted> {
-    const draft = new Draft(before?.basis ?? (await this.basis()), this.fileEvery)
-    const digests: Write[] = []
-    const results: AppendResult[] = []
-    let refused: unknown
-    for (const close of closes) {
-      try {
-        results.push(await this.add(close, draft, digests))
-      } catch (error) {
-        refused = error
-        break
-      }
-    }
-    return { draft, writes: [...digests, ...draft.finish()], results, refused }
+  private async upon(before: Draft | undefined): Promise<Drafted> {
+    return new Drafted(new Draft(before?.basis ?? (await this.basis()), this.fileEvery))
   }
 
   /** What the next draft is made from if all drafts before it are in the store. */
@@ -103,7 +117,7 @@ export class Appender {
   }
 
   /** Writes what was drafted, once nothing else is being written. */
-  async commit({ draft, writes, results }: Drafted, durable: boolean): Promise<void> {
+  async commit({ draft, digests, results }: Drafted, durable: boolean): Promise<void> {
     const { history } = this
     if (draft.ledgers === 0) {
       history.version = draft.version
@@ -113,6 +127,7 @@ export class Appender {
         await history.write([], history.head, true, () => history.highWater.reached(history.head))
       return
     }
+    const writes = [...digests, ...draft.finish()]
     this.writing = draft
     await history.write(writes, inEra(history.store, draft.head, history.state.era), durable, () => {
       if (this.writing === draft) this.writing = undefined

@@ -7,13 +7,17 @@ import { OptionRules } from '../check.ts'
 import { FolioError } from '../errors.ts'
 import { giveWay, nextTurn } from '../turn.ts'
 import type { Appended } from './append.ts'
+import { Batch } from './batch.ts'
 import type { AppendOptions, AppendResult, LedgerClose } from './close.ts'
-import { type KeyLimit, type Prepared, prepareClose } from './encode.ts'
-import { total } from './filing.ts'
-import type { BatchOrder } from './writer.ts'
+import { type KeyLimit, prepareClose } from './encode.ts'
+import { type Closes, Source } from './source.ts'
+import type { BatchBehind } from './writer.ts'
 
 export interface IngestOptions extends AppendOptions {
-  /** Ledgers per batch; a crash loses whole batches, never part of one. Default 1. */
+  /**
+   * Ledgers per batch; a crash loses whole batches, never part of one. By default no ledger waits for others to come: a batch is one, and what comes
+   * while the batch before it is being written and told, up to 64 ledgers.
+   */
   readonly batch?: number | undefined
   /**
    * Called after each batch, once it is visible and, unless `durable` is false, durable. If it returns a promise, the next batch is not written before
@@ -34,11 +38,18 @@ export const ingestOptions = new OptionRules<IngestOptions>('ingest', {
   signal: 'signal',
 })
 
-/** How much may wait to be written before no further batch is begun. */
+/** How much may wait to be written before no further batch is begun, if batches have a given size. */
 const AHEAD = { ledgers: 8, records: 4096 }
+/** How much a batch takes in while it waits, if they have none. */
+const MOST = { ledgers: 64, records: 1024 }
 
-type Closes = AsyncIterable<LedgerClose> | Iterable<LedgerClose>
-type Append = (batch: readonly Prepared[], behind: BatchOrder) => Promise<Appended>
+/** Where closes go. */
+export interface Target {
+  readonly limit: KeyLimit
+  readonly append: (batch: BatchBehind) => Promise<Appended>
+  /** @throws CLOSED */
+  readonly checkOpen: () => void
+}
 
 /** The ingests in progress, which end with the ledger. Not a signal: platforms warn of a leak if one has many listeners. */
 export class Ingests {
@@ -61,32 +72,29 @@ export class Ingests {
 
 /**
  * Appends closes batch after batch. If the source fails or a ledger is refused, what came before is written.
- * @param limit of the store
  * @param ingests those of the ledger, of which this becomes one
  * @returns how many ledgers were new, and how many were held already
  * @throws CLOSED if the ledger is closed before the source has ended
  */
-export async function inBatches(closes: Closes, limit: KeyLimit, append: Append, options: IngestOptions, ingests: Ingests): Promise<Total> {
-  const { batch: size = 1, onBatch, onRefused, signal } = options
+export async function inBatches(closes: Closes, target: Target, options: Omit<IngestOptions, 'durable'>, ingests: Ingests): Promise<Total> {
+  const { batch, signal } = options
   const source = new Source(closes)
   // Also if a batch fails: its error is thrown at once, though the source may have nothing to give for a long time.
   const stop = (): void => source.leave()
-  const batches = new Batches(limit, append, { onBatch, onRefused, signal }, stop)
+  const batches = new Batches(batch, target, options, stop)
   signal?.addEventListener('abort', stop)
   ingests.begin(stop)
   try {
     if (signal?.aborted || ingests.areOver) stop()
     for await (const close of source) {
       await giveWay()
-      if (batches.add(close) < size) continue
-      await batches.look()
-      await batches.flush()
+      await batches.take(close)
     }
   } finally {
     signal?.removeEventListener('abort', stop)
     ingests.ended(stop)
     // If the source breaks, the good ledgers read before must not be lost.
-    if (!signal?.aborted) await batches.flush()
+    if (!signal?.aborted) batches.end()
     await batches.written()
   }
   if (ingests.areOver && source.wasLeft && !signal?.aborted) throw new FolioError('CLOSED')
@@ -101,89 +109,96 @@ interface Total {
 /** Who is told of batches, and what stops them. */
 type Told = Pick<IngestOptions, 'onBatch' | 'onRefused' | 'signal'>
 
-/** A batch that is not written and told yet. */
-interface Unwritten {
-  readonly ledgers: number
-  readonly records: number
-  /** Resolves when the store was given it, or will not be given it. */
-  readonly handed: Promise<void>
-  /** Resolves when it is written and told. */
-  readonly done: Promise<void>
-}
-
 /** The batches of an ingest: one is filled while those before it are written and told. */
 class Batches {
   readonly total: Total = { appended: 0, known: 0 }
-  private readonly limit: KeyLimit
-  private readonly append: Append
+  /** Of every batch but the last, if it was given. */
+  private readonly size: number | undefined
+  private readonly target: Target
   private readonly options: Told
   private readonly failed: () => void
-  private batch: Prepared[] = []
-  /** The closes of the batch, if one may have to be named. */
-  private given: LedgerClose[] = []
-  /** Those that are not written yet, oldest first. */
-  private readonly unwritten: Unwritten[] = []
+  /** The batch that takes in what comes, if it is still open. */
+  private filling: Batch | undefined
+  /** Those that are not written and told yet, oldest first. */
+  private readonly unwritten = new Map<Batch, Promise<void>>()
   /** The batch before, and all before that. */
   private last: Promise<void> = Promise.resolve()
 
   /** @param failed called when a batch could not be written, or telling it failed */
-  constructor(limit: KeyLimit, append: Append, options: Told, failed: () => void) {
-    this.limit = limit
-    this.append = append
+  constructor(size: number | undefined, target: Target, options: Told, failed: () => void) {
+    this.size = size
+    this.target = target
     this.options = options
     this.failed = failed
   }
 
-  /** Checks a close and puts it into the batch; returns how many there are. */
-  add(close: LedgerClose): number {
-    if (this.options.onRefused) this.given.push(close)
-    return this.batch.push(prepareClose(close, this.limit))
+  /**
+   * Checks a close and puts it into a batch. Resolves when the next one may be taken: once there is nothing to do for this one, since any earlier would
+   * delay it, and not too much waits.
+   * @throws what kept a batch before this one from being written
+   */
+  async take(close: LedgerClose): Promise<void> {
+    const prepared = prepareClose(close, this.target.limit)
+    // The turn of a batch that waits may have come meanwhile: then it takes in nothing more.
+    await this.look()
+    const batch = this.filling?.isOpen ? this.filling : this.newBatch()
+    if (this.options.onRefused) batch.given.push(close)
+    const rests = batch.add(prepared)
+    if (this.size !== undefined && batch.closes.length < this.size) return
+    if (!this.unwritten.has(batch)) this.begin(batch)
+    await rests
+    await this.look()
+    await this.room()
   }
 
-  /**
-   * Begins to write the batch, and resolves when the next one may be filled: once this one is drafted, and not too much waits.
-   * @throws what kept a batch before it from being written
-   */
-  async flush(): Promise<void> {
-    const { batch, given, unwritten } = this
-    if (batch.length === 0) return
-    this.batch = []
-    this.given = []
-    let handed!: () => void
-    const isHanded = new Promise<void>((resolve) => {
-      handed = resolve
-    })
-    // The next close is checked only once there is nothing to do for this batch: any earlier, and that would delay it.
-    await new Promise<void>((resolve) => {
-      isHanded.then(resolve)
-      // If no batch is before it any more, it is about to be handed over.
-      const drafted = (): void => void (unwritten.length > 1 && resolve())
-      const done = this.write(batch, given, { before: this.last, drafted, handed })
-      const records = batch.reduce((sum, { encoded }) => sum + total(encoded?.added ?? []), 0)
-      const entry = { ledgers: batch.length, records, handed: isHanded, done }
-      unwritten.push(entry)
-      this.last = done
-      // A batch that is not wanted any more is never handed over.
-      done.finally(handed).then(
-        () => unwritten.splice(unwritten.indexOf(entry), 1),
+  /** Begins to write what was gathered. */
+  end(): void {
+    if (this.filling?.isOpen && !this.unwritten.has(this.filling)) this.begin(this.filling)
+  }
+
+  private newBatch(): Batch {
+    const { last, target, options, unwritten } = this
+    const mayBeWritten = (): boolean => {
+      target.checkOpen()
+      return !options.signal?.aborted
+    }
+    this.filling = new Batch(unwritten.size > 0 ? last : undefined, mayBeWritten)
+    return this.filling
+  }
+
+  private begin(batch: Batch): void {
+    const { unwritten } = this
+    // One of a given size is full.
+    if (this.size !== undefined) batch.isOpen = false
+    const done = this.write(batch)
+    unwritten.set(batch, done)
+    this.last = done
+    // A batch that is not wanted any more is never handed over.
+    done
+      .finally(() => batch.handed())
+      .then(
+        () => unwritten.delete(batch),
         () => this.failed(),
       )
-    })
-    await this.look()
-    while (unwritten.length > 1 && this.isFull) {
-      await unwritten[0]!.done
-      await unwritten[0]?.handed
+  }
+
+  /** If a batch waits for one before it, lets that be noticed once it is written, so that the store is not idle. */
+  private async look(): Promise<void> {
+    if (this.unwritten.size > 1) await nextTurn()
+  }
+
+  /** Resolves when not too much waits. @throws what kept a batch from being written */
+  private async room(): Promise<void> {
+    while (this.unwritten.size > 1 && this.isFull) {
+      await first(this.unwritten.values())
+      await first(this.unwritten.keys())?.over
     }
   }
 
   private get isFull(): boolean {
-    const waiting = (of: 'ledgers' | 'records'): number => this.unwritten.reduce((sum, batch) => sum + batch[of], 0)
-    return waiting('ledgers') >= AHEAD.ledgers || waiting('records') >= AHEAD.records
-  }
-
-  /** If a batch waits for one before it, looks whether that is written by now, so that the store is not idle. */
-  async look(): Promise<void> {
-    if (this.unwritten.length > 1) await nextTurn()
+    const [waiting, most] = this.size === undefined ? [[this.filling!], MOST] : [[...this.unwritten.keys()], AHEAD]
+    const sum = (of: (batch: Batch) => number): number => waiting.reduce((sum, batch) => sum + of(batch), 0)
+    return sum(({ closes }) => closes.length) >= most.ledgers || sum(({ records }) => records) >= most.records
   }
 
   /** Resolves when all is written and told. @throws what kept a batch from it */
@@ -191,66 +206,22 @@ class Batches {
     return this.last
   }
 
-  private async write(batch: readonly Prepared[], given: readonly LedgerClose[], order: Omit<BatchOrder, 'isWanted'>): Promise<void> {
-    const { signal, onBatch, onRefused } = this.options
-    const isWanted = (): boolean => !signal?.aborted
-    const { results, refused } = await this.append(batch, { ...order, isWanted }).catch(async (error) => {
+  private async write(batch: Batch): Promise<void> {
+    const { onBatch, onRefused } = this.options
+    const { results, refused } = await this.target.append(batch).catch(async (error) => {
       // What kept the batch before from being written comes first: it may be why this one was not.
-      await order.before
+      await batch.before
       throw error
     })
     for (const { appended } of results) this.total[appended ? 'appended' : 'known']++
     if (results.length > 0) await onBatch?.(results)
     if (!refused) return
-    await onRefused?.(refused, given[results.length]!)
+    await onRefused?.(refused, batch.given[results.length]!)
     throw refused
   }
 }
 
-const END = { done: true, value: undefined } as const
-
-/** A source that can be left while it has nothing to give, such as a terminal. */
-class Source implements AsyncIterableIterator<LedgerClose> {
-  private readonly inner: AsyncIterator<LedgerClose, unknown>
-  /** It was not read to its end. */
-  wasLeft = false
-  /** Ends what waits for the next close. Made anew each time: a promise raced against many keeps what they resolved to. */
-  private wake = (): void => {}
-
-  constructor(closes: Closes) {
-    this.inner = Symbol.asyncIterator in closes ? closes[Symbol.asyncIterator]() : inTime(closes)
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  next(): Promise<IteratorResult<LedgerClose, undefined>> {
-    if (this.wasLeft) return Promise.resolve(END)
-    return new Promise((resolve, reject) => {
-      this.wake = () => resolve(END)
-      Promise.resolve(this.inner.next())
-        .then((next) => (next.done ? END : next))
-        .then(resolve, reject)
-    })
-  }
-
-  /** Tells the source, once. */
-  async return(): Promise<typeof END> {
-    if (!this.wasLeft) {
-      this.wasLeft = true
-      await this.inner.return?.()
-    }
-    return END
-  }
-
-  /** The source is told, but not waited for: it may answer only once it has something to give. */
-  leave(): void {
-    this.wake()
-    this.return().catch(() => {})
-  }
-}
-
-async function* inTime(closes: Iterable<LedgerClose>): AsyncGenerator<LedgerClose, void, undefined> {
-  yield* closes
+function first<T>(all: Iterable<T>): T | undefined {
+  for (const one of all) return one
+  return undefined
 }

@@ -98,8 +98,8 @@ export class Draft {
   private readonly fileEvery: number
   /** The version of history that it continues. */
   readonly from: Version
-  /** The version that it makes of that. */
-  readonly version: Version = {}
+  /** The version that it makes of that: another one with each ledger, so that what was drafted upon fewer of them is not taken for current. */
+  version: Version = {}
   /** What it was made from and may not be in the store yet, newest first; empty once this one is committed. */
   private befores: readonly Draft[]
   private isCommitted = false
@@ -140,7 +140,9 @@ export class Draft {
    */
   continues(version: Version, writing: Draft | undefined): boolean {
     const { uncommitted } = this
-    return (uncommitted.at(-1)?.from ?? this.version) === version && (writing === undefined || uncommitted.includes(writing))
+    if (writing !== undefined && !uncommitted.includes(writing)) return false
+    if (uncommitted.length === 0) return this.version === version
+    return uncommitted.every(({ from }, at) => from === (uncommitted[at + 1]?.version ?? version))
   }
 
   /** How many ledgers were added. */
@@ -261,6 +263,7 @@ export class Draft {
     const start = this.head.last === 0 ? { first: last, oldest: last } : {}
     this.head = { ...this.head, ...start, last, hash, closedAt, counts, topOffer }
     this.ledgerHashes.set(last, hash)
+    this.version = {}
   }
 
   private push(resource: Resource, row: Row): void {

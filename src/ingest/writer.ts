@@ -16,14 +16,16 @@ import type { History } from './history.ts'
 import { snapshotFor, unfinished } from './load.ts'
 import { Turns } from './turns.ts'
 
-/** What a batch that follows another waits for. */
-export interface BatchOrder {
-  /** Nothing is written before it resolves, nor if it fails. */
-  readonly before: Promise<unknown>
-  /** Asked then, in turn: if not, nothing is appended. May throw. */
-  readonly isWanted: () => boolean
-  /** Called when the batch is drafted, though it has to wait for those before it. Not over a store that is shared. */
+/** A batch that follows others. */
+export interface BatchBehind {
+  /** More may be added until it is asked whether it is wanted. */
+  readonly closes: readonly Prepared[]
+  /** Resolves to true when closes are added, or to false when nothing is before it any more. Fails if those before it do: then nothing is written. */
+  readonly more: () => Promise<boolean>
+  /** Called when there is nothing to do for its closes before those before it are written. */
   readonly drafted: () => void
+  /** Asked when it has its turn: if not, nothing is appended. May throw. */
+  readonly isWanted: () => boolean
   /** Called when the store was given the batch, which may be long before it is written. */
   readonly handed: () => void
 }
@@ -115,43 +117,69 @@ export class LedgerWriter {
     return true
   }
 
+  /** Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. @throws what the store throws */
+  async append(closes: readonly Prepared[], durable: boolean): Promise<Appended> {
+    const { appended, written } = await this.turns.take(async () => this.handOver(await (await this.ready()).draft(closes), durable))
+    await written
+    return appended
+  }
+
   /**
-   * Appends ledgers in one batch: all of them, or those before the first that is refused; `refused` is its error. While the batches before it are
-   * being written, this one is drafted; it is written only once they are.
+   * The same for a batch that follows others: while those are being written, it is drafted; it is written only once they are.
    * @throws what `behind` or the store throws
    */
-  async append(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Appended> {
-    if (behind) this.waiting++
-    const { appended, written } = await this.inOrder(closes, durable, behind).finally(() => {
-      if (behind && --this.waiting === 0) this.appender.noneWaits()
+  async appendBehind(behind: BatchBehind, durable: boolean): Promise<Appended> {
+    this.waiting++
+    const { appended, written } = await this.inOrder(behind, durable).finally(() => {
+      if (--this.waiting === 0) this.appender.noneWaits()
     })
     await written
     return appended
   }
 
-  private async inOrder(closes: readonly Prepared[], durable: boolean, behind?: BatchOrder): Promise<Handed> {
-    const early = behind && (await this.draftEarly(closes, behind))
+  private async inOrder(behind: BatchBehind, durable: boolean): Promise<Handed> {
+    const early = await this.draftEarly(behind)
     return this.turns.take(async () => {
-      if (behind && !behind.isWanted()) return { appended: nothing, written: undefined }
+      if (!behind.isWanted()) return { appended: nothing, written: undefined }
+      const { closes } = behind
       const drafted = early && this.appender.isNext(early.draft) ? early : await (await this.ready()).draft(closes)
-      await this.turns.written()
-      this.history.checkSound()
-      const written = this.appender.commit(drafted, durable)
-      this.turns.leave(written)
-      behind?.handed()
-      return { appended: { results: drafted.results, refused: drafted.refused }, written }
+      // It may have taken in more while it waited for its turn.
+      await this.appender.extend(drafted, closes)
+      const handed = await this.handOver(drafted, durable)
+      behind.handed()
+      return handed
     })
   }
 
   /**
-   * Drafts a batch, and then waits for what comes before it. Others have their turn meanwhile, and what is told of those batches may itself write;
-   * the draft is of use if history has not moved otherwise until it is committed. If those before it are of no use, it is not made.
+   * Drafts a batch, and what is added to it while it waits for what comes before it. Others have their turn meanwhile, and what is told of those
+   * batches may itself write; the draft is of use if history has not moved otherwise until it is committed. If those before it are of no use, it is
+   * not made, nor over a store that is shared.
    */
-  private async draftEarly(closes: readonly Prepared[], { before, drafted }: BatchOrder): Promise<Drafted | undefined> {
-    const early = await this.turns.take(async () => (await this.ready()).draftBehind(closes))
-    if (early && !this.isShared) drafted()
-    await before
+  private async draftEarly(behind: BatchBehind): Promise<Drafted | undefined> {
+    let early: Drafted | undefined
+    do {
+      if (!this.isShared) early = await this.turns.take(() => this.draftFurther(early, behind.closes))
+      if (early || this.isShared) behind.drafted()
+    } while (await behind.more())
     return early
+  }
+
+  private async draftFurther(early: Drafted | undefined, closes: readonly Prepared[]): Promise<Drafted | undefined> {
+    const appender = await this.ready()
+    if (!early) return appender.draftBehind(closes)
+    if (!appender.isCurrent(early.draft)) return undefined
+    await appender.extend(early, closes)
+    return early
+  }
+
+  /** Gives the store a batch, once it has written the one before. */
+  private async handOver(drafted: Drafted, durable: boolean): Promise<Handed> {
+    await this.turns.written()
+    this.history.checkSound()
+    const written = this.appender.commit(drafted, durable)
+    this.turns.leave(written)
+    return { appended: drafted, written }
   }
 
   /** The appender, once history is as it has to be for a draft. */

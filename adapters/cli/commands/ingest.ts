@@ -10,7 +10,7 @@ import type { Run } from '../run.ts'
 import { dataOption, networkOption, openNamed, type StoreOptions, storeOption } from '../stores.ts'
 
 interface Options extends StoreOptions {
-  readonly batch: number
+  readonly batch?: number
   readonly json?: boolean
 }
 
@@ -34,7 +34,11 @@ export const ingest = (program: Command, run: Run): Command =>
     .addOption(dataOption().makeOptionMandatory())
     .addOption(storeOption())
     .addOption(networkOption())
-    .option('--batch <ledgers>', 'ledgers per durable batch: larger is faster, but a crash loses whole batches', wholeNumber(1, 100_000), 1)
+    .option(
+      '--batch <ledgers>',
+      'ledgers per durable batch: larger is faster, but a crash loses whole batches (default: what is read while the batch before is written)',
+      wholeNumber(1, 100_000),
+    )
     .option('--json', 'print an acknowledgement line for each ledger')
     .addHelpText('after', help)
     .action((files: string[], options: Options) => run((io) => ingestFiles(io, files, options)))

@@ -4,8 +4,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { memory } from '../../../adapters/memory/index.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type Store, type Write } from '../../../src/index.ts'
+import { decodeHead } from '../../../src/layout/head.ts'
 import { HEAD } from '../../../src/layout/keys.ts'
-import { difference, dump } from '../../support/dump.ts'
+import { difference, dump, shared } from '../../support/dump.ts'
 import { codeOf, errorOf } from '../../support/errors.ts'
 import { holds } from '../../support/property.ts'
 import { turns } from '../../support/turns.ts'
@@ -29,14 +30,14 @@ const EVERY = 120
  * A store that carries out a write only once it is told to.
  * @param pace after how many turns the next one is let go: meanwhile some ledgers may be drafted
  */
-function held(answersLate = false, pace = 1) {
+function held(answersLate = false, pace = 1, isShared = false) {
   const inner = memory()
   const waiting: { readonly batch: readonly Write[]; readonly go: (error?: unknown) => void }[] = []
   const late = <T>(value: T): T => (answersLate ? (turns().then(() => value) as T) : value)
   const getMany = vi.fn((keys: readonly Uint8Array[]) => late(inner.getMany(keys)))
   const store: Store = {
     ...inner,
-    capabilities: { ...inner.capabilities, sync: !answersLate },
+    capabilities: { ...inner.capabilities, sync: !answersLate, shared: isShared },
     get: (key) => late(inner.get(key)),
     getMany,
     scan: (range, options) => late(inner.scan(range, options)),
@@ -75,9 +76,9 @@ const { ledgers: whole, digest } = await (async () => {
 })()
 
 /** What a store holds to which ledgers were appended one by one. */
-async function appended(given: readonly LedgerClose[], options = {}): Promise<string[]> {
+async function appended(given: readonly LedgerClose[], options = {}, isShared = false): Promise<string[]> {
   const store = memory()
-  const ledger = await openLedger(store, options)
+  const ledger = await openLedger(isShared ? shared(store) : store, options)
   for (const close of given) await ledger.append(close)
   return dump(store)
 }
@@ -87,7 +88,7 @@ describe('a ledger is drafted while the one before it is being written', () => {
     ['at once', false],
     ['later', true],
   ])('over a store that answers %s, and the bytes are those of ledgers appended one by one', async (_, answersLate) => {
-    for (const batch of [1, 4]) {
+    for (const batch of [1, 4, undefined]) {
       const { open, inner, through } = held(answersLate)
       const ledger = await open({ fileEvery: EVERY })
       await through(ledger.ingest(closes, { batch }))
@@ -100,7 +101,7 @@ describe('a ledger is drafted while the one before it is being written', () => {
     const some = fc.record({
       fileEvery: fc.integer({ min: 1, max: 200 }),
       alone: fc.integer({ min: 0, max: 20 }),
-      batch: fc.integer({ min: 1, max: 8 }),
+      batch: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
       answersLate: fc.boolean(),
       pace: fc.integer({ min: 1, max: 12 }),
     })
@@ -154,7 +155,7 @@ describe('a ledger is drafted while the one before it is being written', () => {
     )
     const some = fc.record({
       fileEvery: fc.integer({ min: 1, max: 200 }),
-      batch: fc.integer({ min: 1, max: 4 }),
+      batch: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
       answersLate: fc.boolean(),
       pace: fc.integer({ min: 1, max: 12 }),
       /** What happens after so many turns of the event loop, or told batches. */
@@ -252,6 +253,120 @@ describe('a ledger is drafted while the one before it is being written', () => {
     await through(ledger.ingest(closes.slice(10)))
     expect(difference(await dump(inner), whole)).toBeUndefined()
     expect((await ledger.verify()).ok).toBe(true)
+  })
+})
+
+describe('by default a batch is what comes while the one before it is written and told', () => {
+  /** How many ledgers a write ends at. */
+  const upTo = ({ batch }: { readonly batch: readonly Write[] }): number => decodeHead(batch.at(-1)![1]!).last + 1 - FIRST
+
+  /** Gives as many closes as it is told to. */
+  function dosed() {
+    const source = new TransformStream<LedgerClose, LedgerClose>({}, { highWaterMark: 100 }, { highWaterMark: 0 })
+    const writer = source.writable.getWriter()
+    let given = 0
+    const give = async (count: number): Promise<void> => {
+      for (const close of closes.slice(given, given + count)) void writer.write(close)
+      given += count
+      await turns(60)
+    }
+    return { closes: source.readable, give, end: () => void writer.close() }
+  }
+
+  test.each([
+    ['at once', false, false],
+    ['later', true, false],
+    ['later, and other processes may write to', true, true],
+  ])('over a store that answers %s', async (_, answersLate, isShared) => {
+    const { open, inner, waiting, through } = held(answersLate, 1, isShared)
+    const ledger = await open()
+    const source = dosed()
+    const told: number[][] = []
+    let read = (): void => {}
+    const onBatch = (results: readonly { sequence: number }[]): unknown => {
+      told.push(results.map(({ sequence }) => sequence + 1 - FIRST))
+      return told.length === 3 ? new Promise<void>((resolve) => (read = resolve)) : undefined
+    }
+    const work = ledger.ingest(source.closes, { onBatch })
+    const go = async (): Promise<void> => {
+      waiting.shift()!.go()
+      await turns(60)
+    }
+    const writes = (): number[] => waiting.map(upTo)
+    // What comes alone is written at once.
+    await source.give(1)
+    expect(writes()).toEqual([1])
+    await source.give(3)
+    expect(writes()).toEqual([1])
+    await go()
+    expect([writes(), told]).toEqual([[4], [[1]]])
+    await go()
+    expect([writes(), told]).toEqual([[], [[1], [2, 3, 4]]])
+    await source.give(1)
+    await go()
+    // The third is not told yet.
+    await source.give(2)
+    expect([writes(), told.length, ledger.head?.last]).toEqual([[], 3, FIRST + 4])
+    read()
+    await turns(60)
+    expect([writes(), told.at(-1)]).toEqual([[7], [5]])
+    await source.give(closes.length)
+    source.end()
+    await turns(600)
+    expect(await through(work)).toMatchObject({ appended: closes.length })
+    expect(told.slice(3)).toEqual([[6, 7], closes.slice(7).map((_, at) => at + 8)])
+    expect(difference(await dump(inner), await appended(closes, {}, isShared))).toBeUndefined()
+  })
+
+  test('up to 64 ledgers, or as few as have 1,024 records', async () => {
+    const made = (ledgers: number, transactionsPerLedger: number) =>
+      [...generate({ ledgers, seed: 9, accounts: 16, transactionsPerLedger, firstLedger: FIRST, envelopeBytes: 30 })] as LedgerClose[]
+    for (const [given, most] of [
+      [made(150, 2), 64],
+      [made(12, 100), 4],
+      [made(4, 400), 1],
+    ] as const) {
+      const { open, inner, waiting, through } = held(false, 400)
+      const ledger = await open()
+      const ends: number[] = []
+      const onBatch = (): void => void ends.push(ledger.head!.last + 1 - FIRST)
+      let taken = 0
+      const source = function* (): Generator<LedgerClose> {
+        for (const close of given) {
+          taken++
+          yield close
+        }
+      }
+      const work = ledger.ingest(source(), { onBatch })
+      await turns(200)
+      expect([taken, waiting.length]).toEqual([1 + most, 1])
+      await through(work)
+      expect(ends.slice(0, 2)).toEqual([1, 1 + most])
+      expect(difference(await dump(inner), await appended(given))).toBeUndefined()
+    }
+  })
+
+  test('and ends before a ledger that is refused, or whose write fails', async () => {
+    const stolen = { ...closes[5]!, transactions: [...closes[5]!.transactions!, closes[2]!.transactions![0]!] }
+    const { open, waiting, through, inner } = held()
+    const ledger = await open()
+    const refused = ledger.ingest([...closes.slice(0, 5), stolen, closes[6]!]).catch((error) => error.code)
+    await turns(60)
+    expect(waiting.map(upTo)).toEqual([1])
+    expect(await through(refused)).toBe('DUPLICATE_TRANSACTION')
+    expect(difference(await dump(inner), await appended(closes.slice(0, 5)))).toBeUndefined()
+    const gone = new FolioError('STORE_FAILED', { reason: 'gone' })
+    const failed = errorOf(async () => ledger.ingest(closes.slice(5)))
+    await turns(60)
+    waiting.shift()!.go()
+    await turns(60)
+    waiting.shift()!.go(gone)
+    expect(await failed).toBe(gone)
+    expect([ledger.head?.last, waiting.length, difference(await dump(inner), await appended(closes.slice(0, 6)))]).toEqual([
+      FIRST + 5,
+      0,
+      undefined,
+    ])
   })
 })
 
