@@ -96,8 +96,11 @@ export interface Contender {
   records(prepared: unknown): readonly unknown[] | Promise<readonly unknown[]>
   /** Appends one ledger, which is durable when this resolves. */
   append(close: GeneratedClose): void | Promise<void>
-  /** Appends several ledgers in order, each durable by itself. Only where there is a separate way to do that. */
-  ingest?(closes: readonly GeneratedClose[]): Promise<void>
+  /**
+   * Appends several ledgers in order. Only where there is a separate way to do that.
+   * @param alone each ledger is durable by itself; otherwise some may wait for each other, whichever way is usual
+   */
+  ingest?(closes: readonly GeneratedClose[], alone: boolean): Promise<void>
   /** Only where another process does a part of the work. */
   server?(): ServerUse
   close(): void | Promise<void>

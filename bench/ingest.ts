@@ -1,5 +1,5 @@
 /**
- * Ledger after ledger, each durable by itself: on top of all of history, as a service does it, and into empty stores.
+ * Ledger after ledger: each durable by itself, on top of all of history, as a service does it, and into empty stores; and such as hold next to nothing.
  */
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,6 @@ import { ourWorker, type Worker, worker } from './results.ts'
 /** Untimed runs of ingest at the start: for the first thousand ledgers, much of the code is not compiled yet. */
 const WARM_RUNS = { full: 10, quick: 3 }
 
-/** Ledger after ledger, each durable by itself: on top of all of history, as a service does it, and into empty stores. */
 export async function ingestRows(folder: string, data: DataSet, quick: boolean, pace: Pace, done: (row: Row) => void): Promise<void> {
   const at = join(folder, `ingest-${process.pid}`)
   mkdirSync(at)
@@ -20,22 +19,32 @@ export async function ingestRows(folder: string, data: DataSet, quick: boolean, 
   const copies = [join(at, 'level'), join(at, kind)] as const
   cpSync(data.level, copies[0], { recursive: true })
   cpSync(place, copies[1], { recursive: true })
-  await ingestInto(copies, data, data.counts.ledgers, quick, pace, done, [
-    ['ingest', 'ingest, durable a ledger', 2.5],
+  const into = (stores: Stores, works: readonly Ingest[]): Promise<void> => ingestInto(stores, data, quick, pace, done, works)
+  await into({ places: copies, held: data.counts.ledgers }, [
+    ['ingest alone', 'ingest, durable a ledger', 2.5],
     ['append', 'append, one awaited after another'],
   ])
-  const empty = [join(at, 'empty level'), join(at, `empty ${kind}`)] as const
-  await ingestInto(empty, data, 0, quick, pace, done, [['ingest', 'ingest into empty stores']])
+  await into({ places: [join(at, 'empty level'), join(at, `empty ${kind}`)] }, [['ingest alone', 'ingest into empty stores']])
+  await into({ places: [join(at, 'sparse level'), join(at, `sparse ${kind}`)], sparse: true }, [
+    ['ingest alone', 'ingest of sparse ledgers, durable a ledger'],
+    ['ingest', 'ingest of sparse ledgers, as they come'],
+  ])
   rmSync(at, { recursive: true })
 }
 
-type Ingest = readonly [how: 'append' | 'ingest', work: string, floor?: number]
+type Ingest = readonly [how: 'append' | 'ingest' | 'ingest alone', work: string, floor?: number]
 
-/** @param held how many ledgers the stores already hold */
+interface Stores {
+  readonly places: readonly [level: string, other: string]
+  /** How many ledgers they hold already. */
+  readonly held?: number
+  /** Of a network whose ledgers have one transaction. */
+  readonly sparse?: boolean
+}
+
 async function ingestInto(
-  [level, other]: readonly [string, string],
+  { places: [level, other], held = 0, sparse = false }: Stores,
   data: DataSet,
-  held: number,
   quick: boolean,
   pace: Pace,
   done: (row: Row) => void,
@@ -43,8 +52,8 @@ async function ingestInto(
 ): Promise<void> {
   const { kind } = data.peer
   const sides = [ourWorker(data, level), worker(kind, other, { mode: 'write' })] as const
-  await Promise.all(sides.map((side) => side.call('skip', quick, held)))
-  const each = quick ? 30 : 100
+  await Promise.all(sides.map((side) => side.call('skip', quick, held, sparse)))
+  const each = (quick ? 30 : 100) * (sparse ? 5 : 1)
   const persecond = (micros: number): number => Math.round(1e6 / micros)
   const append = (side: Worker, how: Ingest[0]) => async (): Promise<Run> => {
     await side.call('makeReady', quick, each)

@@ -50,8 +50,9 @@ let pending: GeneratedClose[] = []
 let stop: (() => Promise<unknown>) | undefined
 let session: Session | undefined
 
-/** The network of the data set, continued without end. */
-const network = (quick: boolean): Generator<GeneratedClose> => generate({ ...networkOptions(quick), ledgers: 1_000_000 })
+/** The network of the data set, continued without end; or one that is sparse. */
+const network = (quick: boolean, sparse = false): Generator<GeneratedClose> =>
+  generate({ ...networkOptions(quick), ledgers: 1_000_000, ...(sparse && { transactionsPerLedger: 1 }) })
 
 /** The process's own memory. Linux counts it apart from mapped files, which the page cache holds anyway. */
 function ownMemory(): number | undefined {
@@ -138,8 +139,8 @@ const functions = {
     })
   },
   /** Skips the first ledgers of the network, which the store already holds. */
-  skip(quick: boolean, count: number): void {
-    closes = network(quick)
+  skip(quick: boolean, count: number, sparse?: boolean): void {
+    closes = network(quick, sparse)
     for (let i = 0; i < count; i++) closes.next()
   },
   /** Generates the next ledgers of the network, ready to be appended. */
@@ -147,11 +148,12 @@ const functions = {
     closes ??= network(quick)
     pending = Array.from({ length: count }, () => closes!.next().value as GeneratedClose)
   },
-  async appendReady(how: 'append' | 'ingest'): Promise<Run> {
+  /** @param how as {@link Contender.ingest}, each ledger alone or not, or one awaited after another */
+  async appendReady(how: 'append' | 'ingest' | 'ingest alone'): Promise<Run> {
     let longestMs = 0
     const run = await measured(async () => {
       const asked = answering()
-      if (how === 'ingest' && asked.ingest) await asked.ingest(pending)
+      if (how !== 'append' && asked.ingest) await asked.ingest(pending, how === 'ingest alone')
       else
         for (const close of pending) {
           const start = performance.now()

@@ -102,8 +102,8 @@ export class Folio implements Contender {
     await this.ledger.append(close as never)
   }
 
-  async ingest(closes: readonly GeneratedClose[]): Promise<void> {
-    await this.ledger.ingest(closes as never)
+  async ingest(closes: readonly GeneratedClose[], alone: boolean): Promise<void> {
+    await this.ledger.ingest(closes as never, { batch: alone ? 1 : undefined })
   }
 
   async close(): Promise<void> {
