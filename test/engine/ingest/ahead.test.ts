@@ -321,11 +321,18 @@ describe('by default a batch is what comes while the one before it is written an
   test('up to 64 ledgers, or as few as have 1,024 records', async () => {
     const made = (ledgers: number, transactionsPerLedger: number) =>
       [...generate({ ledgers, seed: 9, accounts: 16, transactionsPerLedger, firstLedger: FIRST, envelopeBytes: 30 })] as LedgerClose[]
-    for (const [given, most] of [
-      [made(150, 2), 64],
-      [made(12, 100), 4],
-      [made(4, 400), 1],
-    ] as const) {
+    const flat = <T, R>(all: readonly T[] | undefined, list: (one: T) => readonly R[] | undefined): R[] =>
+      (all ?? []).flatMap((one) => list(one) ?? [])
+    /** Itself, and all that it holds. */
+    const recordsOf = ({ transactions = [] }: LedgerClose): number => {
+      const operations = flat(transactions, (one) => one.operations)
+      const caused = [flat(operations, ({ effects }) => effects), flat(operations, ({ trades }) => trades)]
+      return [transactions, operations, ...caused].reduce((sum, { length }) => sum + length, 1)
+    }
+    for (const given of [made(150, 2), made(12, 100), made(4, 1000)]) {
+      // The first is written at once.
+      let most = 0
+      for (let records = 0; most < 64 && records < 1024; most++) records += recordsOf(given[1 + most]!)
       const { open, inner, waiting, through } = held(false, 400)
       const ledger = await open()
       const ends: number[] = []
@@ -344,6 +351,45 @@ describe('by default a batch is what comes while the one before it is written an
       expect(ends.slice(0, 2)).toEqual([1, 1 + most])
       expect(difference(await dump(inner), await appended(given))).toBeUndefined()
     }
+  })
+
+  test('however they come, from two sources of the same ledgers, and whatever else has its turn', async () => {
+    const few = closes.slice(0, 30)
+    const pauses = fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 1, maxLength: 10 })
+    const some = fc.record({
+      fileEvery: fc.integer({ min: 1, max: 200 }),
+      answersLate: fc.boolean(),
+      isShared: fc.boolean(),
+      pace: fc.integer({ min: 1, max: 12 }),
+      /** Of each source: how many turns it takes to give a ledger, and to be told of a batch, and where it ends; the first gives all. */
+      sources: fc.array(fc.record({ giving: pauses, told: pauses, end: fc.nat(few.length) }), { minLength: 1, maxLength: 2 }),
+      /** After so many batches, everything is checked, which nobody waits for. */
+      checks: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }),
+    })
+    const nth = (all: readonly number[], at: number): Promise<void> => turns(all[at % all.length]!)
+    const slowly = async function* (giving: readonly number[], end: number): AsyncGenerator<LedgerClose> {
+      for (const [at, close] of few.slice(0, end).entries()) {
+        await nth(giving, at)
+        yield close
+      }
+    }
+    await holds(some, 60, async ({ fileEvery, answersLate, isShared, pace, sources, checks }) => {
+      const { open, inner, through } = held(answersLate, pace, isShared)
+      const ledger = await open({ fileEvery })
+      let batches = 0
+      const checked: Promise<{ ok: boolean }>[] = []
+      const ingest = ({ giving, told, end }: (typeof sources)[number], at: number) => {
+        const onBatch = async (): Promise<void> => {
+          if (checks.includes(++batches)) checked.push(ledger.verify())
+          await nth(told, batches)
+        }
+        return ledger.ingest(slowly(giving, at === 0 ? few.length : end), { onBatch })
+      }
+      const all = await through(Promise.all(sources.map(ingest)))
+      expect(all.reduce((sum, { appended }) => sum + appended, 0)).toBe(few.length)
+      expect((await Promise.all(checked)).every(({ ok }) => ok)).toBe(true)
+      expect(difference(await dump(inner), await appended(few, { fileEvery }, isShared))).toBeUndefined()
+    })
   })
 
   test('and ends before a ledger that is refused, or whose write fails', async () => {
