@@ -1,5 +1,5 @@
 import { chaos, failing } from './failing.ts'
 import { holds } from './support.ts'
 
-holds(failing, 2)
+holds(failing, 3)
 holds(chaos, 300, ['the result of a write is ignored'])

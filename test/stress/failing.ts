@@ -49,7 +49,8 @@ interface Scenario {
   readonly model: Model
   readonly plan: Plan
   readonly deferred: boolean
-  readonly batch: number
+  /** None is given: a batch is what comes while the one before is written. */
+  readonly batch: number | undefined
   readonly lateBy: number
   readonly plant: string | undefined
   /** After a failed read, go on with the same handle. */
@@ -168,8 +169,10 @@ async function scenario(given: Scenario, faults: Faults, about: string): Promise
 const ways = [
   { batch: 1, deferred: false },
   { batch: 7, deferred: true },
+  { batch: undefined, deferred: true },
   { batch: 1, deferred: true },
   { batch: 7, deferred: false },
+  { batch: undefined, deferred: false },
 ]
 
 /** Fails at the first call, at the second, and so on, until a run ends before it comes to fail. A read fails in one way only. */
@@ -179,13 +182,14 @@ async function exhaustively({ count, seed, plant, say }: Ask): Promise<Figure> {
   const model = await Model.of(50, seed, 120)
   let done = 0
   for (const { batch, deferred } of ways.slice(0, count)) {
+    const way = `batches of ${batch ?? 'what comes'}${deferred ? ', deferred' : ''}`
     let failed = true
     for (let call = 1; failed; call++)
       for (const mode of modes) {
         const plan = (asked: number): Mode | undefined => (asked === call ? mode : undefined)
-        const about = `${mode} call ${call}, batches of ${batch}${deferred ? ', deferred' : ''}`
+        const about = `${mode} call ${call}, ${way}`
         const given = { model, plan, deferred, batch, lateBy: 1 + (call % 9), plant, patient: call % 2 === 0 }
-        const { failing } = await scenario({ ...given, ledgers: 50, further: 2 * batch + 2 }, faults, about)
+        const { failing } = await scenario({ ...given, ledgers: 50, further: batch === undefined ? 50 : 2 * batch + 2 }, faults, about)
         failed = failing.failedWrites + failing.failedReads > 0
         if (failed) counted.failures++
         if (plant !== undefined && faults.count > 0) return { done, faults: faults.list, counted }
@@ -193,7 +197,7 @@ async function exhaustively({ count, seed, plant, say }: Ask): Promise<Figure> {
         if (failing.failedWrites === 0) break
       }
     done++
-    say?.(`batches of ${batch}${deferred ? ', deferred' : ''}: ${counted.failures} failures, ${faults.count} faults`)
+    say?.(`${way}: ${counted.failures} failures, ${faults.count} faults`)
   }
   return { done, faults: faults.list, counted }
 }
@@ -208,7 +212,7 @@ async function atRandom({ count, seed, plant, say }: Ask): Promise<Figure> {
     const of = random(`${seed} ${done}`)
     const share = of.pick([0.02, 0.05, 0.15])
     const plan = (): Mode | undefined => (of.chance(share) ? of.pick(modes) : undefined)
-    const batch = of.pick([1, 2, 5, 30])
+    const batch = of.pick([1, 2, 5, 30, undefined])
     const given = { plan, batch, plant, deferred: of.chance(0.5), patient: of.chance(0.5), lateBy: 1 + of.below(9) }
     const run = await scenario(
       { ...given, model: chance.pick(models), ledgers: 1 + of.below(12), further: 30 },
@@ -234,7 +238,7 @@ const plantsAt = (count: number) => ({
 export const failing: Stress = {
   name: 'failing',
   unit: 'ways to use a store, each of whose calls failed in turn: before, after and though applied',
-  full: 4,
+  full: ways.length,
   plants: plantsAt(4),
   run: exhaustively,
 }

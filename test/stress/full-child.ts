@@ -9,7 +9,7 @@ export interface Point {
   readonly seed: number
   readonly data: string
   readonly writeBufferBytes: number | undefined
-  readonly batch: number
+  readonly batch: number | undefined
   readonly plant: string | undefined
   /** Opens it again while the disk is still full. */
   readonly impatient: boolean

@@ -96,7 +96,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     const most = small && shortage.name === 'file size' ? 90_000 : 900_000
     const bytes = chance.below(chance.pick([3000, most, most]))
     const options = { seed, data: join(disk, 'data'), writeBufferBytes: small ? 64 << 10 : undefined, plant }
-    const point = { ...options, batch: chance.pick([1, 1, 5]), impatient: chance.chance(0.3) }
+    const point = { ...options, batch: chance.pick([1, undefined, 5]), impatient: chance.chance(0.3) }
     const { full, faults: found } = await tryPoint(process, shortage, bytes, point)
     rmSync(folder, { recursive: true, force: true })
     faults.add(...found.map((fault) => `${shortage.name}, ${bytes} bytes, ${small ? 'small' : 'default'} buffers: ${fault}`))

@@ -19,7 +19,8 @@ interface Attempt {
   readonly kind?: Kind
   readonly data: string
   readonly from: number
-  readonly batch: number
+  /** None is given: a batch is what comes while the one before is written. */
+  readonly batch: number | undefined
   readonly plant: string | undefined
   readonly writeBufferBytes: number | undefined
   /** After so many acknowledgements, and then so many milliseconds; none: so many milliseconds after the start. */
@@ -39,7 +40,7 @@ interface Said {
 /** Feeds a child, kills it, and returns what it had acknowledged. */
 export async function killed(history: History, attempt: Attempt, env: NodeJS.ProcessEnv = {}): Promise<Said> {
   const { kind = 'level', data, from, batch, plant, writeBufferBytes, afterLines, ms } = attempt
-  const args = ['cli', 'ingest', '--store', kind, '--data', data, '--json', '--batch', String(batch), '-']
+  const args = ['cli', 'ingest', '--store', kind, '--data', data, '--json', ...(batch === undefined ? [] : ['--batch', String(batch)]), '-']
   const feeder = await child(args, { plant, writeBufferBytes }, { env })
   feeder.stdin!.on('error', () => {})
   feeder.stdin!.write(`${history.lines.slice(from - history.first, from - history.first + 60).join('\n')}\n`)
@@ -110,7 +111,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
     let held = history.first - 1
     for (let i = 0; i < KILLS_A_STORE && done < count && held >= 0 && held < history.last; i++) {
       const opening = chance.chance(0.15) && plant === undefined
-      const batch = chance.pick([1, 1, 1, 3, 10])
+      const batch = chance.pick([1, undefined, undefined, 3, 10])
       const afterLines = opening ? 0 : 1 + chance.below(12)
       const ms = opening ? 60 + chance.below(250) : chance.pick([0, 0, chance.below(4), chance.below(20)])
       const writeBufferBytes = chance.pick([undefined, 64 << 10])
@@ -120,7 +121,8 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       const before = held
       held = await inspect(history, data, promised, faults, kind)
       if (held < before) faults.add(`lost: went from ${before} to ${held}`)
-      if ((held - before) % batch !== 0 && held !== history.last) faults.add(`half a batch of ${batch}: ${before} to ${held}`)
+      if (batch !== undefined && (held - before) % batch !== 0 && held !== history.last)
+        faults.add(`half a batch of ${batch}: ${before} to ${held}`)
       counted.acknowledged += said.acknowledged.length
       if (said.acknowledged.length === 0) counted.opening++
       if (held === history.last) counted.whole++

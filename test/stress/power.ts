@@ -94,7 +94,7 @@ async function run({ count, seed, plant, say }: Ask): Promise<Figure> {
       // The first syncs are those of creating a store.
       const nth = chance.pick([1, -1]) * (1 + chance.below(chance.pick([5, 40])))
       const [cut, afterLines] = chance.chance(0.7) ? [nth, 60] : [0, 1 + chance.below(30)]
-      const batch = chance.pick([1, 1, 3, 10])
+      const batch = chance.pick([1, undefined, 3, 10])
       const writeBufferBytes = chance.pick([undefined, 64 << 10])
       const env = {
         ...{ LD_PRELOAD: made.library, FOLIO_POWER_FOLDER: data, FOLIO_POWER_JOURNAL: journal, FOLIO_POWER_CUT: String(cut) },
