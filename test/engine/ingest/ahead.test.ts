@@ -75,6 +75,9 @@ const whole = (async () => {
   return { bytes: await dump(store), digest: await ledger.digest() }
 })()
 
+/** How often a store is read from for ledgers: only the hashes of their transactions are looked up. */
+const reads = (given: readonly LedgerClose[]): number => given.filter(({ transactions = [] }) => transactions.length > 0).length
+
 /** What a store holds to which ledgers were appended one by one. */
 async function appended(given: readonly LedgerClose[], options = {}, isShared = false): Promise<string[]> {
   const store = memory()
@@ -137,8 +140,6 @@ describe('a ledger is drafted while the one before it is being written', () => {
       }
       const work = ledger.ingest(source(), { batch })
       await turns(40)
-      // Only the hashes of transactions are looked up.
-      const reads = (given: readonly LedgerClose[]): number => given.filter(({ transactions = [] }) => transactions.length > 0).length
       expect([taken, waiting.length, getMany.mock.calls.length, ledger.head]).toEqual([most, 1, reads(given.slice(0, most)), undefined])
       expect(await through(work)).toMatchObject({ appended: given.length })
       // None of them was drafted again.
@@ -334,7 +335,7 @@ describe('by default a batch is what comes while the one before it is written an
       // The first is written at once.
       let most = 0
       for (let records = 0; most < 64 && records < 1024; most++) records += recordsOf(given[1 + most]!)
-      const { open, inner, waiting, through } = held(false, 400)
+      const { open, inner, waiting, getMany, through } = held(false, 400)
       const ledger = await open()
       const ends: number[] = []
       const onBatch = (): void => void ends.push(ledger.head!.last + 1 - FIRST)
@@ -350,6 +351,8 @@ describe('by default a batch is what comes while the one before it is written an
       expect([taken, waiting.length]).toEqual([1 + most, 1])
       await through(work)
       expect(ends.slice(0, 2)).toEqual([1, 1 + most])
+      // None of them was drafted again.
+      expect(getMany.mock.calls.length).toBe(reads(given))
       expect(difference(await dump(inner), await appended(given))).toBeUndefined()
     }
   })
