@@ -94,9 +94,11 @@ describe('data that went back in time', () => {
 })
 
 describe('files', () => {
+  /** Each ledger in a record of the log by itself. */
   async function files(): Promise<string> {
     const data = join(directory(), 'data')
-    for (const part of [closes.slice(0, 10), closes.slice(10, 20), closes.slice(20)]) await held(data, (ledger) => ledger.ingest(part))
+    for (const part of [closes.slice(0, 10), closes.slice(10, 20), closes.slice(20)])
+      await held(data, (ledger) => ledger.ingest(part, { batch: 1 }))
     return data
   }
 

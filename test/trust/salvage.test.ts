@@ -39,7 +39,7 @@ async function make(): Promise<Twin> {
     batches.push(batch.map(([key, value]) => [key.slice(), value?.slice()]))
     return store.write(batch, options)
   }
-  await (await openLedger(Object.assign(Object.create(store) as Store, { write }), ledgerOptions)).ingest(closes)
+  await (await openLedger(Object.assign(Object.create(store) as Store, { write }), ledgerOptions)).ingest(closes, { batch: 1 })
   const data = join(root, 'data')
   // Opening sorts the log of the time before into a table; four tables would be merged.
   for (let part = 0; part < 4; part++) {
