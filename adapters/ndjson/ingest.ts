@@ -3,10 +3,7 @@ import { type AppendResult, badRequest, type IngestResult, type Ledger, type Led
 import { locateError } from './origin.ts'
 
 export interface IngestClosesOptions {
-  /**
-   * Ledgers per batch; a crash loses whole batches, never part of one. By default no ledger waits for others to come: a batch is one, and what comes
-   * while the batch before it is being written and told, up to 64 ledgers.
-   */
+  /** Ledgers per batch, by default as of `ledger.ingest`; a crash loses whole batches, never part of one. */
   readonly batch?: number | undefined
   /** As of `append`, for each batch. */
   readonly durable?: boolean | undefined

@@ -78,6 +78,20 @@ const whole = (async () => {
 /** How often a store is read from for ledgers: only the hashes of their transactions are looked up. */
 const reads = (given: readonly LedgerClose[]): number => given.filter(({ transactions = [] }) => transactions.length > 0).length
 
+/** A source that says how many ledgers were taken from it. */
+function counted(given: readonly LedgerClose[]) {
+  const source = {
+    taken: 0,
+    *[Symbol.iterator](): Generator<LedgerClose> {
+      for (const close of given) {
+        source.taken++
+        yield close
+      }
+    },
+  }
+  return source
+}
+
 /** What a store holds to which ledgers were appended one by one. */
 async function appended(given: readonly LedgerClose[], options = {}, isShared = false): Promise<string[]> {
   const store = memory()
@@ -131,16 +145,15 @@ describe('a ledger is drafted while the one before it is being written', () => {
     ] as const) {
       const { open, inner, waiting, getMany, through } = held()
       const ledger = await open()
-      let taken = 0
-      const source = function* (): Generator<LedgerClose> {
-        for (const close of given) {
-          taken++
-          yield close
-        }
-      }
-      const work = ledger.ingest(source(), { batch })
+      const source = counted(given)
+      const work = ledger.ingest(source, { batch })
       await turns(40)
-      expect([taken, waiting.length, getMany.mock.calls.length, ledger.head]).toEqual([most, 1, reads(given.slice(0, most)), undefined])
+      expect([source.taken, waiting.length, getMany.mock.calls.length, ledger.head]).toEqual([
+        most,
+        1,
+        reads(given.slice(0, most)),
+        undefined,
+      ])
       expect(await through(work)).toMatchObject({ appended: given.length })
       // None of them was drafted again.
       expect(getMany.mock.calls.length).toBe(reads(given))
@@ -339,16 +352,10 @@ describe('by default a batch is what comes while the one before it is written an
       const ledger = await open()
       const ends: number[] = []
       const onBatch = (): void => void ends.push(ledger.head!.last + 1 - FIRST)
-      let taken = 0
-      const source = function* (): Generator<LedgerClose> {
-        for (const close of given) {
-          taken++
-          yield close
-        }
-      }
-      const work = ledger.ingest(source(), { onBatch })
+      const source = counted(given)
+      const work = ledger.ingest(source, { onBatch })
       await turns(200)
-      expect([taken, waiting.length]).toEqual([1 + most, 1])
+      expect([source.taken, waiting.length]).toEqual([1 + most, 1])
       await through(work)
       expect(ends.slice(0, 2)).toEqual([1, 1 + most])
       // None of them was drafted again.
