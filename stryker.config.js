@@ -11,7 +11,7 @@ export default {
   timeoutMS: 1_500,
   tempDirName: 'node_modules/.cache/stryker',
   incrementalFile: 'node_modules/.cache/stryker-incremental.json',
-  ignorePatterns: ['bench', 'dist', 'data', 'docs'],
+  ignorePatterns: ['bench', 'dist', 'data'],
   reporters: ['progress-append-only', 'clear-text', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, allowEmojis: false },
   jsonReporter: { fileName: 'node_modules/.cache/mutation.json' },

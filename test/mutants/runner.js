@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
 import { format } from 'node:util'
 import { constants, Script } from 'node:vm'
 import { commonTokens, declareFactoryPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin'
@@ -60,12 +61,38 @@ function forms(collect) {
   return Object.assign(collect.bind(undefined), {
     each: spread,
     for: (rows) => (title, run, options) => {
-      for (const [at, row] of rows.entries()) collect(titled(title, row, at), () => run(row, {}), options)
+      for (const [at, row] of rows.entries()) collect(titled(title, row, at), () => run(row, context), options)
     },
     skip: skipped,
     skipIf: (condition) => (condition ? skipped : api.test),
     runIf: (condition) => (condition ? api.test : skipped),
   })
+}
+
+/** Assertions that are tried again until they hold: vitest's own ask a worker of vitest for the time. */
+function poll(value, { interval = 50, timeout = 1_000 } = {}) {
+  const tried = async (assert) => {
+    for (const start = performance.now(); ; await passed(interval))
+      try {
+        return assert(vitest.expect(await value()))
+      } catch (error) {
+        if (performance.now() - start > timeout) throw error
+      }
+  }
+  const assertions = (of) =>
+    new Proxy(
+      {},
+      { get: (_, name) => (name === 'not' ? assertions((one) => of(one).not) : (...values) => tried((one) => of(one)[name](...values))) },
+    )
+  return assertions((one) => one)
+}
+
+class Skipped extends Error {}
+/** What a test is given. */
+const context = {
+  skip: (why) => {
+    throw new Skipped(why)
+  },
 }
 
 let finished = []
@@ -74,7 +101,7 @@ const BEFORE = 'before '
 const api = {
   test: forms(collectTest),
   describe: forms(collectSuite),
-  expect: vitest.expect,
+  expect: new Proxy(vitest.expect, { get: (expect, name) => (name === 'poll' ? poll : expect[name]) }),
   vi: vitest.vi,
   beforeAll: (run) => suite.before.push(run),
   afterAll: (run) => suite.after.push(run),
@@ -267,14 +294,17 @@ class Runner {
           this.state.currentTestId = test.id
           finished = []
           for (const one of suites) for (const run of one.beforeEach) await within(run, patience)
-          await within(() => test.run({}), patience)
+          await within(() => test.run(context), patience)
           for (const one of suites.toReversed()) for (const run of one.afterEach) await within(run, patience)
           for (const run of finished) await within(run, patience)
         } catch (error) {
           if (error instanceof Late) return { results, late: error.message }
-          result.status = TestStatus.Failed
-          result.failureMessage = String(error?.stack ?? error).slice(0, 2000)
-          stop = bail
+          if (error instanceof Skipped) result.status = TestStatus.Skipped
+          else {
+            result.status = TestStatus.Failed
+            result.failureMessage = String(error?.stack ?? error).slice(0, 2000)
+            stop = bail
+          }
         }
         this.state.currentTestId = undefined
         results.push({ ...result, timeSpentMs: performance.now() - start })
