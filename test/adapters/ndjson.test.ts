@@ -10,7 +10,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
 import { anyText } from '../../adapters/testing/arbitrary-values.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { FolioError, type LedgerClose, openLedger, type Store } from '../../src/index.ts'
+import { FolioError, type LedgerClose, openLedger, type Store, stringifyJson } from '../../src/index.ts'
 import { directory } from '../support/directory.ts'
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -60,17 +60,19 @@ test('the file: URL of a file means that file', async () => {
   expect(error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: path, line: 2 } })
 })
 
-test.each<[string, unknown]>([
-  ['nothing', undefined],
-  ['null', null],
-  ['a number', 7],
-  ['bytes that are not a stream', Buffer.from('{}\n')],
-  ['a URL that is not a file', new URL('https://ledger.example/closes.ndjson')],
-  ['a file: URL that names no file', new URL('file:///a%2Fb.ndjson')],
-  ['a stream of text', Readable.from(['{}\n', '{}\n'])],
-])('%s is not a source', async (_, source) => {
+test.each<[string, unknown, string]>([
+  ['nothing', undefined, 'undefined'],
+  ['null', null, 'object'],
+  ['a number', 7, 'number'],
+  ['bytes that are not a stream', Buffer.from('{}\n'), 'object'],
+  ['a URL that is not a file', new URL('https://ledger.example/closes.ndjson'), 'https:'],
+  ['a file: URL that names no file', new URL('file:///a%2Fb.ndjson'), 'file:///a%2Fb.ndjson'],
+  ['a stream of text', Readable.from(['{}\n', '{}\n']), 'a stream of string'],
+])('%s is not a source', async (_, source, found) => {
   const { values, error } = await read(source as never)
-  expect([values, error?.code, error?.fields['field']]).toEqual([[], 'BAD_REQUEST', 'sources'])
+  expect(values).toEqual([])
+  const reason = 'paths, file: URLs, or streams of bytes'
+  expect(error).toMatchObject({ code: 'BAD_REQUEST', fields: { field: 'sources', reason, found } })
 })
 
 test('what is not a source is rejected before those ahead of it are read', async () => {
@@ -102,11 +104,9 @@ test.each<[string, unknown, object, string]>([
   const refused = { code: 'BAD_REQUEST', fields: { field } }
   await expect(ingestCloses(ledger, closes as never, options)).rejects.toMatchObject(refused)
   expect(ledger.head).toBeUndefined()
+  const noLedger = { code: 'BAD_REQUEST', fields: { field: 'ledger', reason: 'a ledger, such as openLedger resolves to' } }
   // A promise of a ledger is not a ledger.
-  await expect(ingestCloses(Promise.resolve(ledger) as never, [])).rejects.toMatchObject({
-    code: 'BAD_REQUEST',
-    fields: { field: 'ledger' },
-  })
+  for (const given of [Promise.resolve(ledger), undefined]) await expect(ingestCloses(given as never, [])).rejects.toMatchObject(noLedger)
 })
 
 test('writes are as durable as ingestCloses is told', async () => {
@@ -122,6 +122,34 @@ test('writes are as durable as ingestCloses is told', async () => {
     await ingestCloses(ledger, [richClose(7, '')], { durable })
     expect(writes).toEqual([durable ?? true])
   }
+})
+
+test('what ingestCloses is refused names its file and line, if it was read from one; a store that fails does not', async () => {
+  const path = join(directory(), 'closes.ndjson')
+  const first = richClose(7, '')
+  const second = richClose(8, first.ledger.hash)
+  const third = richClose(9, second.ledger.hash)
+  writeFileSync(path, `${stringifyJson(first)}\n\n${stringifyJson(third)}\n`)
+  const store = memory()
+  let failure: Error | undefined
+  const write: Store['write'] = async (batch, options) => {
+    if (failure) throw failure
+    await store.write(batch, options)
+  }
+  await using ledger = await openLedger({ ...store, write })
+  const told: number[] = []
+  const refused = async (closes: AsyncIterable<LedgerClose> | Iterable<LedgerClose>): Promise<unknown> => {
+    const onLedger = ({ sequence }: { sequence: number }): void => void told.push(sequence)
+    const error = await ingestCloses(ledger, closes, { onLedger }).catch((thrown: unknown) => thrown)
+    return error instanceof FolioError ? { code: error.code, ...error.fields } : error
+  }
+  const gap = { code: 'LEDGER_GAP', sequence: 9, expected: 8 }
+  expect(await refused(readCloses(path))).toEqual({ ...gap, file: path, line: 3 })
+  expect(told).toEqual([7])
+  expect(await refused([third])).toEqual(gap)
+  failure = new Error('the disk is full')
+  expect(await refused(readCloses(bytes(stringifyJson(second))))).toBe(failure)
+  expect(await refused(readCloses(bytes(stringifyJson(second))))).toEqual({ code: 'POISONED' })
 })
 
 test.each([
@@ -162,6 +190,23 @@ test('however bytes are cut, compressed or not, the same closes are read', async
   )
 })
 
+test('gzip is unpacked if the source begins like it, unless told to do so always, or never', async () => {
+  const plain = Buffer.from('{"a":1}\n')
+  const packed = gzipSync(plain)
+  for (const [given, gunzip] of [
+    [plain, false],
+    [packed, true],
+    [plain, 'auto'],
+    [packed, 'auto'],
+  ] as const)
+    expect(await read(pieces(given, 5), { gunzip })).toEqual({ values: [{ a: 1 }] })
+  expect((await fieldsOf(pieces(plain, 5), { gunzip: true }))['reason']).toMatch(/damaged/)
+  expect((await fieldsOf(pieces(packed, 5), { gunzip: false }))['reason']).toMatch(/^the line is not UTF-8 text/)
+  // One of its two bytes is not enough.
+  expect((await fieldsOf(pieces(Buffer.from([0x1f, 0x7b, 0x7d]), 5)))['reason']).not.toMatch(/gzip/)
+  expect((await fieldsOf(pieces(Buffer.from([0x7b, 0x8b, 0x7d]), 5)))['reason']).not.toMatch(/gzip data/)
+})
+
 test('gzip of several members is one text', async () => {
   const { values } = await read(pieces(Buffer.concat([gzipSync('{"a":1}\n{"b"'), gzipSync(':2}\n')]), 5))
   expect(values).toEqual([{ a: 1 }, { b: 2 }])
@@ -178,7 +223,8 @@ test('a malformed line is named with its line and column, and what is before it 
 
 test('a line that is JSON but not an object is rejected', async () => {
   for (const line of ['5', 'null', '"close"']) {
-    expect(await fieldsOf(bytes(line))).toMatchObject({ code: 'INVALID_INPUT', line: 1, expected: 'an object' })
+    const fields = { code: 'INVALID_INPUT', file: '-', line: 1, path: '(the whole close)', expected: 'an object' }
+    expect(await fieldsOf(bytes(line))).toEqual(fields)
   }
 })
 
@@ -209,6 +255,9 @@ test('a line past the limit is rejected before it is held whole', async () => {
     line: 2,
     reason: 'the line is longer than 8 bytes',
   })
+  // In two pieces, the second of which ends.
+  expect(await fieldsOf(bytes('{"abc":1}\n'), { maxLineBytes: 8 })).toMatchObject({ line: 1 })
+  expect(await fieldsOf(bytes('{"abc":1}\n'), { maxLineBytes: 9 })).toEqual({ code: undefined })
   expect(await fieldsOf(bytes('{"a":1}\n'), { maxLineBytes: 7 })).toEqual({ code: undefined })
 })
 

@@ -293,10 +293,13 @@ class Runner {
             }
           this.state.currentTestId = test.id
           finished = []
-          for (const one of suites) for (const run of one.beforeEach) await within(run, patience)
-          await within(() => test.run(context), patience)
-          for (const one of suites.toReversed()) for (const run of one.afterEach) await within(run, patience)
-          for (const run of finished) await within(run, patience)
+          try {
+            for (const one of suites) for (const run of one.beforeEach) await within(run, patience)
+            await within(() => test.run(context), patience)
+          } finally {
+            for (const one of suites.toReversed()) for (const run of one.afterEach) await within(run, patience)
+            for (const run of finished) await within(run, patience)
+          }
         } catch (error) {
           if (error instanceof Late) return { results, late: error.message }
           if (error instanceof Skipped) result.status = TestStatus.Skipped
@@ -306,6 +309,8 @@ class Runner {
             stop = bail
           }
         }
+        // What a test that failed left in place of something else would fail every test from then on.
+        vitest.vi.restoreAllMocks()
         this.state.currentTestId = undefined
         results.push({ ...result, timeSpentMs: performance.now() - start })
       }
