@@ -16,11 +16,10 @@ interface Range {
   readonly specificity: number
 }
 
-/** A media range with its quality; undefined if it is not one. Parameters other than `q` are ignored. */
-function parseRange(text: string): Range | undefined {
+/** A media range with its quality. Parameters other than `q` are ignored. What is no range matches nothing. */
+function parseRange(text: string): Range {
   const [range = '', ...parameters] = text.split(';')
   const type = range.trim().toLowerCase()
-  if (!/^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/.test(type)) return undefined
   const stated = parameters.map((one) => /^\s*q\s*=\s*([\d.]+)\s*$/i.exec(one)?.[1]).find((q) => q !== undefined)
   const quality = stated === undefined ? 1 : Math.min(1, Number(stated))
   return { type, quality: Number.isNaN(quality) ? 0 : quality, specificity: type === '*/*' ? 0 : type.endsWith('/*') ? 1 : 2 }
@@ -33,7 +32,7 @@ const matches = (range: string, type: string): boolean =>
 const MAX_READ = 1024
 
 /** The ranges of a header; if it is too long, those that end within what is read. */
-function rangesOf(accept: string): (Range | undefined)[] {
+function rangesOf(accept: string): Range[] {
   const read = accept.length > MAX_READ ? accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_READ))) : accept
   // What a parameter says in quotes may hold what separates.
   return read
@@ -50,7 +49,7 @@ function choose(accept: string, streams: boolean): Form | undefined {
     // The most specific range that names the type decides its quality, even if a broader one gives it more.
     let place = -1
     for (const [i, range] of ranges.entries())
-      if (range && matches(range.type, mediaTypes[form]) && (place < 0 || range.specificity > ranges[place]!.specificity)) place = i
+      if (matches(range.type, mediaTypes[form]) && (place < 0 || range.specificity > ranges[place]!.specificity)) place = i
     if (place < 0) continue
     const { quality, specificity } = ranges[place]!
     if (quality === 0) continue

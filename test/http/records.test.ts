@@ -187,6 +187,25 @@ describe('a trade that is turned to match the filter', () => {
 })
 
 describe('the extended profile', () => {
+  /** What the profile makes of a ledger with one transaction. */
+  async function extendedBy(members: object, operations: readonly object[], path: string): Promise<any[]> {
+    const [close] = closes
+    await using opened = await openLedger(memory())
+    await opened.append({ ...close!, transactions: [{ ...close!.transactions![0]!, ...members, operations: operations as never }] })
+    return recordsOf(await asker(opened, { profile: 'extended' })(path))
+  }
+  const operationsWith = (...operations: object[]): Promise<any[]> => extendedBy({}, operations, '/operations')
+  const transactionWith = async (members: object): Promise<any> => (await extendedBy(members, [{ type: 'inflation' }], '/transactions'))[0]
+
+  const ENVELOPE = 'an envelope...'
+  /** An envelope that ends in these signatures, in base64. */
+  const signed = (...signatures: Buffer[]): string => {
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(signatures.length)
+    const decorated = signatures.flatMap((one) => [Buffer.from('hint'), Buffer.from([0, 0, 0, one.length]), one])
+    return Buffer.concat([Buffer.from(ENVELOPE), count, ...decorated]).toString('base64')
+  }
+
   it('adds derived members after those of the record, and changes none', async () => {
     const extended = asker(ledger, { profile: 'extended' })
     for (const path of [`/transactions/${hashOf('a')}`, `/operations/${idOf(1, 1, 2)}`, '/offers/7', '/ledgers/1', '/accounts/GBOB']) {
@@ -229,10 +248,7 @@ describe('the extended profile', () => {
       { type: 'path_payment_strict_send', type_i: 13, ...along },
       { type: 'account_merge', sender: 'GALICE', receiver: 'GBOB', asset: { code: 'XLM' } },
     ]
-    const [close] = closes
-    const opened = await openLedger(memory())
-    await opened.append({ ...close!, transactions: [{ ...close!.transactions![0]!, operations }] })
-    const records = recordsOf(await asker(opened, { profile: 'extended' })('/operations'))
+    const records = await operationsWith(...operations)
     const asset = { asset_type: 'credit_alphanum12', asset_code: 'EURO1', asset_issuer: 'GISSUER' }
     expect(records).toMatchObject([
       { from: 'GALICE', to: 'GBOB', ...asset },
@@ -242,15 +258,58 @@ describe('the extended profile', () => {
     expect(records[2]).not.toHaveProperty('asset_type')
   })
 
+  // Of a type that the schema leaves open.
+  const along = { type: 'path_payment_strict_send', type_i: 13, sender: 'GALICE', receiver: 'GBOB' }
+
+  it.each<[string, object, object]>([
+    ['the native asset by either name', { code: 'native' }, { asset_type: 'native' }],
+    [
+      'an asset of four letters',
+      { code: 'EURO', issuer: 'GI' },
+      { asset_type: 'credit_alphanum4', asset_code: 'EURO', asset_issuer: 'GI' },
+    ],
+    [
+      'an asset that is called as the native one',
+      { code: 'XLM', issuer: 'GI' },
+      { asset_type: 'credit_alphanum4', asset_code: 'XLM', asset_issuer: 'GI' },
+    ],
+    ['an asset without an issuer', { code: 'EURO1' }, { asset_type: 'credit_alphanum12', asset_code: 'EURO1' }],
+    ['no code that is text', { code: 5 }, {}],
+  ])('tells %s of a payment', async (_, asset, expected) => {
+    const [record] = await operationsWith({ ...along, asset })
+    const told = Object.entries(record).filter(([name]) => name.startsWith('asset_'))
+    expect(Object.fromEntries(told)).toEqual(expected)
+  })
+
+  it('adds only what follows from an operation, and only to those that it is said of', async () => {
+    const asset = { code: 'EURO', issuer: 'GI' }
+    const own = { asset_type: 'own', asset_code: 'OWN', from: 'own', to: 'own' }
+    const [given, other, bare] = await operationsWith({ ...along, asset, ...own }, { type: 'not_a_payment', type_i: 99, asset }, { type: along.type, type_i: 13 })
+    expect(given).toMatchObject({ ...own, sender: 'GALICE' })
+    expect(given).not.toHaveProperty('asset_issuer')
+    for (const record of [other, bare])
+      for (const name of ['asset_type', 'asset_code', 'from', 'to']) expect(record).not.toHaveProperty(name)
+  })
+
+  it('leaves the memo and the signatures of a transaction as they were given', async () => {
+    const envelope_xdr = signed(Buffer.alloc(64, 1))
+    const derived = await transactionWith({ envelope_xdr })
+    expect(derived).toMatchObject({ memo_type: 'none', signatures: [Buffer.alloc(64, 1).toString('base64')] })
+    const given = await transactionWith({ envelope_xdr, memo: 'rent', signatures: ['own'] })
+    expect(given).toMatchObject({ memo: 'rent', signatures: ['own'] })
+    expect(given).not.toHaveProperty('memo_type')
+  })
+
   it('reads the signatures at the end of an envelope, and finds none in anything else', () => {
-    const signed = (...signatures: Buffer[]): string => {
-      const count = Buffer.alloc(4)
-      count.writeUInt32BE(signatures.length)
-      const decorated = signatures.flatMap((one) => [Buffer.from('hint'), Buffer.from([0, 0, 0, one.length]), one])
-      return Buffer.concat([Buffer.from('an envelope...'), count, ...decorated]).toString('base64')
-    }
-    const [one, two] = [Buffer.alloc(64, 1), Buffer.alloc(64, 2)]
-    expect(signaturesOf(signed(one, two))).toEqual([one.toString('base64'), two.toString('base64')])
-    for (const none of ['AAAA', '', '!', undefined, signed(Buffer.alloc(12))]) expect(signaturesOf(none)).toBeUndefined()
+    const all = Array.from({ length: 21 }, (_, at) => Buffer.alloc(64, at))
+    for (const count of [1, 2, 20])
+      expect(signaturesOf(signed(...all.slice(0, count)))).toEqual(all.slice(0, count).map((one) => one.toString('base64')))
+    // Nothing but the array.
+    const bare = Buffer.from(signed(all[0]!), 'base64').subarray(ENVELOPE.length)
+    expect(signaturesOf(bare.toString('base64'))).toEqual([all[0]!.toString('base64')])
+    const uncounted = bare.subarray(1).toString('base64')
+    const short = Buffer.alloc(12)
+    for (const none of ['AAAA', '', '!', undefined, 5, uncounted, signed(), signed(...all), signed(short), signed(all[0]!, short, all[1]!)])
+      expect(signaturesOf(none)).toBeUndefined()
   })
 })

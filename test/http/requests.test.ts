@@ -218,6 +218,28 @@ describe('the Accept header', () => {
     ['application/json;q=x, text/html', 'json'],
     ['application/hal+json;profile="a,b;q=0.9\\"";q=0.2, text/event-stream;q=0.5', 'stream'],
     ['application/json;profile="a, b"', 'json'],
+    // Of two of a kind the first counts; between two kinds, the first of those asked for as much and as precisely.
+    ['application/json;q=0.1, application/json;q=0.9, application/hal+json;q=0.5', 'hal'],
+    ['application/json, application/hal+json', 'json'],
+    ['application/hal+json, application/json', 'hal'],
+    ['text/event-stream, application/hal+json', 'stream'],
+    ['*/*, application/json', 'json'],
+    // What is more precise decides, though what is less so comes first.
+    ['*/*, application/*;q=0.5', 'stream'],
+    ['application/*, application/hal+json;q=0.5', 'json'],
+    ['text/*', 'stream'],
+    ['text/*;q=0, */*', 'hal'],
+    ['image/*, text/event-stream;q=0.1', 'stream'],
+    ['application /*', undefined],
+    ['*', undefined],
+    // What is a quality, and what is not.
+    ['application/json; q = 0.3 , application/hal+json;q=0.4', 'hal'],
+    ['application/json;q=0.3;v=1, application/hal+json;Q=0.4', 'hal'],
+    ['application/json;xq=0.1, application/hal+json;q=0.5', 'json'],
+    ['application/json;q=0.1x, application/hal+json;q=0.5', 'json'],
+    ['application/json;q=0.1 x, application/hal+json;q=0.5', 'json'],
+    ['application/json;q=9, application/hal+json;q=5', 'json'],
+    ['application/json;q=0.1.2, application/hal+json;q=0.1', 'hal'],
   ])('%j is answered with %s', (accept, form) => {
     expect(negotiate(accept, true)).toBe(form)
     expect(negotiate(accept, true)).toBe(form)
@@ -300,7 +322,19 @@ describe('the Host header', () => {
     const configured = asker(ledger, { baseUrl: 'https://api.example.com/v1/' })
     expect((await configured('/ledgers/1', { host: '"' })).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
     expect((await ask('/health', { host: '' })).status).toBe(200)
-    for (const baseUrl of ['api.example.com', '/v1', 'ftp://x', 'https://x/?a', 'https://u:p@x'])
+    const slashed = asker(ledger, { baseUrl: 'https://api.example.com/v1///' })
+    expect((await slashed('/ledgers/1')).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
+    for (const baseUrl of [
+      'api.example.com',
+      '/v1',
+      'ftp://x',
+      'xhttp://x',
+      'httpx://x',
+      'https://x/?a',
+      'https://x/#a',
+      'https://u:p@x',
+      5 as never,
+    ])
       expect(() => asker(ledger, { baseUrl })).toThrow(badOption('baseUrl'))
   })
 
@@ -311,6 +345,11 @@ describe('the Host header', () => {
     expect((await trusting('/ledgers/1', forwarded)).body._links.self.href).toBe('https://public.test/ledgers/1')
     expect((await trusting('/ledgers/1', { 'x-forwarded-proto': 'javascript' })).body._links.self.href).toBe('http://folio.test/ledgers/1')
     expect((await trusting('/ledgers/1', { 'x-forwarded-host': 'a"b' })).status).toBe(400)
+    const spaced = { 'x-forwarded-proto': ' HTTP , https', 'x-forwarded-host': ' public.test , inner' }
+    const self = async (headers: Record<string, string>): Promise<unknown> =>
+      (await trusting('/ledgers/1', headers, { scheme: 'https' })).body._links.self.href
+    expect(await self(spaced)).toBe('http://public.test/ledgers/1')
+    expect(await self({ 'x-forwarded-host': ' ' })).toBe('https://folio.test/ledgers/1')
   })
 })
 

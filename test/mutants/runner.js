@@ -17,7 +17,7 @@ import { build } from 'tsup'
 import * as vitest from 'vitest'
 
 /** The tests to try, by path. */
-const { MUTATE_TESTS = '', FC_SEED = '7', FC_RUNS = '8' } = process.env
+const { MUTATE_TESTS = '', WHOLE_FILES, FC_SEED = '7', FC_RUNS = '8' } = process.env
 Object.assign(process.env, { FC_SEED, FC_RUNS, NODE_ENV: 'test' })
 /** How long a test may wait for what does not come, in milliseconds, beyond three times what it took without faults. */
 const PATIENCE = 2_000
@@ -228,7 +228,8 @@ class Runner {
     const files = wanted ? [...cost.keys()].sort((a, b) => cost.get(a) - cost.get(b)) : this.files
     const { results, late } = await this.run(
       files,
-      (id) => !wanted || wanted.has(id),
+      // What is made once and kept is covered by one test only, though others see it.
+      (id) => !wanted || WHOLE_FILES || wanted.has(id),
       !disableBail,
       (when) => {
         state.activeMutant = when === 'run' || mutantActivation === 'static' ? activeMutant.id : undefined
