@@ -1,7 +1,7 @@
 /** Pages: their links, their cursors, and answers past the end. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { FolioError, openLedger } from '../../src/index.ts'
+import { catalogue, FolioError, openLedger } from '../../src/index.ts'
 import { shared } from '../support/dump.ts'
 import { type Ask, asker, BASE, closes, hashOf, idOf, recordsOf, smallLedger, tokensOf } from './support.ts'
 
@@ -166,4 +166,88 @@ it('health and metrics say whether a write has failed', async () => {
   store.write = () => Promise.reject(new FolioError('STORE_FAILED', { reason: 'full' }))
   await expect(opened.append(closes[1]!)).rejects.toMatchObject({ code: 'STORE_FAILED' })
   expect(await told()).toEqual([{ status: 'poisoned', history }, 'folio_poisoned 1'])
+})
+
+it('the index links everything that is served, and templates name what a listing takes', async () => {
+  const { body } = await asker(await smallLedger())('/')
+  const own = { problem: '/problems/{name}', openapi: '/openapi.json', health: '/health', metrics: '/metrics' }
+  const href = `${BASE}/`
+  const paths = Object.entries(catalogue).map(([name, query]) => {
+    if (query.kind === 'one') return [name, query.path] as const
+    const { names = {} } = (query.filters ?? {}) as { names?: object }
+    return [name, `${query.path}{?${[...Object.keys(names), 'cursor', 'limit', 'order'].join()}}`] as const
+  })
+  const links = [...paths, ...Object.entries(own)].map(([name, path]) => [
+    name,
+    path.includes('{') ? { href: BASE + path, templated: true } : { href: BASE + path },
+  ])
+  expect(body._links).toEqual({ self: { href }, ...Object.fromEntries(links) })
+  expect(body._links.trades.href).toMatch(/\/trades\{\?base_asset_type,.*,offer_id,cursor,limit,order\}$/)
+  expect(body.history).toEqual({
+    oldest_ledger: 1,
+    last_ledger: 3,
+    last_hash: closes[2]!.ledger.hash,
+    last_closed_at: '2019-06-01T12:00:03Z',
+  })
+})
+
+it('metrics count answers by class, and what they took, and say how far history reaches', async () => {
+  const opened = await smallLedger()
+  const ask = asker(opened)
+  const answers = []
+  for (const target of ['/ledgers?limit=2', '/ledgers/1', '/nothing', '/ledgers?limit=0']) answers.push(await ask(target))
+  await ask('/ledgers', {}, { method: 'HEAD' })
+  await ask('/ledgers/1', { 'if-none-match': answers[1]!.headers['etag']! })
+  const bytes = answers.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  await opened.prune(2)
+  const { headers, text } = await ask('/metrics')
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const samples = text.split('\n').filter((line) => !line.startsWith('#'))
+  expect(samples).toEqual([
+    'folio_http_responses_total{class="1xx"} 0',
+    'folio_http_responses_total{class="2xx"} 3',
+    'folio_http_responses_total{class="3xx"} 1',
+    'folio_http_responses_total{class="4xx"} 2',
+    'folio_http_responses_total{class="5xx"} 0',
+    `folio_http_response_body_bytes_total ${bytes}`,
+    'folio_rendered_blocks_total 0',
+    'folio_rendered_runs_total 0',
+    'folio_rendered_records_total 7',
+    'folio_ledger_last 3',
+    'folio_ledger_oldest 2',
+    'folio_poisoned 0',
+    'folio_unreachable 0',
+    'folio_streams_open 0',
+    'folio_stream_events_total 0',
+    'folio_streams_cut_total 0',
+    'folio_stream_lag_ledgers 0',
+    'folio_streams_waiting 0',
+    '',
+  ])
+  const told = text.split('\n').filter((line) => line.startsWith('#'))
+  for (const name of new Set(samples.slice(0, -1).map((line) => /^\w+/.exec(line)![0]))) {
+    const [help, type] = told.splice(0, 2)
+    expect(help).toMatch(new RegExp(`^# HELP ${name} [A-Z].*\\.$`))
+    expect(type).toBe(`# TYPE ${name} ${name.endsWith('_total') ? 'counter' : 'gauge'}`)
+  }
+  expect(told).toEqual([])
+})
+
+it.each([
+  ['/effects', `${idOf(1, 1, 1)}-1`, `${idOf(2, 0, 0)}-0`],
+  ['/effects', idOf(1, 1, 1), idOf(2, 0, 0)],
+  ['/ledgers/3/transactions', idOf(1, 1, 0), idOf(2, 0, 0)],
+  ['/ledgers/3/transactions', idOf(2, 0, 0), idOf(2, 0, 0)],
+  ['/ledgers/3/transactions', idOf(2, 1, 0), idOf(2, 1, 0)],
+  ['/ledgers/3/effects', `${idOf(3, 1, 1)}-1`, `${idOf(3, 1, 1)}-1`],
+  ['/ledgers', idOf(3, 1, 0), idOf(3, 1, 0)],
+  ['/effects', '', ''],
+])('the empty page of %s after "%s" leads back from "%s", where the oldest ledger was pruned', async (path, cursor, back) => {
+  const opened = await smallLedger()
+  await opened.prune(2)
+  const ask = asker(opened)
+  const page = await ask(`${path}?cursor=${cursor}`)
+  const { prev } = page.body._links
+  expect([recordsOf(page), prev.href]).toEqual([[], `${BASE}${path}?cursor=${back}&limit=10&order=desc`])
+  expect((await ask(prev.href.slice(BASE.length))).status).toBe(200)
 })

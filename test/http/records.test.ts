@@ -241,6 +241,29 @@ describe('the extended profile', () => {
     expect((await extended(`/operations/${idOf(2, 1, 2)}`)).body._links.transaction).toEqual(to(`/transactions/${hashOf('b')}`))
   })
 
+  it.each([
+    [{ type: 'path_payment' }, true],
+    [{ type: 'account_merge', asset: { code: 'XLM' } }, true],
+    [{ type: 'path_payment_strict_receive', type_i: 2 }, true],
+    [{ type: 'path_payment_strict_send', type_i: 13 }, false],
+    [{ type: 'inflation' }, false],
+    [{ type: 'of_another_network', type_i: 22 }, false],
+  ])('links what precedes and succeeds %o by its code', async (members, hasLimit) => {
+    const asset = { code: 'EURO1', issuer: 'GISSUER' }
+    const [{ _links: links }] = await operationsWith({
+      sender: 'GALICE',
+      receiver: 'GBOB',
+      amount: 5,
+      amount_f: 0.0000005,
+      asset,
+      ...members,
+    })
+    const id = idOf(1, 1, 1)
+    const around = (order: string): object =>
+      hasLimit ? templated(`/operations?cursor=${id}&order=${order}{?limit}`) : to(`/operations?cursor=${id}&order=${order}`)
+    expect([links.precedes, links.succeeds]).toEqual([around('asc'), around('desc')])
+  })
+
   it('tells sender, receiver and asset of payments along a path too', async () => {
     const along = { sender: 'GALICE', receiver: 'GBOB', asset: { code: 'EURO1', issuer: 'GISSUER' }, amount: 5, amount_f: 0.0000005 }
     const operations = [
@@ -284,7 +307,11 @@ describe('the extended profile', () => {
   it('adds only what follows from an operation, and only to those that it is said of', async () => {
     const asset = { code: 'EURO', issuer: 'GI' }
     const own = { asset_type: 'own', asset_code: 'OWN', from: 'own', to: 'own' }
-    const [given, other, bare] = await operationsWith({ ...along, asset, ...own }, { type: 'not_a_payment', type_i: 99, asset }, { type: along.type, type_i: 13 })
+    const [given, other, bare] = await operationsWith(
+      { ...along, asset, ...own },
+      { type: 'not_a_payment', type_i: 99, asset },
+      { type: along.type, type_i: 13 },
+    )
     expect(given).toMatchObject({ ...own, sender: 'GALICE' })
     expect(given).not.toHaveProperty('asset_issuer')
     for (const record of [other, bare])

@@ -149,7 +149,28 @@ describe('a request target', () => {
     expect(await refused('ftp://other.test/ledgers')).toEqual([400, 'path'])
   })
 
+  it('that is malformed is told what it has to be', async () => {
+    const reason = async (target: string): Promise<unknown> => (await ask(target)).body.extras.reason
+    expect(await reason('/accounts/ö')).toBe('a request target of printable ASCII characters, the rest percent-encoded')
+    expect(await reason('ledgers')).toBe('a request target that begins with a slash')
+    expect(await reason('/accounts/%zz')).toBe('percent escapes of UTF-8 text')
+  })
+
+  it('has parameters in percent escapes, blanks among them, and more than one question mark', () => {
+    const pair = 'base_asset_type=native&counter_asset_type=credit_alphanum4&counter_asset_code=A%42&counter_asset_issuer=G+I+J'
+    expect(listOf(`/trades?${pair}&lim%69t=3&limit=4`)).toMatchObject({
+      values: { base: { type: 'native' }, counter: { code: 'AB', issuer: 'G I J' } },
+      limit: 3,
+    })
+    expect(listOf('/ledgers?cursor=1?limit=5')).toMatchObject({ cursor: '1', limit: 5 })
+    expect(() => listOf('/ledgers?cursor=1?other=5')).toThrow(expect.objectContaining({ code: 'BAD_REQUEST' }))
+    expect(listOf('/ledgers?%zz=1&limit&order=desc')).toMatchObject({ limit: 10, order: 'desc' })
+  })
+
   it('that is too long is rejected before it is looked at', async () => {
+    const short = asker(ledger, { maxTargetBytes: 256 })
+    expect((await short(`/ledgers?${'x'.repeat(247)}`)).status).toBe(200)
+    expect((await short(`/ledgers?${'x'.repeat(248)}`)).status).toBe(414)
     expect(await refused(`/ledgers?${'x'.repeat(8192)}`)).toEqual([414, undefined])
     expect(await refused(`/ledgers?${'x'.repeat(8000)}`)).toEqual([200, undefined])
   })
@@ -178,6 +199,7 @@ describe('methods', () => {
         allow: 'GET, HEAD, OPTIONS',
         'access-control-allow-origin': '*',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+        'access-control-max-age': '86400',
         'access-control-allow-headers': 'x-client-name, x-client-version',
       })
     }
@@ -266,8 +288,8 @@ describe('the Accept header', () => {
       ['/ledgers/1', 'text/event-stream'],
       ['/', 'image/png'],
     ] as const) {
-      const { status, body } = await ask(target, { accept })
-      expect([status, body.type]).toEqual([406, '/problems/not_acceptable'])
+      const { status, headers, body } = await ask(target, { accept })
+      expect([status, headers['vary'], body.type]).toEqual([406, 'accept', '/problems/not_acceptable'])
     }
   })
 
@@ -322,6 +344,8 @@ describe('the Host header', () => {
     const configured = asker(ledger, { baseUrl: 'https://api.example.com/v1/' })
     expect((await configured('/ledgers/1', { host: '"' })).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
     expect((await ask('/health', { host: '' })).status).toBe(200)
+    expect((await ask('/ledgers/1', { host: '' })).body.extras.reason).toBe('a Host header, which links are built from')
+    expect((await ask('/ledgers/1', { host: '<x>' })).body.extras.reason).toBe('a host name or address, and perhaps a port')
     const slashed = asker(ledger, { baseUrl: 'https://api.example.com/v1///' })
     expect((await slashed('/ledgers/1')).body._links.self.href).toBe('https://api.example.com/v1/ledgers/1')
     for (const baseUrl of [
@@ -365,6 +389,25 @@ describe('problems', () => {
     expect(await detail('/accounts/GNOBODY')).toBe('Nothing matches account GNOBODY.')
     expect(await detail(`/transactions/${'0'.repeat(64)}/payments`)).toBe(`Nothing matches hash ${'0'.repeat(64)}.`)
     expect(await detail('/operations/7/effects')).toBe('Nothing matches effects of operation 7.')
+    expect(await detail('/nothing')).toBe('There is nothing at this path.')
+    expect(await detail('/problems/other')).toBe('There is no problem of this name.')
+  })
+
+  it('say what is known of an error that clients can mend, or wait for, and log none of those', () => {
+    const said = (...error: ConstructorParameters<typeof FolioError>): unknown =>
+      problemOf(new FolioError(...error), () => expect.fail('logged'))
+    expect(said('NOT_FOUND', { what: 'account', value: 'GX' })).toEqual({ name: 'not_found', detail: 'Nothing matches account GX.' })
+    expect(said('NOT_FOUND', {})).toEqual({ name: 'not_found' })
+    expect(said('GONE_BEFORE_HISTORY', { oldest: 7 })).toEqual({ name: 'gone_before_history', extras: { oldest_ledger: 7 } })
+    expect(said('GONE_BEFORE_HISTORY', {})).toEqual({ name: 'gone_before_history', extras: {} })
+    const detail = 'History was taken back below what was sent. Start again.'
+    expect(said('ROLLED_BACK', { last: 5 })).toEqual({ name: 'unavailable', detail, extras: { last_ledger: 5 } })
+    expect(said('CLOSED', {})).toEqual({ name: 'unavailable' })
+    expect(said('BAD_REQUEST', { field: 'limit', reason: '1 to 200' })).toEqual({
+      name: 'bad_request',
+      detail: 'limit: expected 1 to 200.',
+      extras: { invalid_field: 'limit', reason: '1 to 200' },
+    })
   })
 
   it('say when to come back if their page says that they do', () => {
