@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { ingestCloses, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
+import { ingestCloses, locateError, originOf, type ReadClosesOptions, readCloses, type Source } from '../../adapters/ndjson/index.ts'
 import { anyText } from '../../adapters/testing/arbitrary-values.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { FolioError, type LedgerClose, openLedger, type Store, stringifyJson } from '../../src/index.ts'
@@ -38,6 +38,25 @@ const fieldsOf = async (source: Source, options?: ReadClosesOptions): Promise<Re
 test('CRLF, blank lines, a byte order mark and a last line without its end are read', async () => {
   const { values } = await read(bytes('\uFEFF{"a":1}\r\n\r\n  \n{"b":"é"}\n\n{"c":3}'))
   expect(values).toEqual([{ a: 1 }, { b: 'é' }, { c: 3 }])
+})
+
+test('a byte order mark anywhere else is no JSON', async () => {
+  expect(await fieldsOf(bytes('{}\n\uFEFF{}'))).toMatchObject({ code: 'MALFORMED_JSON', line: 2 })
+})
+
+test('only an error that is the fault of a close is located', async () => {
+  const closes = []
+  for await (const close of readCloses(bytes('\n{}'))) closes.push(close)
+  const [close] = closes as [LedgerClose]
+  const fault = new FolioError('LEDGER_GAP', { sequence: 9, expected: 8 })
+  expect(locateError(fault, close)).toMatchObject({
+    code: 'LEDGER_GAP',
+    fields: { file: '-', line: 2, sequence: 9, expected: 8 },
+    cause: fault,
+  })
+  expect(locateError(fault, { ...close })).toBe(fault)
+  for (const other of [new FolioError('CORRUPT', { key: '00' }), new FolioError('POISONED', {}), new Error('the disk is full'), undefined])
+    expect(locateError(other, close)).toBe(other)
 })
 
 test('each close knows its file and line, blank lines counted', async () => {
@@ -258,6 +277,7 @@ test('a line past the limit is rejected before it is held whole', async () => {
   // In two pieces, the second of which ends.
   expect(await fieldsOf(bytes('{"abc":1}\n'), { maxLineBytes: 8 })).toMatchObject({ line: 1 })
   expect(await fieldsOf(bytes('{"abc":1}\n'), { maxLineBytes: 9 })).toEqual({ code: undefined })
+  expect(await fieldsOf(bytes('{"a":1}\n{"abc":1}\n', 12), { maxLineBytes: 9 })).toEqual({ code: undefined })
   expect(await fieldsOf(bytes('{"a":1}\n'), { maxLineBytes: 7 })).toEqual({ code: undefined })
 })
 
