@@ -7,7 +7,7 @@ import { type Core, createCore } from '../../adapters/http/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, type Ledger, type List, openLedger } from '../../src/index.ts'
 import { turns } from '../support/turns.ts'
-import { BASE, closes, ISSUER, ODD, smallLedger } from './support.ts'
+import { BASE, closes, ISSUER, idOf, ODD, smallLedger } from './support.ts'
 
 const listsOf = (live: boolean): string[] =>
   (Object.values(catalogue) as { kind: string; path: string; live?: boolean }[])
@@ -27,6 +27,11 @@ afterAll(() => ledger.close())
 
 const ask = (core: Core, target: string, accept: string) =>
   core({ method: 'GET', target, header: (name) => ({ host: 'folio.test', accept })[name] })
+
+async function lagOf(core: Core): Promise<number> {
+  const { parts } = await ask(core, '/metrics', '*/*')
+  return Number(/^folio_stream_lag_ledgers (\d+)$/m.exec(Buffer.concat([...parts]).toString())?.[1])
+}
 
 /** The frames of a stream, until it waits. */
 async function framesOf(core: Core, target: string): Promise<string[]> {
@@ -153,9 +158,36 @@ test('the lag of a stream of offers is counted in the ledgers that they changed 
     const { frames } = await ask(core, '/accounts/GALICE/offers', 'text/event-stream')
     // The hello, and a page that is not the last one.
     for (let n = 0; n < 2; n++) await new Promise<void>((resolve) => frames!.pull({ frame: () => resolve(), end: () => resolve() }))
-    const { parts } = await ask(core, '/metrics', '*/*')
-    expect(Buffer.concat([...parts]).toString()).toContain('folio_stream_lag_ledgers 1\n')
+    expect(await lagOf(core)).toBe(1)
     frames!.end()
     await full.close()
   }
+})
+
+test.each([
+  ['the oldest ledger', '', 2],
+  ['a ledger', `?cursor=${idOf(1, 5, 0)}`, 1],
+  ['a ledger to come', `?cursor=${idOf(99, 0, 0)}`, 0],
+  ['now', '?cursor=now', 0],
+])('a stream from %s that nobody reads lags by the ledgers that follow', async (_, cursor, lag) => {
+  const growing = await smallLedger(2)
+  const core = createCore(growing)
+  const { frames } = await ask(core, `/transactions${cursor}`, 'text/event-stream')
+  expect(await lagOf(core)).toBe(lag)
+  await growing.append(closes[2]!)
+  expect(await lagOf(core)).toBe(lag + 1)
+  frames!.end()
+  expect(await lagOf(core)).toBe(0)
+  await growing.close()
+})
+
+test('a stream that was given all records lags by no ledger, though the newest has none', async () => {
+  const core = createCore(ledger)
+  const { frames } = await ask(core, '/transactions', 'text/event-stream')
+  // The hello, and a page that is the last one.
+  for (const lag of [3, 0]) {
+    await new Promise<void>((resolve) => frames!.pull({ frame: () => resolve(), end: () => resolve() }))
+    expect(await lagOf(core)).toBe(lag)
+  }
+  frames!.end()
 })
