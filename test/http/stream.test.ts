@@ -176,6 +176,8 @@ test('a stream before which ledgers are pruned that it was not sent ends with an
   expect(text).toMatch(
     new RegExp(`\\n\\nevent: error\\ndata: \\{"type":"/problems/gone_before_history".*"oldest_ledger":${last}\\}\\}\\n\\n$`),
   )
+  // Whoever connects again goes on after what it was sent.
+  expect(text.match(/^event: open$/gm)).toHaveLength(1)
   expect(await figure('folio_http_response_body_bytes_total')).toBeGreaterThanOrEqual(Buffer.byteLength(text))
   expect(await figure('folio_stream_lag_ledgers')).toBe(0)
   await own.close()
