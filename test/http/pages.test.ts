@@ -1,7 +1,7 @@
 /** Pages: their links, their cursors, and answers past the end. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, FolioError, openLedger } from '../../src/index.ts'
+import { catalogue, FolioError, type List, openLedger } from '../../src/index.ts'
 import { shared } from '../support/dump.ts'
 import { type Ask, asker, BASE, closes, hashOf, idOf, recordsOf, smallLedger, tokensOf } from './support.ts'
 
@@ -174,8 +174,8 @@ it('the index links everything that is served, and templates name what a listing
   const href = `${BASE}/`
   const paths = Object.entries(catalogue).map(([name, query]) => {
     if (query.kind === 'one') return [name, query.path] as const
-    const { names = {} } = (query.filters ?? {}) as { names?: object }
-    return [name, `${query.path}{?${[...Object.keys(names), 'cursor', 'limit', 'order'].join()}}`] as const
+    const filters = Object.keys((query as List).filters?.names ?? {})
+    return [name, `${query.path}{?${[...filters, 'cursor', 'limit', 'order'].join()}}`] as const
   })
   const links = [...paths, ...Object.entries(own)].map(([name, path]) => [
     name,
