@@ -5,22 +5,45 @@ import { syncFile, syncNames } from './sync.ts'
 
 const fs = () => process.getBuiltinModule('node:fs/promises')
 
+/** What the file is called. */
+const NOTE = 'HIGH-WATER'
+
+/** What files are called that are not in its place yet. */
+export const UNPLACED_NOTE = `${NOTE}.`
+
+/** Each time, somebody else has opened the directory between two of our steps. */
+const MAX_TRIES = 20
+
 /**
  * @param checkHeld of the directory, which is open: what is written must not go into another one that has taken its place
- * @param writer differs where several write the file: what they write first, they must not write into each other's
+ * @param writer differs where several write the file, in whatever process, thread or copy of this package: what they write first, they must not write
+ * into each other's. Whoever opens the directory takes away what was left of those; should it be in use, it is written again
  */
 export function noteIn(directory: string, checkHeld: () => void, writer = 'new'): NonNullable<Store['note']> {
-  const path = `${directory}/HIGH-WATER`
-  const next = `${path}.${writer}`
+  const path = `${directory}/${NOTE}`
+  const next = `${directory}/${UNPLACED_NOTE}${writer}`
   /** At once, each would move away the file that another is about to move. */
   const inLine = inTurn()
-  const write = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
-    checkHeld()
+  const place = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
     await fs().writeFile(next, bytes)
     // Not by `flush`, which Yarn's Plug'n'Play passes over.
     if (durable) await syncFile(next)
     await fs().rename(next, path)
     if (durable) await syncNames(directory)
+  }
+  const write = async (bytes: Uint8Array, durable: boolean): Promise<void> => {
+    for (let tries = 1; ; tries++) {
+      checkHeld()
+      try {
+        return await place(bytes, durable)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT' && tries < MAX_TRIES) continue
+        await fs()
+          .rm(next, { force: true })
+          .catch(() => {})
+        throw error
+      }
+    }
   }
   return {
     read: () =>

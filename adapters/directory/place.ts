@@ -1,6 +1,7 @@
 /** What stores that keep their files in a directory have in common: its path, how it is made, and what the file system says about it. */
 import { badRequest } from '../../src/check.ts'
 import { FolioError } from '../../src/errors.ts'
+import { syncNames } from './sync.ts'
 
 /**
  * The absolute path of a directory, so that the process may change its own later. On POSIX, `..` stays as it is: after a link it does not lead back.
@@ -27,16 +28,23 @@ function absolute(path: string): string {
   }
 }
 
-/** One step at a time: `recursive` never returns if a parent exists but takes no directories, as under /proc. */
+/**
+ * A directory whose name survives a loss of power. One step at a time: `recursive` never returns if a parent exists but takes no directories, as under
+ * /proc.
+ */
 export async function makeDirectory(path: string): Promise<void> {
   const { mkdir } = process.getBuiltinModule('node:fs/promises')
   const { dirname, resolve } = process.getBuiltinModule('node:path')
-  // Whoever makes the same one at the same time may be first, at every step.
-  const make = (): Promise<void> =>
-    mkdir(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
   const parent = dirname(resolve(path))
+  const make = async (): Promise<void> => {
+    try {
+      await mkdir(path)
+    } catch (error) {
+      // Whoever makes the same one at the same time may be first, at every step, and may not have flushed its name yet.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    await syncNames(parent)
+  }
   try {
     await make()
   } catch (error) {
@@ -45,6 +53,9 @@ export async function makeDirectory(path: string): Promise<void> {
     await make()
   }
 }
+
+/** A part of a file's name that nobody else gives to one, in whatever process, thread or copy of this package. */
+export const ownName = (): string => `${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
 
 /** The names in a directory; none if it is not there. */
 export const namesIn = (directory: string): Promise<string[]> =>

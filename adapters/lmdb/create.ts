@@ -4,7 +4,7 @@
  * the process (SIGSEGV). So the file is written here, under another name, synced, and only then put in its place, where it never replaces the file that
  * another process has put there meanwhile.
  */
-import { namesIn, syncFile, syncNames } from '../directory/index.ts'
+import { namesIn, ownName, syncFile, syncNames, UNPLACED_NOTE } from '../directory/index.ts'
 import { DATA, emptyFile } from './meta.ts'
 import { reserveDescriptors } from './prepare.ts'
 
@@ -21,7 +21,7 @@ export async function createFile(location: string): Promise<void> {
   // Nothing is made that could not be opened.
   reserveDescriptors(location)
   const { link, rm, writeFile } = fs()
-  const path = `${location}/${UNPLACED}${process.pid}-${process.getBuiltinModule('node:crypto').randomUUID()}`
+  const path = `${location}/${UNPLACED}${ownName()}`
   try {
     await writeFile(path, emptyFile(), { flag: 'wx', mode: 0o664 })
     await syncFile(path)
@@ -36,7 +36,11 @@ export async function createFile(location: string): Promise<void> {
   await syncNames(location)
 }
 
-/** Takes away what creations that were cut short have left. **Invariant:** the file is in its place, so that no creation depends on another one. */
+/**
+ * Takes away what was cut short before it was in its place. **Invariants:** the file is in its place, so that no creation depends on another one; whose
+ * note is taken away writes it again.
+ */
 export async function removeUnplaced(location: string, names: readonly string[]): Promise<void> {
-  for (const name of names) if (name.startsWith(UNPLACED)) await fs().rm(`${location}/${name}`, { force: true })
+  const isUnplaced = (name: string): boolean => name.startsWith(UNPLACED) || name.startsWith(UNPLACED_NOTE)
+  for (const name of names.filter(isUnplaced)) await fs().rm(`${location}/${name}`, { force: true })
 }

@@ -9,7 +9,7 @@ import { same } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Entry, KeyRange, ScanOptions, Snapshot, Store, Write, WriteOptions } from '../../src/store.ts'
 import { checkScan, isEmptyRange } from '../../src/store.ts'
-import { Calls, heldIn, inTurn, noteIn, pathOf } from '../directory/index.ts'
+import { Calls, heldIn, inTurn, noteIn, ownName, pathOf } from '../directory/index.ts'
 import { transact } from './exit.ts'
 import type { Gate } from './gate.ts'
 import { DATA, LOCK } from './meta.ts'
@@ -42,9 +42,6 @@ export async function lmdb(location: string | URL, options: LmdbOptions = {}): P
   return new LmdbStore(db, gate, path)
 }
 
-/** How many stores this process has opened. */
-let opened = 0
-
 class LmdbStore implements Store {
   readonly capabilities = { name: 'lmdb', sync: true, persistent: true, shared: true, maxKeyBytes: MAX_KEY_BYTES } as const
   readonly note: NonNullable<Store['note']>
@@ -66,7 +63,7 @@ class LmdbStore implements Store {
     this.location = location
     this.calls = new Calls(location, async (error) => failure(await reasonOf(error), location))
     this.checkHeld = heldIn(location, [DATA, LOCK])
-    this.note = this.calls.note(noteIn(location, this.checkHeld, `${process.pid}-${++opened}`))
+    this.note = this.calls.note(noteIn(location, this.checkHeld, ownName()))
   }
 
   get(key: Uint8Array): Uint8Array | undefined {

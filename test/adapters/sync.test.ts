@@ -1,4 +1,5 @@
 /** What must survive a loss of power is flushed, also in Yarn's Plug'n'Play, whose file handles cannot do it. */
+import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { level } from '../../adapters/level/index.ts'
@@ -49,7 +50,7 @@ test("a rollback in Plug'n'Play is noted, and the note is flushed", async () => 
 test("a store of LMDB that is made in Plug'n'Play is flushed", async () => {
   const flushed = withHandlesThat(lacking)
   const store = await lmdb(directory())
-  expect(flushed).toEqual(['file', 'names'])
+  expect(flushed).toEqual(['names', 'file', 'names'])
   await store.close()
 })
 
@@ -61,4 +62,26 @@ test('what the system fails to flush is not flushed in another way', async () =>
   await expect(ledger.rollback(1)).rejects.toMatchObject({ code: 'STORE_FAILED' })
   expect(flushed).toEqual([])
   await ledger.close()
+})
+
+test.each([
+  ['level', level],
+  ['lmdb', lmdb],
+] as const)('the name of each directory that %s makes is flushed, the highest first', async (_, make) => {
+  const above = directory()
+  const { open } = files.promises
+  const flushed: string[] = []
+  vi.spyOn(files.promises, 'open').mockImplementation(async (path, ...asked) => {
+    const handle = await open(path, ...asked)
+    const sync = handle.sync.bind(handle)
+    return Object.assign(handle, {
+      sync: () => {
+        flushed.push(String(path))
+        return sync()
+      },
+    })
+  })
+  const store = await make(join(above, 'one', 'two'))
+  expect(flushed.slice(0, 2)).toEqual([above, join(above, 'one')])
+  await store.close()
 })

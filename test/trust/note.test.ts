@@ -1,9 +1,10 @@
 /** The note of how far history reached, in a directory where something is in its way. */
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { level } from '../../adapters/level/index.ts'
+import { lmdb } from '../../adapters/lmdb/index.ts'
 import { FolioError, openLedger } from '../../src/index.ts'
 import { branchOf } from '../support/closes.ts'
 
@@ -52,4 +53,44 @@ test('is not written into a directory that has taken the place of its own', asyn
   await expect(ledger.rollback(5)).rejects.toMatchObject({ code: 'STORE_MISSING', fields: { location: place } })
   await ledger.close()
   expect(existsSync(join(place, 'HIGH-WATER'))).toBe(false)
+})
+
+test('two copies of the package, with one store each in the same process, do not write into the same file', async () => {
+  const place = join(data, '..', 'copies')
+  vi.resetModules()
+  const copy = await import('../../adapters/lmdb/index.ts')
+  expect(copy.lmdb).not.toBe(lmdb)
+  const stores = [await lmdb(place), await copy.lmdb(place)]
+  const noted = Array.from({ length: 200 }, (_, i) => stores[i % 2]!.note!.write(Uint8Array.of(i), { durable: i % 3 === 0 }))
+  await Promise.all(noted)
+  for (const store of stores) await store.close()
+  expect(readdirSync(place).sort()).toEqual(['HIGH-WATER', 'WRITING', 'data.mdb', 'lock.mdb'])
+})
+
+test('what one that was killed has left beside it is taken away; one that is being written is written again', async () => {
+  const place = join(data, '..', 'left')
+  const store = await lmdb(place)
+  writeFileSync(join(place, 'HIGH-WATER.77-1'), 'left')
+  const fs = process.getBuiltinModule('node:fs/promises')
+  const rename = vi.spyOn(fs, 'rename')
+  rename.mockImplementationOnce(async (from, to) => {
+    expect(existsSync(join(place, 'HIGH-WATER.77-1'))).toBe(true)
+    await (await lmdb(place)).close()
+    expect(existsSync(from as string)).toBe(false)
+    rename.mockRestore()
+    await fs.rename(from, to)
+  })
+  await store.note!.write(Uint8Array.of(7), { durable: true })
+  expect(await store.note!.read()).toEqual(Buffer.of(7))
+  await store.close()
+  expect(readdirSync(place).sort()).toEqual(['HIGH-WATER', 'WRITING', 'data.mdb', 'lock.mdb'])
+})
+
+test('leaves nothing beside it where it cannot be put in its place', async () => {
+  const place = join(data, '..', 'blocked')
+  const store = await lmdb(place)
+  mkdirSync(join(place, 'HIGH-WATER'))
+  await expect(store.note!.write(Uint8Array.of(7))).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  await store.close()
+  expect(readdirSync(place).sort()).toEqual(['HIGH-WATER', 'WRITING', 'data.mdb', 'lock.mdb'])
 })
