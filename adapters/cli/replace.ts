@@ -2,8 +2,11 @@
  * A file that is written whole or not at all.
  * **Invariant:** what the path named before stays until the new file is complete and on disk.
  */
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
+import { syncNames } from '../directory/index.ts'
 import { unwritable } from './errors.ts'
 import { stopped } from './io.ts'
 
@@ -20,15 +23,26 @@ export const replaceFile = (path: string, signal: AbortSignal, write: Write): Pr
 async function replaced(path: string, signal: AbortSignal, write: Write): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found && !found.isFile()) return Promise.race([writeInto(path, write), stopped(signal)])
-  // A symbolic link stays: the file that it names is replaced.
-  const target = found ? await realpath(path) : path
-  const part = `${target}.part`
-  const file = await open(part, 'w', found?.mode)
+  const target = await targetOf(path)
+  // A name of its own: two commands that write the same file must not write into each other's, nor into what the user has there.
+  const part = `${target}.${randomBytes(4).toString('hex')}.part`
+  const file = await open(part, 'wx', found?.mode)
   try {
-    if (await write(file.createWriteStream({ flush: true }))) await rename(part, target)
+    if (!(await write(file.createWriteStream({ flush: true })))) return
+    await rename(part, target)
+    await syncNames(dirname(target))
   } finally {
     await rm(part, { force: true })
   }
+}
+
+/** As many links as Linux follows. */
+const MAX_LINKS = 40
+
+/** A symbolic link stays, whether or not there is a file where it leads to: that is where the file will be. */
+async function targetOf(path: string, links = MAX_LINKS): Promise<string> {
+  const next = links > 0 ? await readlink(path).catch(() => undefined) : undefined
+  return next === undefined ? path : targetOf(resolve(await realpath(dirname(path)), next), links - 1)
 }
 
 async function writeInto(path: string, write: Write): Promise<void> {

@@ -87,13 +87,30 @@ const damage: Record<string, string> = {
   Z_DATA_ERROR: 'the gzip data is damaged, in or after the lines that were read',
 }
 
+/** @param chunks not closed here: what gunzip takes no more is still looked at */
 async function* unpacked(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]()
+  let given = 0
+  /** How many of the bytes that were given come before the last ones that are zeros. */
+  let withoutPadding = 0
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    const step = await source.next()
+    if (step.done) return step
+    const last = step.value.findLastIndex((byte) => byte !== 0)
+    if (last >= 0) withoutPadding = given + last + 1
+    given += step.value.length
+    return step
+  }
   // The pipeline's own promise is not needed: the iteration below throws the same error.
-  const gunzip = pipeline(Readable.from(chunks), createGunzip({ chunkSize: READ_BYTES }), () => {})
+  const gunzip = pipeline(Readable.from({ [Symbol.asyncIterator]: () => ({ next }) }), createGunzip({ chunkSize: READ_BYTES }), () => {})
   try {
     yield* gunzip
+    while (!(await next()).done);
   } catch (error) {
     const reason = damage[(error as NodeJS.ErrnoException).code ?? '']
     throw reason ? new FolioError('MALFORMED_JSON', { file, reason }, error) : error
   }
+  // At the first zero after what it has unpacked, gunzip ends, as if all that follows were padding.
+  if (withoutPadding > gunzip.bytesWritten)
+    throw new FolioError('MALFORMED_JSON', { file, reason: 'after the gzip data come zeros, and then something else, which was not read' })
 }

@@ -294,6 +294,24 @@ test('gzip that is truncated or damaged is named with its file, after the lines 
   expect((await fieldsOf(pieces(packed, 999)))['reason']).toMatch(/damaged/)
 })
 
+test('zeros may follow gzip, as padding; what comes after them is not passed over', async () => {
+  const [one, two] = [gzipSync('{"a":1}\n'), gzipSync('{"b":2}\n')]
+  const reason = 'after the gzip data come zeros, and then something else, which was not read'
+  for (const size of [7, 1 << 16])
+    for (const padding of [1, 512, 600_000].map((count) => Buffer.alloc(count))) {
+      if (padding.length > 1000 * size) continue
+      const { values, error } = await read(pieces(Buffer.concat([one, padding]), size))
+      expect({ values, error }).toEqual({ values: [{ a: 1 }], error: undefined })
+      for (const rest of [two, Buffer.from('{"b":2}\n'), Buffer.of(1)]) {
+        const lost = await read(pieces(Buffer.concat([one, padding, rest, padding]), size))
+        expect(lost.values).toEqual([{ a: 1 }])
+        expect(lost.error).toMatchObject({ code: 'MALFORMED_JSON', fields: { file: '-', reason } })
+      }
+    }
+  // Two members between which there is nothing are one text.
+  expect(await read(pieces(Buffer.concat([one, two, Buffer.alloc(5)]), 3))).toEqual({ values: [{ a: 1 }, { b: 2 }] })
+})
+
 test('leaving early closes the source', async () => {
   let closed = false
   async function* source(): AsyncGenerator<Uint8Array> {

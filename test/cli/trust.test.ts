@@ -1,6 +1,17 @@
 /** The commands of trust: verify, repair, export, copy, rollback, prune. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -202,6 +213,37 @@ test.for(['closes.ndjson', 'closes.ndjson.gz'])(
     expect([lstatSync(link).isSymbolicLink(), statSync(out).mode & 0o777, readdirSync(dir).length]).toEqual([true, 0o640, 2])
   },
 )
+
+test('an export to a link that leads to no file yet makes it there; a circle of links is an error', async () => {
+  const [data, dir] = [await stored(), directory()]
+  mkdirSync(join(dir, 'below'))
+  const [link, second] = [join(dir, 'link'), join(dir, 'below', 'second')]
+  symlinkSync('below/second', link)
+  symlinkSync('../closes.ndjson', second)
+  expect((await folio(['export', '--data', data, '--out', link])).code).toBe(0)
+  expect(readFileSync(join(dir, 'closes.ndjson'), 'utf8')).toBe((await folio(['export', '--data', data])).out)
+  expect([link, second].map((path) => lstatSync(path).isSymbolicLink())).toEqual([true, true])
+  expect(readdirSync(dir).sort()).toEqual(['below', 'closes.ndjson', 'link'])
+  symlinkSync('circle', join(dir, 'circle'))
+  const circle = await folio(['export', '--data', data, '--out', join(dir, 'circle')])
+  expect(circle).toMatchObject({ code: 1, err: expect.stringMatching(/^folio: cannot be written: ELOOP/) })
+})
+
+test('two exports to the same file at once leave the whole of one, and no file of the user is touched', async () => {
+  const [data, dir] = [await stored(), directory()]
+  const out = join(dir, 'closes.ndjson')
+  writeFileSync(`${out}.part`, 'of the user')
+  const ranges = [FIRST + 4, FIRST + 9].map((to) => ['export', '--data', data, '--to', String(to)])
+  const [one, other] = [await folio(ranges[0]!), await folio(ranges[1]!)]
+  // The store is of one process at a time; these run in this one.
+  const copy = join(dir, 'copy')
+  cpSync(data, copy, { recursive: true })
+  const both = [ranges[0]!, ranges[1]!.with(2, copy)].map((argv) => folio([...argv, '--out', out]))
+  expect((await Promise.all(both)).map(({ code }) => code)).toEqual([0, 0])
+  expect([one.out, other.out]).toContain(readFileSync(out, 'utf8'))
+  expect(readFileSync(`${out}.part`, 'utf8')).toBe('of the user')
+  expect(readdirSync(dir).sort()).toEqual(['closes.ndjson', 'closes.ndjson.part', 'copy'])
+})
 
 test('an export to something other than a regular file is written there', async () => {
   const [data, pipe] = [await stored(), join(directory(), 'pipe')]

@@ -70,6 +70,8 @@ const wrong: [argv: string[], says: RegExp][] = [
   [['serve', '--data', 'x', '--host', ''], /option '--host <address>' argument '' is invalid. It must not be empty/],
   [['serve', '--data', 'x', '--ingest', ''], /option '--ingest <file>' argument '' is invalid. It must not be empty/],
   [['export', '--data', 'x', '--out', ''], /option '--out <file>' argument '' is invalid. It must not be empty/],
+  [['generate', '--ledgers', '1', '--seed', ''], /option '--seed <text>' argument '' is invalid. It must not be empty/],
+  [['bench', '--seed', ''], /option '--seed <seed>' argument '' is invalid. It must not be empty/],
   [['bench', '--data', ''], /option '--data <file>' argument '' is invalid. It must not be empty/],
   [
     ['ingest', '--data', 'x', '--batch', '0', '-'],

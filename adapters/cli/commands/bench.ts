@@ -70,7 +70,7 @@ export const bench = (program: Command, run: Run): Command =>
     .addOption(storesOption())
     .option('--data <file>', 'your ledger closes (NDJSON, plain or gzip) instead of generated ones; - is standard input', someText)
     .option('--ledgers <count>', 'how many ledgers', wholeNumber(1, 1_000_000), 400)
-    .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').default('bench').conflicts('data'))
+    .addOption(new Option('--seed <seed>', 'seed of the generated ledgers').argParser(someText).default('bench').conflicts('data'))
     .option('--rounds <count>', 'how often each row is measured', wholeNumber(1, 1000), 7)
     .option('--readers <count>', 'how many pages are read at once, in rows with several readers', wholeNumber(1, 256), 8)
     .option('--run-ms <count>', 'the shortest measurement, in milliseconds', wholeNumber(1, 60_000), 100)

@@ -21,7 +21,8 @@ Each line is one ledger close, every digit as it was given. Ingested into an emp
 again, unless ledgers were pruned (see folio prune --help). Standard error has their digest: SHA-256 over the SHA-256 of
 each line without its end.
 To continue an export to standard output that was cut short, use --from with the ledger after the last whole line. With
---out, the file is written as FILE.part and renamed when it is complete; until then, a file of that name stays as it is.
+--out, the file is written beside it, as FILE.<letters>.part, and renamed when it is complete; until then, a file of that
+name stays as it is.
 
 Examples:
   folio export --data ./ledgers | gzip > closes.ndjson.gz

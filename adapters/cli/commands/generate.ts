@@ -4,7 +4,7 @@ import { type GenerateOptions, generateDefaults, generateLines } from '../../gen
 import { usage } from '../errors.ts'
 import { exitOf } from '../exit.ts'
 import { type Io, pour } from '../io.ts'
-import { anyNumber } from '../options.ts'
+import { anyNumber, someText } from '../options.ts'
 import type { Run } from '../run.ts'
 
 const help = `
@@ -19,7 +19,7 @@ export const generate = (program: Command, run: Run): Command =>
     .command('generate')
     .description('write the ledger closes of a realistic, generated network as NDJSON')
     .requiredOption('--ledgers <count>', 'how many ledgers to close', anyNumber)
-    .requiredOption('--seed <text>', 'seed of the network: the same seed gives the same network')
+    .requiredOption('--seed <text>', 'seed of the network: the same seed gives the same network', someText)
     .option('--first-ledger <sequence>', 'sequence of the first ledger', anyNumber, generateDefaults.firstLedger)
     .option('--accounts <count>', 'accounts at the start', anyNumber, generateDefaults.accounts)
     .option('--transactions-per-ledger <mean>', 'mean transactions per ledger', anyNumber, generateDefaults.transactionsPerLedger)
