@@ -21,7 +21,10 @@ export const replaceFile = (path: string, signal: AbortSignal, write: Write): Pr
   replaced(path, signal, write).catch(unwritable)
 
 async function replaced(path: string, signal: AbortSignal, write: Write): Promise<void> {
-  const found = await stat(path).catch(() => undefined)
+  const found = await stat(path).catch((error) => {
+    if (error.code === 'ELOOP') throw error
+    return undefined
+  })
   if (found && !found.isFile()) return Promise.race([writeInto(path, write), stopped(signal)])
   const target = await targetOf(path)
   // A name of its own: two commands that write the same file must not write into each other's, nor into what the user has there.
@@ -36,13 +39,10 @@ async function replaced(path: string, signal: AbortSignal, write: Write): Promis
   }
 }
 
-/** As many links as Linux follows. */
-const MAX_LINKS = 40
-
 /** A symbolic link stays, whether or not there is a file where it leads to: that is where the file will be. */
-async function targetOf(path: string, links = MAX_LINKS): Promise<string> {
-  const next = links > 0 ? await readlink(path).catch(() => undefined) : undefined
-  return next === undefined ? path : targetOf(resolve(await realpath(dirname(path)), next), links - 1)
+async function targetOf(path: string): Promise<string> {
+  const next = await readlink(path).catch(() => undefined)
+  return next === undefined ? path : targetOf(resolve(await realpath(dirname(path)), next))
 }
 
 async function writeInto(path: string, write: Write): Promise<void> {
