@@ -9,6 +9,12 @@ const hostPattern = /^(?:\w(?:[\w.-]{0,252}\w)?\.?|\[[0-9A-Fa-f:.]{2,45}\])(?::\
 /** The last host that was let through, as it came and as links begin with it: nearly all requests name the same one. */
 let [known, checked] = ['', '']
 
+/** @throws ProblemError if a request that needs a Host has none or several, or one that is none; it may be empty (RFC 9112, 3.2) */
+export function requireHost(host: string | undefined): void {
+  if (host === undefined) throw new ProblemError(badParameter('Host', 'one Host header'))
+  if (host !== '') checkHost(host)
+}
+
 /** The authority that a link may be built on. @throws ProblemError for anything else */
 function checkHost(host: string): string {
   if (host === known) return checked

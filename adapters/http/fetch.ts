@@ -2,8 +2,7 @@
 import { concat, type Ledger, OptionRules } from '../../src/index.ts'
 import type { Frames } from './event-stream.ts'
 import { type Core, coreOf } from './handler.ts'
-import type { CoreRequest } from './message.ts'
-import { below, elsewhere, type MountOptions, mountRules } from './mount.ts'
+import { type MountOptions, mountRules } from './mount.ts'
 import { type CoreOptions, checkGiven, coreRules } from './options.ts'
 
 export interface HandlerOptions extends CoreOptions, MountOptions {}
@@ -23,16 +22,11 @@ const handlerOptions = new OptionRules<HandlerOptions>('createHandler', { ...cor
 export function createHandler(ledger: Ledger, options: HandlerOptions = {}): Handler {
   const checked = checkGiven(ledger, options, handlerOptions)
   const core = coreOf(ledger, checked)
-  const { mount } = checked
-  const answer = (request: CoreRequest) => {
-    const target = mount === undefined ? request.target : below(mount, request.target)
-    return target === undefined ? elsewhere() : core({ ...request, target, mount })
-  }
   const handle = async (request: Request): Promise<Response> => {
     const { headers: given, method, url } = request
     const fragment = url.indexOf('#')
     const target = fragment < 0 ? url : url.slice(0, fragment)
-    const { status, headers, parts, release, frames } = await answer({ method, target, header: (name) => given.get(name) ?? undefined })
+    const { status, headers, parts, release, frames } = await core({ method, target, header: (name) => given.get(name) ?? undefined })
     const sent = new Headers()
     for (let i = 0; i < headers.length; i += 2) sent.append(headers[i]!, headers[i + 1]!)
     if (frames) {

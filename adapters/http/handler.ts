@@ -16,7 +16,7 @@ import {
   utf8,
 } from '../../src/index.ts'
 import { listValues, pageOf, pathValues } from './ask.ts'
-import { baseOf, plainBaseUrl } from './base.ts'
+import { baseOf, plainBaseUrl, requireHost } from './base.ts'
 import { settle } from './limits.ts'
 import { type AskedPage, LinkedListing, Listings } from './listings.ts'
 import {
@@ -35,6 +35,7 @@ import {
   whole,
 } from './message.ts'
 import { Counters, metricsText } from './metrics.ts'
+import { below, type MountOptions } from './mount.ts'
 import { type Form, negotiate } from './negotiate.ts'
 import { openapi } from './openapi.ts'
 import { type CoreOptions, checkGiven, coreOptions, type Log, logOf } from './options.ts'
@@ -63,7 +64,7 @@ export function createCore(ledger: Ledger, options: CoreOptions = {}): Core {
 }
 
 /** A core for a shell that has already checked its own options. */
-export function coreOf(ledger: Ledger, options: CoreOptions): Core {
+export function coreOf(ledger: Ledger, options: CoreOptions & MountOptions): Core {
   const core = new HttpCore(ledger, options)
   return Object.assign((request: CoreRequest) => core.respond(request), { endStreams: () => core.streams.close() })
 }
@@ -76,6 +77,7 @@ const HEAD_ROOM = 512
 class HttpCore {
   private readonly ledger: Ledger
   private readonly baseUrl: string | undefined
+  private readonly mount: string | undefined
   private readonly trustProxy: boolean
   private readonly maxTargetBytes: number
   private readonly log: Log
@@ -86,10 +88,11 @@ class HttpCore {
   readonly streams: Streams
   private document: { readonly base: string; readonly body: Uint8Array } | undefined
 
-  constructor(ledger: Ledger, options: CoreOptions) {
+  constructor(ledger: Ledger, options: CoreOptions & MountOptions) {
     const set = settle(options)
     this.ledger = ledger
     this.baseUrl = options.baseUrl === undefined ? undefined : plainBaseUrl(options.baseUrl)
+    this.mount = options.mount
     this.trustProxy = options.trustProxy ?? false
     this.maxTargetBytes = set.maxTargetBytes
     this.log = logOf(options)
@@ -108,17 +111,20 @@ class HttpCore {
 
   private handle(request: CoreRequest): MaybePromise<CoreResponse> {
     const { method } = request
+    if (request.needsHost) requireHost(request.header('host'))
     if (method === 'OPTIONS') return this.preflight(request)
     if (method !== 'GET' && method !== 'HEAD') throw new ProblemError({ name: 'method_not_allowed' })
     if (request.target.length > this.maxTargetBytes) throw new ProblemError({ name: 'uri_too_long' })
-    const known = this.listings.find(request.target)
+    const asked = this.mount === undefined ? request.target : below(this.mount, request.target)
+    if (asked === undefined) throw nothingThere()
+    const known = this.listings.find(asked)
     if (known) {
       const form = negotiate(request.header('accept'), known.listing.listing.query.live)
       if (form === 'hal' || form === 'json') return this.answerPage(request, known, form, this.rendererFor(request))
     }
-    const target = parseTarget(request.target)
+    const target = parseTarget(asked)
     const found = match(target.path)
-    if (!found) throw new ProblemError({ name: 'not_found', detail: 'There is nothing at this path.' })
+    if (!found) throw nothingThere()
     const { route, params } = found
     if (route.kind === 'own') return this.send(request, this.answerOwn(request, target, route.path, params))
     const { query } = route
@@ -129,13 +135,13 @@ class HttpCore {
     const text = parseQuery(target.query)
     return form === 'stream'
       ? this.answerStream(request, { ...streamAsked(request, query, params, text), renderer })
-      : this.answerPage(request, this.pageAsked(request, query, params, text), form, renderer)
+      : this.answerPage(request, this.pageAsked(asked, query, params, text), form, renderer)
   }
 
   private baseFor(request: CoreRequest, target?: Target): string {
     if (this.baseUrl !== undefined) return this.baseUrl
     const { scheme = request.scheme ?? 'http', authority } = target ?? {}
-    return baseOf({ scheme, authority, mount: request.mount ?? '', header: (name) => request.header(name) }, this.trustProxy)
+    return baseOf({ scheme, authority, mount: this.mount ?? request.mount ?? '', header: (name) => request.header(name) }, this.trustProxy)
   }
 
   /** @param target given if it may be absolute */
@@ -162,7 +168,7 @@ class HttpCore {
   }
 
   /** What a request for a page asks for; remembered for those that follow. */
-  private pageAsked({ target }: CoreRequest, query: List, params: Match['params'], text: QueryText): AskedPage {
+  private pageAsked(target: string, query: List, params: Match['params'], text: QueryText): AskedPage {
     const asked = pageOf(query, text, undefined)
     const listing = new LinkedListing(this.ledger.listing(query, listValues(query, params, text)))
     this.listings.keep(target, listing)
@@ -247,10 +253,9 @@ class HttpCore {
   ): CoreResponse {
     const sent = method === 'HEAD' ? none : parts
     this.counters.count(status, sent === none ? 0 : length)
-    if (release === undefined) return { status, headers, parts: sent }
-    if (sent !== none) return { status, headers, parts: sent, room, release }
-    release()
-    return { status, headers, parts: sent }
+    if (sent !== none) return { status, headers, parts, room, release }
+    release?.()
+    return { status, headers, parts: none }
   }
 
   private preflight(request: CoreRequest): CoreResponse {
@@ -267,6 +272,8 @@ class HttpCore {
     return this.done(request, { status, headers, parts, length: parts[0]!.length })
   }
 }
+
+const nothingThere = (): ProblemError => new ProblemError({ name: 'not_found', detail: 'There is nothing at this path.' })
 
 /** What a request for a stream asks for. */
 function streamAsked(request: CoreRequest, query: List, params: Match['params'], text: QueryText): Omit<StreamRequest, 'renderer'> {

@@ -16,7 +16,9 @@ export interface CoreRequest {
   readonly scheme?: 'http' | 'https' | undefined
   /** Where the service is mounted: a path with which links begin and the target does not. */
   readonly mount?: string | undefined
-  /** The value of a header, by its name in lower case. */
+  /** Whether a request without a Host, with several, or with one that is none is malformed, as those of HTTP/1.1 are (RFC 9112, 3.2). */
+  readonly needsHost?: boolean | undefined
+  /** The value of a header, by its name in lower case; of one that was sent several times, their values with commas between them. */
   header(name: string): string | undefined
 }
 
@@ -29,7 +31,7 @@ export interface CoreResponse {
   /** How many bytes in front of the first part, in its memory, belong to this response: for its head, so that both are sent in one piece. */
   readonly room?: number | undefined
   /** To be called once the parts were sent and are no longer looked at: their memory is reused. May be omitted. */
-  readonly release?: () => void
+  readonly release?: (() => void) | undefined
   /** The body of an event stream, instead of parts: to be pulled as fast as the reader takes it, and ended when the reader is gone. */
   readonly frames?: Frames
 }
@@ -125,11 +127,7 @@ export function whole(type: string, body: object, varies = false): Answer {
   return { type, parts: [bytes], etag: tag.toString(), cacheControl: REVALIDATE, varies }
 }
 
-/** If-None-Match (RFC 9110, 13.1.2): weak comparison. */
+/** If-None-Match (RFC 9110, 13.1.2): weak comparison. What is between quotes may be anything, commas too. */
 function holds(list: string, etag: string): boolean {
-  if (list === etag) return true
-  return list.split(',').some((one) => {
-    const known = one.trim()
-    return known === '*' || known === etag || known === `W/${etag}`
-  })
+  return list === etag || list.trim() === '*' || (list.match(/"[^"]*"/g)?.includes(etag) ?? false)
 }

@@ -1,6 +1,5 @@
 /** Where a service is mounted in another server: the path below which requests arrive, and with which links begin. */
 import type { Rules } from '../../src/index.ts'
-import { type CoreResponse, problemResponse } from './message.ts'
 
 export interface MountOptions {
   /**
@@ -26,6 +25,3 @@ export function below(mount: string, target: string): string | undefined {
   if (rest === '' || rest[0] === '?') return `${origin}/${rest}`
   return rest[0] === '/' ? origin + rest : undefined
 }
-
-/** The answer to what does not lie below the mount. */
-export const elsewhere = (): CoreResponse => problemResponse({ name: 'not_found', detail: 'There is nothing at this path.' })

@@ -126,6 +126,34 @@ describe('a target on the wire', () => {
   })
 })
 
+describe('a Host on the wire', () => {
+  it('is refused where HTTP/1.1 has it missing, repeated or malformed, whether or not a link is built on it', async () => {
+    const served = await serve(ledger, { port: 0, baseUrl: 'https://api.example.com' })
+    const statuses = async (hosts: string, version = '1.1'): Promise<number[]> => {
+      const found: number[] = []
+      // The first one may be read without Node's parser.
+      for (const [port, path] of [
+        [served.port, '/ledgers'],
+        [served.port, '/offers/99'],
+        [server.port, '/health'],
+        [server.port, '/metrics'],
+      ])
+        for (const more of ['', 'Connection: close\r\n'])
+          found.push(statusOf(await raw(Number(port), `GET ${path} HTTP/${version}\r\n${hosts}${more}\r\n`, /\r\n\r\n/)))
+      return found
+    }
+    const good = [200, 200, 404, 404, 200, 200, 200, 200]
+    const bad = good.map(() => 400)
+    expect(await statuses('Host: x.test:80\r\n')).toEqual(good)
+    expect(await statuses('Host:\r\n')).toEqual(good)
+    expect(await statuses('', '1.0')).toEqual(good)
+    for (const hosts of ['', 'Host: a<b\r\n', 'Host: x\r\nHost: x\r\n', 'Host: x\r\nhost: y\r\n', 'Host: x, y\r\n', 'Host: x:y\r\n'])
+      expect([hosts, await statuses(hosts)]).toEqual([hosts, bad])
+    expect(statusOf(await raw(server.port, 'OPTIONS /ledgers HTTP/1.1\r\nConnection: close\r\n\r\n'))).toBe(400)
+    await served.close()
+  })
+})
+
 describe('what the parser rejects', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400, 'request'],
@@ -283,7 +311,7 @@ describe('a listener', () => {
 })
 
 describe('a service told where it is mounted', () => {
-  type Fetch = (url: string) => Promise<Response>
+  type Fetch = (url: string, init?: RequestInit) => Promise<Response>
   // What Fastify does with a prefix, and Next with a route: nothing.
   const shells: [string, (mount: string, use: (origin: string, get: Fetch) => Promise<void>) => Promise<void>][] = [
     [
@@ -306,7 +334,7 @@ describe('a service told where it is mounted', () => {
       'a handler',
       (mount, use) => {
         const handler = createHandler(ledger, { mount })
-        return use('https://x.test:8443', (url) => handler(new Request(url)))
+        return use('https://x.test:8443', (url, init) => handler(new Request(url, init)))
       },
     ],
   ]
@@ -338,6 +366,19 @@ describe('a service told where it is mounted', () => {
         expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 404, 'application/problem+json; charset=utf-8'])
         await answer.text()
       }
+    }),
+  )
+
+  it.each(shells)('answers HEAD and OPTIONS elsewhere as anywhere, and counts those answers: %s', (_, served) =>
+    served('/history', async (origin, get) => {
+      const head = await get(`${origin}/ledgers`, { method: 'HEAD' })
+      expect([head.status, await head.text()]).toEqual([404, ''])
+      const options = await get(`${origin}/ledgers`, { method: 'OPTIONS' })
+      expect([options.status, options.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD, OPTIONS'])
+      const counted = await (await get(`${origin}/history/metrics`)).text()
+      expect(counted).toContain('folio_http_responses_total{class="2xx"} 1\n')
+      expect(counted).toContain('folio_http_responses_total{class="4xx"} 1\n')
+      expect(counted).toContain('folio_http_response_body_bytes_total 0\n')
     }),
   )
 

@@ -7,7 +7,7 @@
 import type { CoreRequest } from '../message.ts'
 import { negotiate } from '../negotiate.ts'
 
-/** Few clients send more, and a connection remembers as much. No limit of a service is lower. */
+/** Few clients send more, and a connection remembers as much. No limit of a head is lower. */
 export const PLAIN_BYTES = 2048
 
 const VERSION = ' HTTP/1.1\r\n'
@@ -54,6 +54,7 @@ export class PlainRequest implements CoreRequest {
   readonly method = 'GET'
   readonly scheme = 'http'
   readonly mount = undefined
+  readonly needsHost = true
   readonly target: string
   readonly head: Head
 

@@ -11,7 +11,7 @@ import { type Ledger, OptionRules } from '../../../src/index.ts'
 import { type Core, coreOf } from '../handler.ts'
 import { type Limits, limitRules, settle } from '../limits.ts'
 import type { CoreRequest } from '../message.ts'
-import { below, elsewhere, isMount, type MountOptions, mountRules } from '../mount.ts'
+import { isMount, type MountOptions, mountRules } from '../mount.ts'
 import { type CoreOptions, checkGiven, coreRules, logOf } from '../options.ts'
 import { FastPath } from './fast-path.ts'
 import { Pipelines } from './pipeline.ts'
@@ -53,17 +53,12 @@ export interface Listener extends Pick<Core, 'endStreams'> {
 export function listener(ledger: Ledger, options: ListenerOptions = {}): Listener {
   const checked = checkGiven(ledger, options, listenerOptions)
   const core = coreOf(ledger, checked)
-  const answered = pipelined(core, new Pipelines(settle(checked).maxQueued, undefined, logOf(checked)), checked.mount)
+  const answered = pipelined(core, new Pipelines(settle(checked).maxQueued, undefined, logOf(checked)))
   return Object.assign(answered, { endStreams: core.endStreams })
 }
 
-function pipelined(core: Core, pipelines: Pipelines, mount?: string): RequestListener {
-  const answer = (request: IncomingMessage) => {
-    const target = request.url ?? '/'
-    if (mount === undefined) return core(new NodeRequest(request, target, (request as Mounted).baseUrl))
-    const rest = below(mount, target)
-    return rest === undefined ? elsewhere() : core(new NodeRequest(request, rest, mount))
-  }
+function pipelined(core: Core, pipelines: Pipelines): RequestListener {
+  const answer = (request: IncomingMessage) => core(new NodeRequest(request))
   return (request, response) => {
     if (hasNoEnd(request)) pipelines.refuse(request.socket, 'bad_request')
     else pipelines.take(request, response, answer)
@@ -83,14 +78,11 @@ class NodeRequest implements CoreRequest {
   readonly method: string
   readonly target: string
   private readonly request: IncomingMessage
-  private readonly base: unknown
 
-  /** @param base the path before the target */
-  constructor(request: IncomingMessage, target: string, base: unknown) {
+  constructor(request: IncomingMessage) {
     this.method = request.method ?? 'GET'
-    this.target = target
+    this.target = request.url ?? '/'
     this.request = request
-    this.base = base
   }
 
   get scheme(): 'http' | 'https' {
@@ -98,7 +90,12 @@ class NodeRequest implements CoreRequest {
   }
 
   get mount(): string | undefined {
-    return isMount(this.base) ? this.base : undefined
+    const { baseUrl } = this.request as Mounted
+    return isMount(baseUrl) ? baseUrl : undefined
+  }
+
+  get needsHost(): boolean {
+    return this.request.httpVersion === '1.1'
   }
 
   header(name: string): string | undefined {
@@ -143,7 +140,7 @@ export async function serve(ledger: Ledger, options: ServeOptions): Promise<Http
       // Node looks for late requests only so often; with its default, 10 seconds could become 40.
       connectionsCheckingInterval: Math.min(2_000, set.headersMs),
       maxHeaderSize: set.maxHeaderBytes,
-      // The core answers a missing Host itself, with a body.
+      // The core refuses a missing Host itself, with a body.
       requireHostHeader: false,
       noDelay: true,
     },
