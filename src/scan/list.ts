@@ -115,32 +115,61 @@ function joined(first: Taken, second: Taken): Taken {
 /** How many filed entries of a list are below `bound`, which is not below the oldest ordinal held. */
 export const filedBelow = (reader: Reader, list: ListKey, bound: number): number => rank(reader.edge(list), bound, reader.pages(list))
 
-/** The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. */
-export function common(lists: readonly OrdinalList[]): OrdinalList {
+/** How far an intersection has got: a read that is run again goes on from there. */
+export interface Progress {
+  /** What is left of the span. */
+  from: number
+  to: number
+  /** Which list is asked next, what the one before it offered, and how many in a row have agreed on that. */
+  turn: number
+  candidate: number
+  agreed: number
+  readonly found: number[]
+  leaps: number
+  isOver: boolean
+}
+
+/** So many leaps take about a millisecond. */
+const LEAPS = 256
+
+/**
+ * The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. Lists that have
+ * nothing in common may take as many leaps as they have entries, so it gives way.
+ * @param reader of one read, which has one intersection
+ */
+export function common(lists: readonly OrdinalList[], reader: Pick<Reader, 'progress' | 'giveWay'>): OrdinalList {
   if (lists.length === 1) return lists[0]!
   return {
-    take(span, limit, reverse) {
-      const found: number[] = []
-      let { from, to } = span
-      let agreed = 0
-      let candidate = -1
-      for (let turn = 0; found.length < limit; turn = (turn + 1) % lists.length) {
-        const next = lists[turn]!.take({ from, to }, 1, reverse).ordinals[0]
-        if (next === undefined) break
-        agreed = next === candidate ? agreed + 1 : 1
-        candidate = next
-        if (agreed < lists.length) {
-          if (reverse) to = next + 1
-          else from = next
-          continue
-        }
-        found.push(next)
-        agreed = 0
-        candidate = -1
-        if (reverse) to = next
-        else from = next + 1
+    take({ from, to }, limit, reverse) {
+      const begun: Progress = { from, to, turn: 0, candidate: -1, agreed: 0, found: [], leaps: 0, isOver: limit <= 0 }
+      const progress = reader.progress(`${from} ${to} ${limit} ${reverse}`, begun)
+      while (!progress.isOver) {
+        if (++progress.leaps % LEAPS === 0) reader.giveWay()
+        leap(lists, limit, reverse, progress)
       }
-      return { ordinals: found }
+      return { ordinals: progress.found }
     },
   }
+}
+
+/** **Invariant:** if a list has to be awaited, there was no progress. */
+function leap(lists: readonly OrdinalList[], limit: number, reverse: boolean, progress: Progress): void {
+  const { from, to, turn, found } = progress
+  const next = lists[turn]!.take({ from, to }, 1, reverse).ordinals[0]
+  if (next === undefined) {
+    progress.isOver = true
+    return
+  }
+  progress.turn = (turn + 1) % lists.length
+  progress.agreed = next === progress.candidate ? progress.agreed + 1 : 1
+  progress.candidate = next
+  const isCommon = progress.agreed === lists.length
+  if (isCommon) {
+    found.push(next)
+    progress.agreed = 0
+    progress.candidate = -1
+    progress.isOver = found.length === limit
+  }
+  if (reverse) progress.to = isCommon ? next : next + 1
+  else progress.from = isCommon ? next + 1 : next
 }

@@ -2,7 +2,9 @@
  * What one read asks of the store. What is not answered at once is requested, and the read is run again when it has arrived: reads are pure functions
  * of the store under one head, so running them again changes nothing.
  */
+
 import { type Chunk, isPromise, type KeyRange, type MaybePromise, type ScanOptions, type Store } from '../store.ts'
+import { isTurnLong, nextTurn } from '../turn.ts'
 
 /** Names a value within one read. */
 type Id = number | string
@@ -122,6 +124,13 @@ export class Requests {
     }
     if (!isPromise(answer)) return arrive(answer)
     this.awaited.push(answer.then((chunk) => this.arrive(id, arrive(chunk))))
+    throw suspended
+  }
+
+  /** Suspends the read until the next turn, if this one has been long. */
+  giveWay(): void {
+    if (!isTurnLong()) return
+    this.awaited.push(nextTurn())
     throw suspended
   }
 

@@ -83,7 +83,13 @@ export function resolve(reader: Reader, listing: Listing): Resolved {
       parent = { what: name, value, exists: () => place !== undefined }
     } else parent = { what: name, value, exists: () => row.exists(reader, value) }
   }
-  const list = lists.length === 0 ? wholeLog : common(lists.map((one) => new Posting(reader, one)))
+  const list =
+    lists.length === 0
+      ? wholeLog
+      : common(
+          lists.map((one) => new Posting(reader, one)),
+          reader,
+        )
 
   const check = (): void => {
     if (parent && query.missing === 'parent' && !parent.exists()) throw notFound(parent.what, parent.value)

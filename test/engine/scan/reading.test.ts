@@ -17,7 +17,7 @@ import { ledgers } from '../../../src/resources/ledger.ts'
 import { operations, operationsByAccount, paymentsByAccount } from '../../../src/resources/operation.ts'
 import { tradesByPair } from '../../../src/resources/trade.ts'
 import { transactions } from '../../../src/resources/transaction.ts'
-import { common, Posting, wholeLog } from '../../../src/scan/list.ts'
+import { common, type OrdinalList, Posting, wholeLog } from '../../../src/scan/list.ts'
 import { ListKey } from '../../../src/scan/list-key.ts'
 import { Listing } from '../../../src/scan/listing.ts'
 import { seek, spanOfLedger } from '../../../src/scan/locate.ts'
@@ -200,7 +200,8 @@ describe('ordinals', () => {
     const list = new Posting(reader, new ListKey(operationsByAccount, ['GALICE']))
     const every = list.take({ from: 0, to: 1e9 }, 1e9, false).ordinals
     expect(every.length).toBeGreaterThan(2 * FANOUT)
-    for (const one of [list, common([list]), common([list, wholeLog]), common([list, list, list])])
+    const apart = (...lists: OrdinalList[]): OrdinalList => common(lists, { progress: (_, begun) => begun, giveWay() {} })
+    for (const one of [list, apart(list), apart(list, wholeLog), apart(list, list, list)])
       for (const [from, to] of [
         [0, 1e3],
         [1, 200],
