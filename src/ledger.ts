@@ -31,7 +31,7 @@ import { Crowds, followed } from './stream/crowd.ts'
 import { checkTail, type Stream, type StreamOptions, TailStream } from './stream/stream.ts'
 import { type Subscription, Tail } from './stream/tail.ts'
 import { pagesToEnd, typedPages, Walk } from './stream/walk.ts'
-import { giveWay } from './turn.ts'
+import { giveWay, givingWay } from './turn.ts'
 
 export class Ledger {
   private readonly store: Store
@@ -128,7 +128,7 @@ export class Ledger {
     this.checkOpen()
     const { results, refused } = await this.writer.append([prepared], durable)
     if (refused) throw refused
-    return results[0]!
+    return givingWay(results[0]!)
   }
 
   /**
@@ -238,7 +238,7 @@ export class Ledger {
 
   /**
    * A page as slices of stored blocks, for adapters that slice wire text instead of decoding records. Returned without a promise if the store answers
-   * without one.
+   * without one, unless filters leave so little of long lists that others must have their turn before it is found.
    * @throws BAD_REQUEST, NOT_FOUND, GONE_BEFORE_HISTORY, CLOSED, CORRUPT, STORE_FAILED
    */
   read<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): MaybePromise<RawPage<R>> {
@@ -270,7 +270,7 @@ export class Ledger {
    * @throws as {@link read}
    */
   async page<R, V>(query: List<R, V>, values: V, options: PageOptions = {}): Promise<Page<R>> {
-    return typedPage(await this.ask(pageRead(listingOf(query, values), options, true), query.of))
+    return givingWay(typedPage(await this.ask(pageRead(listingOf(query, values), options, true), query.of)))
   }
 
   /**
@@ -279,7 +279,7 @@ export class Ledger {
    */
   async get<R, V>(query: One<R, V>, values: V): Promise<R | undefined> {
     try {
-      return typed(await this.readOne(query, values))
+      return givingWay(typed(await this.readOne(query, values)))
     } catch (error) {
       if (error instanceof FolioError && error.code === 'NOT_FOUND') return undefined
       throw error

@@ -32,6 +32,9 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void soon(
 /** Gives way if this turn has been long. */
 export const giveWay = (): Promise<void> | undefined => (isTurnLong() ? nextTurn() : undefined)
 
+/** What was found, in the next turn if this one has been long: whoever asks again and again then leaves others theirs. */
+export const givingWay = <T>(found: T): T | Promise<T> => (isTurnLong() ? nextTurn().then(() => found) : found)
+
 /** How often long work tells how far it is, in milliseconds. */
 const TELL_MS = 100
 

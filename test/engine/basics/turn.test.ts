@@ -42,6 +42,28 @@ test('way is given only in a long turn, and others have theirs meanwhile', async
   expect(others).toBe(true)
 })
 
+test('whoever asks a ledger for one thing after another leaves others their turns', async () => {
+  const closes = [...generate({ ledgers: 30, seed: 7 })]
+  const ledger = await openLedger(memory())
+  const { sequence } = closes[0]!.ledger
+  await ledger.append(closes[0]!)
+  for (const ask of [
+    () => ledger.page(catalogue.ledgers, {}),
+    () => ledger.get(catalogue.ledger, { ledger: sequence }),
+    // What is held already.
+    () => ledger.append(closes[0]!),
+    () => ledger.append(closes[ledger.head!.last - sequence + 1] ?? closes[0]!),
+  ]) {
+    let hadTurn = false
+    setImmediate(() => {
+      hadTurn = true
+    })
+    for (const end = performance.now() + 200; performance.now() < end && !hadTurn; ) await ask()
+    expect(hadTurn, String(ask)).toBe(true)
+  }
+  await ledger.close()
+})
+
 test.each([['setImmediate'], ['setTimeout']])('a clock that replaces %s later is not asked', async (clock) => {
   const { setImmediate, setTimeout } = globalThis
   vi.resetModules()
