@@ -1,5 +1,6 @@
 /** Event streams at their limits: too many of them, readers that take nothing, a service that closes, what fails halfway, other ways to be read. */
 import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -157,6 +158,25 @@ test('counts of streams, events, lag and cut readers are published, and so is th
   for (const line of ['folio_stream_events_total 20', 'folio_streams_cut_total 0', 'folio_stream_lag_ledgers 0', 'folio_streams_waiting 0'])
     expect(text).toContain(`${line}\n`)
   events.unsubscribe(hear)
+})
+
+test('a connection that is no socket of the network ends with its stream, too', async () => {
+  const answer = listener(ledger)
+  const mounted = createServer(answer)
+  let sent = ''
+  const connection = new Duplex({
+    read() {},
+    write(chunk: Buffer, _, done) {
+      sent += chunk
+      done()
+    },
+  })
+  mounted.emit('connection', connection)
+  connection.push('GET /ledgers?cursor=now HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n')
+  await expect.poll(() => sent).toContain('data: "hello"')
+  answer.endStreams()
+  await once(connection, 'finish')
+  expect(sent).toMatch(/\r\n0\r\n\r\n$/)
 })
 
 describe('a socket that takes a frame slowly', () => {
