@@ -11,7 +11,7 @@
  * `killed` says is left between writes.
  *
  * Outside the contract, and never tried: the empty key (several stores refuse it; as a lower bound it is legal and means the beginning), writing keys
- * above 258 bytes, whether `getMany` is one view, and snapshots, which the contract does without: a scan is one view, and no more is asked.
+ * above 258 bytes, and whether `getMany` is one view.
  */
 import { OptionRules } from '../../src/check.ts'
 import type { Capabilities, Entry, MaybePromise, Store } from '../../src/store.ts'

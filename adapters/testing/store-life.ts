@@ -7,7 +7,7 @@ import { seed } from './property.ts'
 import { checked, closing, given, opened, unfailing } from './store-answers.ts'
 import { count, fill, holds, type MakeLaw, refused, same, turn, within } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
-import { bytes, everything, Model, materialFor, numbered } from './store-model.ts'
+import { bytes, everything, LONGEST_KEY, Model, materialFor, numbered } from './store-model.ts'
 
 /** Calls that come too late to be waited for: they are answered as ever, or told that the store is closed. */
 function whileItCloses(store: Store, model: Model): Promise<void>[] {
@@ -165,8 +165,8 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
           ],
           Array.from({ length: 300 }, (_, n): Write => [numbered(1600 + n), undefined]),
         ]
-        const { maxKeyBytes = 300 } = to.capabilities
-        const long = Array.from({ length: Math.min(300, maxKeyBytes) - 1 }, (_, n) => numbered(95)[n] ?? 0x61)
+        const { maxKeyBytes = LONGEST_KEY } = to.capabilities
+        const long = Array.from({ length: Math.min(LONGEST_KEY, maxKeyBytes) - 1 }, (_, n) => numbered(95)[n] ?? 0x61)
         batches.push([1, 2].map((last): Write => [bytes(...long, last), bytes(last, round)]))
         const expected = new Map([
           [0, value],

@@ -57,6 +57,9 @@ const corner = fc.constantFrom(0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff)
 /** The smallest bounds with which the laws can work, for those that count on a number in a key, or on one in a value. */
 export const LEAST = { maxKeyBytes: 8, maxValueBytes: 64 } as const
 
+/** No law writes a longer key than this. */
+export const LONGEST_KEY = 258
+
 /** What a property of a store draws from. Keys differ only within the bounds of the store, values are cut to its limit. */
 export interface Material {
   readonly anyKey: fc.Arbitrary<Uint8Array>
