@@ -68,7 +68,7 @@ export const errorTable = {
       expected: 'the one that follows',
       oldest: 'the oldest held, where it lies below',
       target: 'of `folio copy`: the store that is copied into',
-      reason: 'of `folio copy`: what to do about it',
+      reason: 'what to do about it: below the oldest held, and of `folio copy`',
       ...line,
     },
   },

@@ -77,7 +77,10 @@ export function follows(head: Head, ledger: LedgerInput, held: string | undefine
   const hash = ledger.hash.toLowerCase()
   if (sequence <= head.last) {
     if (held === hash) return false
-    if (held === undefined) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, oldest: head.oldest })
+    if (held === undefined) {
+      const reason = 'nothing tells whether it is the one that was there, or would have been: go on with the ledger that is expected'
+      throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1, oldest: head.oldest, reason })
+    }
     throw new FolioError('LEDGER_FORK', { sequence, held, given: hash })
   }
   if (sequence !== head.last + 1) throw new FolioError('LEDGER_GAP', { sequence, expected: head.last + 1 })

@@ -6,6 +6,7 @@ import type { Held } from '../cache/cluster.ts'
 import { FANOUT, rank, slice } from '../layout/posting.ts'
 import type { ListKey } from './list-key.ts'
 import type { Reader } from './reader.ts'
+import type { Requests } from './requests.ts'
 
 /** Ordinals from `from` up to but excluding `to`. */
 export interface Span {
@@ -135,16 +136,16 @@ const LEAPS = 256
 /**
  * The intersection of the lists: each in turn leaps to the next candidate of the one before, so runs of misses are skipped, not read. Lists that have
  * nothing in common may take as many leaps as they have entries, so it gives way.
- * @param reader of one read, which has one intersection
+ * @param requests of one read, which has one intersection
  */
-export function common(lists: readonly OrdinalList[], reader: Pick<Reader, 'progress' | 'giveWay'>): OrdinalList {
+export function common(lists: readonly OrdinalList[], requests: Pick<Requests, 'progress' | 'giveWay'>): OrdinalList {
   if (lists.length === 1) return lists[0]!
   return {
     take({ from, to }, limit, reverse) {
       const begun: Progress = { from, to, turn: 0, candidate: -1, agreed: 0, found: [], leaps: 0, isOver: limit <= 0 }
-      const progress = reader.progress(`${from} ${to} ${limit} ${reverse}`, begun)
+      const progress = requests.progress(`${from} ${to} ${limit} ${reverse}`, begun)
       while (!progress.isOver) {
-        if (++progress.leaps % LEAPS === 0) reader.giveWay()
+        if (++progress.leaps % LEAPS === 0) requests.giveWay()
         leap(lists, limit, reverse, progress)
       }
       return { ordinals: progress.found }

@@ -42,13 +42,12 @@ export class Reader {
   /** Set by a read with a cursor beyond the head: over a shared store, the process that gave it may know of records that are missing here. */
   behind = false
   private readonly store: Store
-  private readonly requests: Requests
+  readonly requests: Requests
   private readonly cache: Cache
   /** That of the cache that belongs to the head. */
   private readonly generation: number
   /** For a shared store: what goes into the cache once it is known that nobody had written beyond the head. */
   private readonly unsure: (() => void)[] | undefined
-  private progresses: Map<string, unknown> | undefined
 
   constructor(store: Store, cache: Cache, head: Head, unfiled: Unfiled) {
     this.store = store
@@ -59,7 +58,6 @@ export class Reader {
     this.head = head
     this.unfiled = unfiled
     this.unsure = store.capabilities.shared ? [] : undefined
-    this.progresses = undefined
   }
 
   /** Runs a read to its end; without a promise if the store answers without one, and the read gives way to nobody. */
@@ -73,19 +71,6 @@ export class Reader {
         this.stats.hits = 0
       },
     )
-  }
-
-  /** Lets others have their turn, if the read has been long: it is run again then. */
-  giveWay(): void {
-    this.requests.giveWay()
-  }
-
-  /** How far a part of the read has got; it begins when that is asked for the first time. @param id names the part within the read */
-  progress<T>(id: string, begun: T): T {
-    this.progresses ??= new Map()
-    const known = this.progresses.get(id)
-    if (known === undefined) this.progresses.set(id, begun)
-    return (known ?? begun) as T
   }
 
   /** Runs a step for each item of a long read: from a store that answers with promises, what the steps miss is requested in one call. */

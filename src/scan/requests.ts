@@ -36,6 +36,8 @@ export class Requests {
   private readonly awaited: Promise<unknown>[] = []
   /** Within {@link each}: what the items have missed so far. */
   private missing: Map<Id, Uint8Array> | undefined
+  /** Parts that go on where they were when the read is run again. */
+  private begun: Map<string, unknown> | undefined
 
   constructor(store: Store) {
     this.store = store
@@ -127,7 +129,15 @@ export class Requests {
     throw suspended
   }
 
-  /** Suspends the read until the next turn, if this one has been long. */
+  /** How far a part of the read has got; it begins when that is asked for the first time. @param id names the part within the read */
+  progress<T>(id: string, begun: T): T {
+    this.begun ??= new Map()
+    const known = this.begun.get(id)
+    if (known === undefined) this.begun.set(id, begun)
+    return (known ?? begun) as T
+  }
+
+  /** Suspends the read until the next turn, if this one has been long: others have theirs, and then it is run again. */
   giveWay(): void {
     if (!isTurnLong()) return
     this.awaited.push(nextTurn())

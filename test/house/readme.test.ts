@@ -39,6 +39,7 @@ test.each([
   ['errors', /^LEDGER_GAP /],
   ['files', /^3 ledgers appended, 0 were there/],
   ['operations', /^\d+ of \w+ to G/],
+  ['view', /^\d+ memos in 20 ledgers$/],
   ['ndjson', /^\d+ 20 \d+$/],
   ['backup', /^the backup of ledgers 2100000 to 2100019 is equal$/],
 ])('examples/%s.ts runs to its end', async (name, wanted) => {
