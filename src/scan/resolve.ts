@@ -88,7 +88,7 @@ export function resolve(reader: Reader, listing: Listing): Resolved {
       ? wholeLog
       : common(
           lists.map((one) => new Posting(reader, one)),
-          reader,
+          reader.requests,
         )
 
   const check = (): void => {
