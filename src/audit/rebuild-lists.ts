@@ -15,7 +15,7 @@ import { decodeEdge, encodePage, FANOUT, lowerBound, PostingEdge, sealedPages, u
 import { eachFiling } from '../logs.ts'
 import { changesByOffer, offerChanges } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
-import { type Context, entriesOf } from './context.ts'
+import { type Context, entriesOf, readable } from './context.ts'
 import { type List, listOf, walk } from './lists.ts'
 import type { Unsure } from './rebuild.ts'
 import { eachRecord } from './verify.ts'
@@ -96,11 +96,7 @@ async function inPlace({ head, store }: Context, { list, keys, ordinals }: Fault
 
 async function edgeOf(store: Store, { key }: List): Promise<PostingEdge | undefined> {
   const value = await store.get(key)
-  try {
-    return value && decodeEdge(key, value)
-  } catch {
-    return undefined
-  }
+  return readable(() => value && decodeEdge(key, value))
 }
 
 /** The list as if nothing but what is known had ever been filed in it. */
@@ -117,20 +113,17 @@ async function prunedOf(context: Context, list: List): Promise<number[]> {
   const { head, store } = context
   const since = head.since[list.index.of.tag]!
   const found: number[] = []
-  try {
-    const value = await store.get(list.key)
-    if (value) for await (const entries of walk(context, list, value)) found.push(...entries.filter((ordinal) => ordinal < since))
-  } catch {
-    // A page is damaged: those before it were already seen.
-  }
+  const edge = await store.get(list.key)
+  // If a page is damaged, those before it were already seen.
+  await readable(async () => {
+    if (edge) for await (const entries of walk(context, list, edge)) found.push(...entries.filter((ordinal) => ordinal < since))
+  })
   if (list.index === changesByOffer) {
     const key = baseKey(list.elements[0] as bigint)
     const value = await store.get(key)
-    try {
-      if (value) found.push(Number(decodeBlock(key, offerChanges, value).id(0)))
-    } catch {
-      // It is reported by itself.
-    }
+    // If it is damaged, it is reported by itself.
+    const last = await readable(() => value && decodeBlock(key, offerChanges, value).id(0))
+    if (last !== undefined) found.push(Number(last))
   }
   return [...new Set(found)].sort((a, b) => a - b)
 }

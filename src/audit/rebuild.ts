@@ -17,7 +17,7 @@ import { offerChanges, offers } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { sha256 } from '../sha256.ts'
 import type { Store, Write } from '../store.ts'
-import { type Context, entriesOf, rowAt } from './context.ts'
+import { type Context, entriesOf, readable, rowAt } from './context.ts'
 import { lastPruned } from './lists.ts'
 import { eachRecord } from './verify.ts'
 
@@ -33,23 +33,15 @@ export async function rebuildBlock({ store, head }: Context, key: Uint8Array): P
   if (wanted <= 0 || firstOfBlock(resource, number + 1) <= head.since[resource.tag]!) return [[key, undefined]]
   const block = await readBlock(store, resource, key)
   if (block === undefined || block.count < wanted) return []
-  const rows = tried(() => block.rows(wanted))
+  const rows = await readable(() => block.rows(wanted))
   if (rows === undefined) return []
   const value = encodeBlock(key, resource, rows)
   return same(value, await store.get(key)) ? [] : [[key, value]]
 }
 
-const tried = <T>(read: () => T): T | undefined => {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
-
 export async function readBlock(store: Store, resource: Resource, key: Uint8Array): Promise<Block | undefined> {
   const value = await store.get(key)
-  return tried(() => value && decodeBlock(key, resource, value))
+  return readable(() => value && decodeBlock(key, resource, value))
 }
 
 /** Keys of values that may tell of records that cannot be read, by their names: they are not rebuilt. */
@@ -108,7 +100,7 @@ export async function rebuildBase(context: Context, key: Uint8Array): Promise<Wr
   // A change that cannot be read may have been pruned.
   if (ordinal === undefined) return unread.any(offerChanges.tag) ? [] : [[key, undefined]]
   const block = await readBlock(store, offerChanges, key)
-  const itself = block && tried(() => block.row(0))
+  const itself = block && (await readable(() => block.row(0)))
   if (itself && block.count === 1 && itself.sides[offerChanges.columns.id] === String(id) && block.id(0) === BigInt(ordinal))
     return [baseWrite(id, itself, ordinal)]
   if (unread.any(offerChanges.tag)) return []
@@ -129,7 +121,7 @@ async function inBook({ store, findings }: Context, id: bigint): Promise<Row | u
     seen += entries.length
     for (const [key, value] of entries) {
       if (readOffer(key) !== id) continue
-      return tried(() => decodeBlock(key, offers, value).row(0))
+      return readable(() => decodeBlock(key, offers, value).row(0))
     }
   }
   return undefined
@@ -140,11 +132,7 @@ export async function rebuildDigest({ store, head, reader, lost }: Context, key:
   const sequence = readDigestKey(key) ?? -1
   if (sequence < head.oldest || sequence > head.last) return [[key, undefined]]
   const value = await store.get(key)
-  try {
-    decodeDigest(sequence, value)
-    return []
-  } catch {
-    if (lost.has(sequence)) return []
-    return [[key, encodeDigest(sequence, sha256(await reader.run((read) => closeLine(storedRows(read, sequence)))))]]
-  }
+  const held = await readable(() => decodeDigest(sequence, value))
+  if (held !== undefined || lost.has(sequence)) return []
+  return [[key, encodeDigest(sequence, sha256(await reader.run((read) => closeLine(storedRows(read, sequence)))))]]
 }

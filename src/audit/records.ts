@@ -21,7 +21,7 @@ import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import { countsAfter } from '../scan/locate.ts'
 import { sha256 } from '../sha256.ts'
-import { type Context, readable, recordAt, rowAt, sameRow, textsOf } from './context.ts'
+import { type Context, type Recorded, readable, recordAt, rowAt, sameRow, textsOf } from './context.ts'
 
 type Counts = readonly number[]
 
@@ -206,17 +206,28 @@ async function tallyAlone(context: Context, from: Counts, to: Counts): Promise<v
   for (const resource of logs)
     for (let ordinal = from[resource.tag]!; ordinal < to[resource.tag]!; ordinal++) {
       if (ordinal % 1024 === 0) await findings.progress('naming', ordinal, to[resource.tag]!)
-      const keys: Uint8Array[] = []
-      const found = await readable(async () => {
-        const { record, sides } = await recordAt(context, resource, ordinal)
-        eachFiling(resource, record, sides, (index, elements) => keys.push(postingKey(index.tag, elements)))
-        return resource.hashColumn === undefined ? 'filed' : hashKey(sides[resource.hashColumn]!)
-      })
-      if (found === undefined) unread.add(resource.tag, ordinal, ordinal + 1)
-      else if (ordinal < head.filedCounts[resource.tag]!) for (const key of keys) wanted.add(key, ordinal)
-      if (found instanceof Uint8Array) wantedHashes.add(found, 2 * ordinal + (resource === failedTransactions ? 1 : 0))
-      if (found !== undefined && resource === offerChanges) changeBook(book, await rowAt(context, resource, ordinal))
+      const found = await readable(() => recordAt(context, resource, ordinal))
+      const keys = found && filingsOf(found)
+      if (keys === undefined) {
+        unread.add(resource.tag, ordinal, ordinal + 1)
+        continue
+      }
+      if (ordinal < head.filedCounts[resource.tag]!) for (const key of keys) wanted.add(key, ordinal)
+      if (resource.hashColumn !== undefined)
+        wantedHashes.add(hashKey(found!.sides[resource.hashColumn]!), 2 * ordinal + (resource === failedTransactions ? 1 : 0))
+      if (resource === offerChanges) changeBook(book, await rowAt(context, resource, ordinal))
     }
+}
+
+/** The lists that name a record; undefined if its text is none of a close. No store is asked, so whatever is thrown is about the text. */
+function filingsOf({ resource, record, sides }: Recorded): Uint8Array[] | undefined {
+  const keys: Uint8Array[] = []
+  try {
+    eachFiling(resource, record, sides, (index, elements) => keys.push(postingKey(index.tag, elements)))
+    return keys
+  } catch {
+    return undefined
+  }
 }
 
 export function changeBook(book: Context['book'], row: Row): void {

@@ -30,6 +30,7 @@ import {
   readOffer,
 } from '../layout/keys.ts'
 import { isSealed, unsealed } from '../layout/seal.ts'
+import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer } from '../resources/offer.ts'
 import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable, readerUnder } from './context.ts'
@@ -293,7 +294,9 @@ async function beforeGaps({ store, head, gaps }: Context, least: number): Promis
   if (gaps.size === 0) return undefined
   const counts = head.counts.map((count, tag) => Math.min(count, gaps.get(tag) ?? count))
   const reader = readerUnder(store, { ...head, counts })
-  for (let last = head.last - 1; last >= Math.max(least, head.oldest); last--) {
+  // Of ledgers that are missing themselves there is no row to read.
+  const newest = Math.min(head.last, head.first + counts[ledgers.tag]!) - 1
+  for (let last = newest; last >= Math.max(least, head.oldest); last--) {
     const found = await readable(() => reader.run((read) => headAt(read, last)))
     if (found?.counts.every((count, tag) => count <= counts[tag]!)) return found
   }

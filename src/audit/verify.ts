@@ -16,7 +16,7 @@ import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
 import type { Store } from '../store.ts'
-import { Context, entriesOf, type Recorded, recordAt } from './context.ts'
+import { Context, entriesOf, type Recorded, readable, recordAt } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
 import { Findings, type VerifyOptions, type VerifyReport, verifyOptions } from './report.ts'
@@ -117,23 +117,17 @@ async function refuseForeign(store: Store): Promise<void> {
 /** The era of the store; the first one if it is damaged, as if it is missing. */
 export async function eraOf(store: Store): Promise<Era> {
   const value = await store.get(ERA)
-  try {
-    return decodeEra(value)
-  } catch {
-    return decodeEra(undefined)
-  }
+  return (await readable(() => decodeEra(value))) ?? decodeEra(undefined)
 }
 
 /** The book starts from what pruning left of it. */
 async function readBases({ store, book, unsure }: Context): Promise<void> {
   for await (const entries of entriesOf(store, keysOf(KIND.base)))
     for (const [key, value] of entries) {
-      try {
-        changeBook(book, decodeBlock(key, offerChanges, value).row(0))
-      } catch {
-        // Reported when every value is looked at.
-        unsure.add(String(readOffer(key)))
-      }
+      const row = await readable(() => decodeBlock(key, offerChanges, value).row(0))
+      if (row) changeBook(book, row)
+      // Reported when every value is looked at.
+      else unsure.add(String(readOffer(key)))
     }
 }
 

@@ -9,7 +9,7 @@ import { text, Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
 import { ERA, FORMAT, HEAD, HIGH_WATER, INTENT, PRUNED } from './keys.ts'
-import { FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
+import { corrupt, FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
 
 export interface Head {
   /** The first ledger ever appended: ordinal 0 of the ledger log. */
@@ -63,7 +63,20 @@ export const decodeText = (key: Uint8Array, value: Uint8Array): string => text(u
 
 const encodeJson = (key: Uint8Array, said: object): Uint8Array => encodeText(key, JSON.stringify(said))
 
-const decodeJson = <T>(key: Uint8Array, value: Uint8Array): T => JSON.parse(decodeText(key, value)) as T
+/** @throws CORRUPT, also if it is sealed and no object */
+function decodeJson<T>(key: Uint8Array, value: Uint8Array): T {
+  const said = parsed(decodeText(key, value))
+  if (typeof said !== 'object' || said === null) throw corrupt(key, 'the value is not an object of JSON')
+  return said as T
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
 
 /** The stored head; undefined for a store that holds no ledger. */
 export const encodeHead = (head: Head): Uint8Array | undefined => (head.last === 0 ? undefined : encodeJson(HEAD, head))

@@ -131,9 +131,17 @@ export class Texts<R> extends Shape<R> {
 
   /**
    * The members of a record as plain JSON. An integer that no number holds exactly is a bigint, or rounded if it was not marked as needing exactness.
+   * @throws CORRUPT, also if the text is not JSON
    */
   members(at: number): OpenRecord {
-    return this.made(at) ?? parseRecord(this.json(at), this.isExact(at))
+    const made = this.made(at)
+    if (made) return made
+    const json = this.json(at)
+    try {
+      return parseRecord(json, this.isExact(at))
+    } catch {
+      throw corrupt(this.key, 'a text of the block is not JSON')
+    }
   }
 
   /** The same without parsing, if the frame says how: never rounded; objects inside it are frozen. */
