@@ -91,40 +91,66 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
   return writes
 }
 
-/** The last pruned change of an offer: as it is if it can be read, or from the book if that still shows it; behind a later change it is lost. */
-export async function rebuildBase(context: Context, key: Uint8Array): Promise<Write[]> {
-  const { head, reader, store, unread, findings } = context
-  const id = readOffer(key)
-  if (id === undefined || !equal(key, baseKey(id))) return [[key, undefined]]
-  const ordinal = await lastPruned(context, id)
-  // A change that cannot be read may have been pruned.
-  if (ordinal === undefined) return unread.any(offerChanges.tag) ? [] : [[key, undefined]]
-  const block = await readBlock(store, offerChanges, key)
-  const itself = block && (await readable(() => block.row(0)))
-  if (itself && block.count === 1 && itself.sides[offerChanges.columns.id] === String(id) && block.id(0) === BigInt(ordinal))
-    return [baseWrite(id, itself, ordinal)]
-  if (unread.any(offerChanges.tag)) return []
-  for (let later = head.since[offerChanges.tag]!; later < head.counts[offerChanges.tag]!; later++) {
-    if (later % 1024 === 0) await findings.progress('naming', later, head.counts[offerChanges.tag]!)
-    const place = await reader.run((read) => read.at(offerChanges, later))
-    if (place.block.side(place.at, offerChanges.columns.id) === String(id)) return []
+/**
+ * The last pruned changes of offers: each as it is if it can be read, or from the book if that still shows it; behind a later change it is lost. Later
+ * changes and the book are gone through once, however many are asked for.
+ */
+export async function rebuildBases(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
+  const { store, findings } = context
+  const isWhole = !context.unread.any(offerChanges.tag)
+  const writes: Write[] = []
+  /** By offer, the ordinals of the changes that only the book may still show. */
+  const sought = new Map<string, number>()
+  for (const [at, key] of keys.entries()) {
+    await findings.progress('naming', at, keys.length)
+    const id = readOffer(key)
+    if (id === undefined || !equal(key, baseKey(id))) {
+      writes.push([key, undefined])
+      continue
+    }
+    const ordinal = await lastPruned(context, id)
+    if (ordinal === undefined) {
+      // A change that cannot be read may have been pruned.
+      if (isWhole) writes.push([key, undefined])
+      continue
+    }
+    const block = await readBlock(store, offerChanges, key)
+    const itself = block && (await readable(() => block.row(0)))
+    if (itself && block.count === 1 && itself.sides[offerChanges.columns.id] === String(id) && block.id(0) === BigInt(ordinal))
+      writes.push(baseWrite(id, itself, ordinal))
+    else if (isWhole) sought.set(String(id), ordinal)
   }
-  const row = await inBook(context, id)
-  return row ? [baseWrite(id, row, ordinal)] : []
+  await dropChanged(context, sought)
+  for await (const [id, row] of inBook(context, sought)) writes.push(baseWrite(BigInt(id), row, sought.get(id)!))
+  return writes
 }
 
-/** An offer of the book, whether or not its seller is known; undefined if it is lost or damaged. */
-async function inBook({ store, findings }: Context, id: bigint): Promise<Row | undefined> {
+/** Takes out the offers that have changed since. */
+async function dropChanged({ head, reader, findings }: Context, sought: Map<string, number>): Promise<void> {
+  const count = head.counts[offerChanges.tag]!
+  for (let later = head.since[offerChanges.tag]!; later < count && sought.size > 0; later++) {
+    if (later % 1024 === 0) await findings.progress('naming', later, count)
+    const { block, at } = await reader.run((read) => read.at(offerChanges, later))
+    sought.delete(block.side(at, offerChanges.columns.id))
+  }
+}
+
+/** Those of the offers that the book shows, whether or not their sellers are known; without those that are lost or damaged. */
+async function* inBook({ store, findings }: Context, sought: ReadonlyMap<string, number>): AsyncGenerator<[string, Row], void, undefined> {
+  const left = new Set(sought.keys())
   let seen = 0
+  if (left.size === 0) return
   for await (const entries of entriesOf(store, keysOf(KIND.book))) {
     await findings.progress('naming', seen)
     seen += entries.length
     for (const [key, value] of entries) {
-      if (readOffer(key) !== id) continue
-      return readable(() => decodeBlock(key, offers, value).row(0))
+      const id = String(readOffer(key))
+      if (!left.delete(id)) continue
+      const row = await readable(() => decodeBlock(key, offers, value).row(0))
+      if (row) yield [id, row]
     }
+    if (left.size === 0) return
   }
-  return undefined
 }
 
 /** A damaged digest is computed again from the records; one that contradicts them is evidence, and stays. */

@@ -36,7 +36,7 @@ import type { Store, Write } from '../store.ts'
 import { type Context, entriesOf, readable, readerUnder } from './context.ts'
 import { listOf } from './lists.ts'
 import { namedStill } from './network.ts'
-import { rebuildBase, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
+import { rebuildBases, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
 import {
@@ -123,9 +123,11 @@ export async function repairStore(store: Store, options: RepairOptions = {}): Pr
   const faults = besideNote(report.faults)
   const stays = isNoted && cutAfter === undefined ? report.faults : faults
   const listed = stays.map((fault) => (isUnsure(fault, unsure) ? { ...fault, reason: UNSURE } : fault))
-  const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !listed.some((fault) => fault.ledger === ledger))
+  const ledgersListed = new Set(listed.map(({ ledger }) => ledger))
+  const ofLedgers = [...context.findings.ledgers.values()].filter(({ ledger }) => !ledgersListed.has(ledger))
   const lost = [...new Map([...gone, ...listed.map((fault) => [fault.key, fault] as const)]).values(), ...ofLedgers]
-  const repaired = [...named.keys()].filter((key) => !lost.some((fault) => fault.key === key)).length
+  const keysLost = new Set(lost.map(({ key }) => key))
+  const repaired = [...named.keys()].filter((key) => !keysLost.has(key)).length
   const { unfinished: _, ...last } = report
   const after = { ...last, ok: faults.length === 0, faults, faultCount: faults.length, ...(left && { unfinished: kindOf(left) }) }
   return { repaired, lost, ...(cutAfter !== undefined && { cutAfter }), after }
@@ -187,7 +189,7 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   if (of(KIND.hash).length > 0) parts.push(await rebuildHashes(context, of(KIND.hash), unsure))
   if (of(KIND.book, KIND.seller).length > 0) parts.push(await rebuildBook(context))
   // The last change of an offer is judged by the list of its changes, so it is looked at once that list is whole.
-  if (lists.length === 0) for (const key of of(KIND.base)) parts.push(await rebuildBase(context, key))
+  if (lists.length === 0) parts.push(await rebuildBases(context, of(KIND.base)))
   for (const key of of(KIND.digest)) parts.push(await rebuildDigest(context, key))
   // This intent replaces one that cannot be read.
   parts.push(strays.map((key) => (equal(key, INTENT) ? begun(context) : [key, undefined])))

@@ -7,7 +7,7 @@ import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import type { Context } from '../../src/audit/context.ts'
 import {
-  rebuildBase,
+  rebuildBases,
   rebuildBlock,
   rebuildBook,
   rebuildDigest,
@@ -380,13 +380,13 @@ describe('the last pruned change of an offer', () => {
   test('is the offer of the book, if it has not changed since', async () => {
     const store = await stored('pruned')
     for (const plant of [() => [gone(forty)], (spoilt: Store) => [broken(spoilt, forty)]])
-      expect(left(await rebuildBase(await contextIn('pruned', plant), forty))).toStrictEqual(kept(store, [forty]))
-    expect(await rebuildBase(await contextIn('pruned', () => [gone(seven)]), seven)).toEqual([])
+      expect(left(await rebuildBases(await contextIn('pruned', plant), [forty]))).toStrictEqual(kept(store, [forty]))
+    expect(await rebuildBases(await contextIn('pruned', () => [gone(seven)]), [seven])).toEqual([])
   })
 
   test('is the offer of the book even if the entry of its seller is lost, and nothing if the book is damaged too', async () => {
     const [entry, back] = [bookKey('GBOB', 40n), bookSellerKey(40n)]
-    const rebuilt = async (plant: Plant): Promise<unknown> => left(await rebuildBase(await contextIn('pruned', plant), forty))
+    const rebuilt = async (plant: Plant): Promise<unknown> => left(await rebuildBases(await contextIn('pruned', plant), [forty]))
     const store = await stored('pruned')
     expect(await rebuilt((spoilt) => [broken(spoilt, forty), gone(back)])).toStrictEqual(kept(store, [forty]))
     expect(await rebuilt((spoilt) => [broken(spoilt, forty), broken(spoilt, back)])).toStrictEqual(kept(store, [forty]))
@@ -396,12 +396,12 @@ describe('the last pruned change of an offer', () => {
 
   test('is lost if changes are lost, since one of those may be a later one', async () => {
     const context = await contextIn('pruned', () => [gone(forty), gone(blockKey(offerChanges.tag, 1))])
-    expect(await rebuildBase(context, forty)).toEqual([])
+    expect(await rebuildBases(context, [forty])).toEqual([])
   })
 
   test('is lost if the book has lost the offer too: of one that was removed nothing would be left', async () => {
     const [entry, back] = [bookKey('GBOB', 40n), bookSellerKey(40n)]
-    expect(await rebuildBase(await contextIn('pruned', () => [gone(forty), gone(entry), gone(back)]), forty)).toEqual([])
+    expect(await rebuildBases(await contextIn('pruned', () => [gone(forty), gone(entry), gone(back)]), [forty])).toEqual([])
     const early = await stored('early')
     expect([baseKey(8n), postingKey(changesByOffer.tag, [8n])].map((key) => early.get(key))).toEqual([undefined, undefined])
   })
@@ -413,7 +413,7 @@ describe('the last pruned change of an offer', () => {
     ['a key longer than an offer', 'pruned', Uint8Array.of(0x42, ...bookKey('GBOB', 40n).subarray(1))],
   ] as const)('of %s is removed', async (_, kind, key) => {
     const context = await contextIn(kind, () => [sealed(key, encodeText, 'x')])
-    expect(await rebuildBase(context, key)).toEqual([[key, undefined]])
+    expect(await rebuildBases(context, [key])).toEqual([[key, undefined]])
   })
 })
 
@@ -458,7 +458,7 @@ test('whatever goes through history or through the book ends with the reason of 
   for (const [kind, rebuild] of [
     ['whole', (context: Context) => rebuildBook(context)],
     ['whole', (context: Context) => rebuildHead(context)],
-    ['pruned', (context: Context) => rebuildBase(context, baseKey(40n))],
+    ['pruned', (context: Context) => rebuildBases(context, [baseKey(40n)])],
   ] as const) {
     const stop = new AbortController()
     const { context } = await audit(await planted(kind, () => (kind === 'pruned' ? [gone(baseKey(40n))] : [])), { signal: stop.signal })

@@ -1,0 +1,86 @@
+/** What it costs to audit and to repair a store with much damage: what is done for each fault does not grow with the number of faults. */
+import { expect, test, vi } from 'vitest'
+import { hashOf } from '../../adapters/testing/arbitraries.ts'
+import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { rebuildBases } from '../../src/audit/rebuild.ts'
+import { audit } from '../../src/audit/verify.ts'
+import { type Store as Contract, type Fault, type LedgerClose, repairStore } from '../../src/index.ts'
+import { encodeDigest } from '../../src/layout/digest.ts'
+import { baseKey, digestKey } from '../../src/layout/keys.ts'
+import { dump } from '../support/dump.ts'
+import { broken, type Store, storesOf } from './support.ts'
+
+const FIRST = 5
+/** Offers that are made in the first ledger, half of which change in the third. */
+const OFFERS = 60
+const ids = Array.from({ length: OFFERS }, (_, n) => BigInt(100 + n))
+const closes = Array.from({ length: 4 }, (_, n): LedgerClose => {
+  const close = richClose(FIRST + n, hashOf(FIRST + n - 1, 99))
+  const [one] = close.offers!.changed!
+  const changed = (of: readonly bigint[]) => ({ ...close, offers: { changed: of.map((id) => ({ ...one!, id, seller: `G${id}` })) } })
+  return changed([ids, [], ids.slice(OFFERS / 2), []][n]!)
+})
+const many = Array.from({ length: 200 }, (_, n) => richClose(FIRST + n, hashOf(FIRST + n - 1, 99)))
+const { planted, stored } = storesOf({
+  pruned: { closes, oldest: FIRST + 1, fileEvery: 1 },
+  many: { closes: many, fileEvery: 1000 },
+})
+
+/** The store, and how often ranges of it were read. */
+function scanned(store: Contract): { counted: Contract; scans: () => number } {
+  let scans = 0
+  const scan: Contract['scan'] = (...args) => {
+    scans++
+    return store.scan(...args)
+  }
+  return { counted: Object.assign(Object.create(store) as Contract, { scan }), scans: () => scans }
+}
+
+const spoilt = (of: readonly bigint[]): Promise<Store> => planted('pruned', (store) => of.map((id) => broken(store, baseKey(id))))
+
+test('a repair reads the book and the changes of offers once, however many last pruned changes are damaged', async () => {
+  const cost = async (of: readonly bigint[]): Promise<{ scans: number; reads: number }> => {
+    const { counted, scans } = scanned(await spoilt(of))
+    const { context } = await audit(counted, {})
+    const [before, run] = [scans(), vi.spyOn(context.reader, 'run')]
+    const writes = await rebuildBases(context, of.map(baseKey))
+    expect(writes.length).toBe(of.filter((id) => ids.indexOf(id) < OFFERS / 2).length)
+    return { scans: scans() - before, reads: run.mock.calls.length }
+  }
+  const [few, all] = [await cost([ids[0]!, ids.at(-1)!]), await cost(ids)]
+  expect(few.scans).toBe(1)
+  // Each is looked up once in the list of its changes.
+  expect(all).toEqual({ scans: few.scans, reads: few.reads + OFFERS - 2 })
+})
+
+test('a repair of many last pruned changes reads no more ranges than that of one, and loses those behind later changes alone', async () => {
+  const [one, all] = [scanned(await spoilt([ids[0]!])), scanned(await spoilt(ids.slice(0, OFFERS / 2)))]
+  for (const { counted } of [one, all]) {
+    expect(await repairStore(counted)).toMatchObject({ lost: [], after: { ok: true } })
+    expect(await dump(counted)).toEqual(await dump(await stored('pruned')))
+  }
+  expect(all.scans()).toBe(one.scans())
+  const { lost } = await repairStore(await spoilt(ids))
+  expect(lost.length).toBe(OFFERS / 2)
+})
+
+test('a repair looks at each fault a few times, however many are lost', async () => {
+  const store = await planted('many', () =>
+    many.map((_, n) => [digestKey(FIRST + n), encodeDigest(FIRST + n, new Uint8Array(32))] as const),
+  )
+  const looked = { key: 0, ledger: 0 }
+  const onFault = (fault: Fault): void => {
+    for (const member of ['key', 'ledger'] as const) {
+      const value = fault[member]
+      const get = (): unknown => {
+        looked[member]++
+        return value
+      }
+      Object.defineProperty(fault, member, { get, enumerable: true })
+    }
+  }
+  const { lost, repaired } = await repairStore(store, { onFault })
+  expect([lost.length, repaired]).toEqual([many.length, 0])
+  expect(looked.key).toBeLessThan(30 * many.length)
+  expect(looked.ledger).toBeLessThan(10 * many.length)
+})
