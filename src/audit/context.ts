@@ -19,7 +19,10 @@ export interface Expected {
   back: boolean
 }
 
-/** Ordinals of a log whose records cannot be read: nothing is said about what names them. */
+/**
+ * Ordinals of a log whose records cannot be read: nothing is said about what names them. **Invariant:** the spans of a log ascend, as it is read from its
+ * beginning.
+ */
 export class Unread {
   private readonly spans = new Map<number, { readonly from: number; readonly to: number }[]>()
 
@@ -33,12 +36,22 @@ export class Unread {
   }
 
   has(tag: number, ordinal: number): boolean {
-    return this.spans.get(tag)?.some(({ from, to }) => ordinal >= from && ordinal < to) ?? false
+    const spans = this.spans.get(tag)
+    if (spans === undefined) return false
+    // The first span that ends behind the ordinal.
+    let [low, high] = [0, spans.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (spans[middle]!.to <= ordinal) low = middle + 1
+      else high = middle
+    }
+    return low < spans.length && spans[low]!.from <= ordinal
   }
 
   /** True if there is one, or one below an ordinal. */
   any(tag: number, below = Number.POSITIVE_INFINITY): boolean {
-    return this.spans.get(tag)?.some(({ from }) => from < below) ?? false
+    const first = this.spans.get(tag)?.[0]
+    return first !== undefined && first.from < below
   }
 }
 

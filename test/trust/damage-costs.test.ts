@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
+import { Unread } from '../../src/audit/context.ts'
 import { rebuildBases } from '../../src/audit/rebuild.ts'
 import { audit } from '../../src/audit/verify.ts'
 import { type Store as Contract, type Fault, type LedgerClose, repairStore } from '../../src/index.ts'
@@ -83,4 +84,25 @@ test('a repair looks at each fault a few times, however many are lost', async ()
   expect([lost.length, repaired]).toEqual([many.length, 0])
   expect(looked.key).toBeLessThan(30 * many.length)
   expect(looked.ledger).toBeLessThan(10 * many.length)
+})
+
+test('whether a record can be read takes a few comparisons, however many spans cannot', () => {
+  const unread = new Unread()
+  const SPANS = 10_000
+  for (let n = 0; n < SPANS; n++) unread.add(1, 10 * n + 3, 10 * n + 5)
+  let comparisons = 0
+  /** A number that counts how often it is compared. */
+  const counted = (number: number): number => {
+    const compared = (): number => {
+      comparisons++
+      return number
+    }
+    return { valueOf: compared } as unknown as number
+  }
+  const ends = [0, 2, 3, 4, 5, 12, 13, 14, 15, 49_993, 49_994, 49_995, 99_992, 99_993, 99_994, 99_995, 1e6]
+  expect(ends.filter((ordinal) => unread.has(1, counted(ordinal)))).toEqual([3, 4, 13, 14, 49_993, 49_994, 99_993, 99_994])
+  expect(comparisons).toBeLessThan(ends.length * 20)
+  comparisons = 0
+  expect([unread.any(1, counted(3)), unread.any(1, counted(4)), unread.any(2)]).toEqual([false, true, false])
+  expect(comparisons).toBe(2)
 })
