@@ -75,7 +75,7 @@ export class Context {
   /** Transactions by hash, likewise. */
   readonly wantedHashes = new Tally()
   readonly heldHashes = new Tally()
-  /** The book that results from the offer changes. It is the only thing held whole in memory. */
+  /** The book that results from the offer changes. It alone is held whole in memory; findings, and what else is noted here, grow with the damage. */
   readonly book = new Map<string, Expected>()
   /** Offers whose last pruned change could not be read: unless a later change exists, what the book says of them is all there is. */
   readonly unsure = new Set<string>()

@@ -1,7 +1,8 @@
 /**
  * Whether a store is whole: every value against its key and its seal, every ledger against its digest and the one before, every index against the
- * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads; its memory holds the
- * live book, and otherwise does not grow with history.
+ * records in both directions, the book against the changes that made it, and nothing present that nothing asks for. Only reads.
+ * Its memory holds the live book and, of one list at a time, the first entry of each page. What else grows does so with the damage: the findings, the
+ * spans of records that are lost, and the filings and offers that a fault is to name or leaves uncertain.
  */
 import { same } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
