@@ -20,8 +20,8 @@ export interface Expected {
 }
 
 /**
- * Ordinals of a log whose records cannot be read: nothing is said about what names them. **Invariant:** the spans of a log ascend, as it is read from its
- * beginning.
+ * Ordinals of a log whose records cannot be read: nothing is said about what names them. **Invariant:** the spans of a log ascend, since it is
+ * read from its beginning.
  */
 export class Unread {
   private readonly spans = new Map<number, { readonly from: number; readonly to: number }[]>()
@@ -75,7 +75,7 @@ export class Context {
   /** Transactions by hash, likewise. */
   readonly wantedHashes = new Tally()
   readonly heldHashes = new Tally()
-  /** The book that results from the offer changes. It alone is held whole in memory; findings, and what else is noted here, grow with the damage. */
+  /** The book that results from the offer changes. It alone is held whole in memory: what else is noted grows with the damage. */
   readonly book = new Map<string, Expected>()
   /** Offers whose last pruned change could not be read: unless a later change exists, what the book says of them is all there is. */
   readonly unsure = new Set<string>()
@@ -121,8 +121,8 @@ export const rowAt = async ({ reader }: Context, resource: Resource, ordinal: nu
   })
 
 /**
- * What a read of stored values gives; undefined if they are damaged. **Invariant:** damage is CORRUPT and nothing else: a read that failed for another
- * reason says nothing of what is stored, and whoever went on would take what is there for lost.
+ * What a read of stored values gives; undefined if they are damaged. **Invariant:** damage is CORRUPT and nothing else: a read that failed for
+ * another reason says nothing of what is stored, and whoever went on would take what is there for lost.
  * @throws whatever else the read throws
  */
 export async function readable<T>(read: () => T | Promise<T>): Promise<T | undefined> {

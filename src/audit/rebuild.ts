@@ -92,8 +92,8 @@ export async function rebuildBook(context: Context): Promise<Write[]> {
 }
 
 /**
- * The last pruned changes of offers: each as it is if it can be read, or from the book if that still shows it; behind a later change it is lost. Later
- * changes and the book are gone through once, however many are asked for.
+ * The last pruned changes of offers: each as it is if it can be read, or from the book if that still shows it; behind a later change it is lost.
+ * Later changes and the book are gone through once, however many are asked for.
  */
 export async function rebuildBases(context: Context, keys: readonly Uint8Array[]): Promise<Write[]> {
   const { store, findings } = context
