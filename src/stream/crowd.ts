@@ -216,7 +216,7 @@ export class Crowd implements Sleeper {
 }
 
 /** Tells each of these tails; one whose taker throws ends, and its error is reported as uncaught, but the others are told all the same. */
-function each(tails: Iterable<Waiting>, tell: (tail: Waiting) => void): void {
+export function each<T extends Waiting>(tails: Iterable<T>, tell: (tail: T) => void): void {
   for (const tail of tails)
     try {
       tell(tail)

@@ -8,7 +8,7 @@ import { FolioError } from '../errors.ts'
 import { parseCursor } from '../position.ts'
 import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
-import type { Crowd, Crowds, Followed, Waiting } from './crowd.ts'
+import { type Crowd, type Crowds, each, type Followed, type Waiting } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
 
 /** Whoever pulls a tail: called once per pull. Whoever throws ends their tail, and what they throw is an uncaught exception. */
@@ -42,9 +42,7 @@ function watch(signal: AbortSignal, tail: Tail): void {
   const held = watched.get(signal)
   if (held) return void held.tails.add(tail)
   const tails = new Set([tail])
-  const stop = (): void => {
-    for (const one of [...tails]) one.stop()
-  }
+  const stop = (): void => each([...tails], (one) => one.stop())
   watched.set(signal, { tails, stop })
   signal.addEventListener('abort', stop)
 }

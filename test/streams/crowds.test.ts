@@ -681,39 +681,68 @@ test('a signal ends its tails once, has no listener once they have ended, and en
   expect([late.given, reads.length]).toEqual([['end'], before])
 })
 
+/** What is uncaught while something is done. */
+async function uncaughtIn(work: () => Promise<void>): Promise<unknown[]> {
+  const uncaught: unknown[] = []
+  const held = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  process.on('uncaughtException', (error) => uncaught.push(error))
+  try {
+    await work()
+    await turns()
+  } finally {
+    process.removeAllListeners('uncaughtException')
+    for (const listener of held) process.on('uncaughtException', listener)
+  }
+  return uncaught
+}
+
+const throws = (): never => {
+  throw new Error('mine')
+}
+
 describe.each([false, true])('a taker that throws, over reads that are late: %s,', (late) => {
   test('ends its own stream, and the others are told all the same', async () => {
-    const uncaught: unknown[] = []
-    const held = process.listeners('uncaughtException')
-    process.removeAllListeners('uncaughtException')
-    process.on('uncaughtException', (error) => uncaught.push(error))
-    try {
+    const uncaught = await uncaughtIn(async () => {
       const { tail, append, answer, crowds } = stage({ late })
       const [first, bad, last] = [tail(), tail(), tail()]
       first.pull()
-      bad.one.pull({
-        page: () => {
-          throw new Error('mine')
-        },
-        end: () => {},
-        fail: () => {},
-      })
+      bad.one.pull({ page: throws, end: () => {}, fail: () => {} })
       last.pull()
       await turns()
       await answer()
       await append(10, at(10))
       await answer()
       expect([first.given, last.given, bad.one.ended, first.one.ended]).toEqual([[[at(10)]], [[at(10)]], true, false])
-      expect(uncaught).toEqual([new Error('mine')])
       for (const { pull } of [first, last]) pull()
       await append(11, at(11))
       await answer()
       expect([first.given[1], last.given[1], crowds.source.bell.waiting]).toEqual([[at(11)], [at(11)], 0])
-    } finally {
-      process.removeAllListeners('uncaughtException')
-      for (const listener of held) process.on('uncaughtException', listener)
-    }
+    })
+    expect(uncaught).toEqual([new Error('mine')])
   })
+})
+
+test('a taker that throws when a signal ends it keeps none of the other tails of that signal running', async () => {
+  const uncaught = await uncaughtIn(async () => {
+    const { tail, append, crowds } = stage()
+    const controller = new AbortController()
+    const removed = vi.spyOn(controller.signal, 'removeEventListener')
+    const [first, bad, last] = [tail('', controller.signal), tail('', controller.signal), tail('', controller.signal)]
+    first.pull()
+    bad.one.pull({ page: () => {}, end: throws, fail: () => {} })
+    last.pull()
+    await turns()
+    controller.abort()
+    await append(10, at(10))
+    expect([first, bad, last].map(({ given, one }) => [given, one.ended])).toEqual([
+      [['end'], true],
+      [[], true],
+      [['end'], true],
+    ])
+    expect([crowds.source.bell.waiting, removed.mock.calls.length]).toEqual([0, 1])
+  })
+  expect(uncaught).toEqual([new Error('mine')])
 })
 
 test('a tail takes one call at a time: another one would keep the first from ever being answered', async () => {
