@@ -44,14 +44,20 @@ export class Ledger {
   private readonly reads: Reads
   private readonly ingests = new Ingests()
   private closing: Promise<void> | undefined
+  private readonly gone: () => void
 
-  /** Use {@link openLedger}. */
+  /**
+   * Use {@link openLedger}.
+   * @param gone called once closing is over, even if it failed: the store is nobody's then
+   */
   constructor(
     store: Store,
     headBytes: Uint8Array | undefined,
     { cacheBytes = defaultCacheBytes(), fileEvery = 32768, pollMs = 500 }: LedgerOptions,
+    gone: () => void,
   ) {
     this.store = store
+    this.gone = gone
     this.pollMs = pollMs
     const { bell } = this
     const history = new History(store, new Cache(cacheBytes), headBytes, {
@@ -369,7 +375,7 @@ export class Ledger {
    * @throws what closing the store throws, or no longer watching it; it is closed even so
    */
   close(): Promise<void> {
-    this.closing ??= this.shut()
+    this.closing ??= this.shut().finally(this.gone)
     return this.closing
   }
 

@@ -18,12 +18,12 @@ const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
   pollMs: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
 })
 
-/** By its store, the ledger over it, or what stands for it while it is being opened. */
-const holders = new WeakMap<Store, { readonly closed: boolean }>()
+/** Stores with a ledger over them, from the beginning of its opening to the end of its closing: work in progress goes on after `close()` was called. */
+const held = new WeakSet<Store>()
 
 /**
- * Opens a ledger over a store, creating it if the store is empty. The store is the ledger's own until that closes it: a second ledger would not notice
- * what the first one rolls back or prunes.
+ * Opens a ledger over a store, creating it if the store is empty. The store is the ledger's own until that has closed it: a second ledger would not
+ * notice what the first one rolls back or prunes.
  * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store or has a ledger over it, STORE_FORMAT, STORE_CATALOGUE,
  * STORE_NETWORK, STORE_WENT_BACK, STORE_UNREPAIRED, STORE_INCOMPLETE, CORRUPT, and whatever opening the store throws. A store that fails to open is
  * closed, unless another ledger has it.
@@ -38,24 +38,25 @@ export async function openLedger(store: MaybePromise<Store>, options: LedgerOpti
       missing: missing.join(', '),
       expected: 'a store, such as level(directory) or memory() gives',
     })
-  if (holders.get(opened)?.closed === false)
+  if (held.has(opened))
     throw new FolioError('STORE_MISUSE', { reason: 'a ledger is open over this store: use that one, or open another store' })
-  holders.set(opened, { closed: false })
+  held.add(opened)
+  const gone = (): void => void held.delete(opened)
   try {
     const taken = checked()
     const head = await opened.get(HEAD)
     const isEmpty = !head && (await opened.scan(ALL_KEYS, { limit: 1 })).entries.length === 0
     await settleFormat(opened, head !== undefined, isEmpty, taken.network)
-    const ledger = new Ledger(opened, head, taken)
+    const ledger = new Ledger(opened, head, taken, gone)
     await ledger.load()
-    holders.set(opened, ledger)
     return ledger
   } catch (error) {
-    holders.delete(opened)
     try {
       await opened.close()
     } catch {
       // Whatever closing adds, what came before is why it failed.
+    } finally {
+      gone()
     }
     throw error
   }

@@ -6,8 +6,9 @@ import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, openLedger, repairStore, type Store } from '../../src/index.ts'
+import { catalogue, type MaybePromise, openLedger, repairStore, type Store } from '../../src/index.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
+import { turns } from '../support/turns.ts'
 
 test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o is not a store', async (what) => {
   const error = await errorOf(() => openLedger(what as never))
@@ -236,19 +237,21 @@ test('a batch size of 0 or NaN is refused even if the source is empty', async ()
   for (const batch of [0, Number.NaN]) expect(await codeOf(() => ledger.ingest([], { batch }))).toBe('BAD_REQUEST batch')
 })
 
+/** How a store that has a ledger over it is refused to another one. */
+const refusal = 'STORE_MISUSE a ledger is open over this store: use that one, or open another store'
+const second = async (store: Store, options = {}): Promise<string> => {
+  const { code, fields } = await errorOf(() => openLedger(store, options))
+  return `${code} ${fields['reason']}`
+}
+
 test('a store that has a ledger over it is refused to a second one, which leaves it open', async () => {
   const store = memory()
-  const refusal = 'STORE_MISUSE a ledger is open over this store: use that one, or open another store'
-  const second = async (options = {}): Promise<string> => {
-    const { code, fields } = await errorOf(() => openLedger(store, options))
-    return `${code} ${fields['reason']}`
-  }
   const opening = openLedger(store)
-  expect(await second()).toBe(refusal)
+  expect(await second(store)).toBe(refusal)
   const ledger = await opening
-  expect(await second()).toBe(refusal)
+  expect(await second(store)).toBe(refusal)
   // Its own mistakes would have it close the store, too.
-  expect(await second({ fileEvery: 0 })).toBe(refusal)
+  expect(await second(store, { fileEvery: 0 })).toBe(refusal)
   await ledger.append(richClose(5, hashOf(4, 1)))
   expect((await ledger.page(catalogue.ledgers, {})).records).toHaveLength(1)
   await ledger.close()
@@ -263,6 +266,61 @@ test('a store that outlives its ledger, or an opening that failed, may have anot
   await first.close()
   const again = await openLedger(store)
   expect(again.head?.last).toBe(5)
+})
+
+/** A store whose calls of these names end when the test says so, with an error if it has one. */
+function lingering(...names: ('write' | 'close')[]) {
+  const inner = memory()
+  const held: { name: string; end: (error?: Error) => void }[] = []
+  const hold = (name: 'write' | 'close'): MaybePromise<void> =>
+    names.includes(name)
+      ? new Promise((resolve, reject) => held.push({ name, end: (error) => (error ? reject(error) : resolve()) }))
+      : undefined
+  const store: Store = {
+    ...inner,
+    async write(...args) {
+      await hold('write')
+      return inner.write(...args)
+    },
+    close: () => hold('close'),
+  }
+  /** Waits for a call, and lets it end. */
+  const end = async (name: string, error?: Error): Promise<void> => {
+    await expect.poll(() => held[0]?.name).toBe(name)
+    held.shift()!.end(error)
+  }
+  return { store, end }
+}
+
+describe.each([[undefined], [new Error('the disk')]])('a store whose closing ends with %o is refused until then', (error) => {
+  test('by a ledger', async () => {
+    const { store, end } = lingering('write', 'close')
+    const opening = openLedger(store)
+    await end('write')
+    const first = await opening
+    const appended = first.append(richClose(5, hashOf(4, 1)))
+    const closed = first.close().catch((failure) => failure)
+    expect([first.closed, await second(store)]).toEqual([true, refusal])
+    await end('write')
+    expect([(await appended).appended, await second(store)]).toEqual([true, refusal])
+    await end('close', error)
+    expect(await closed).toBe(error)
+    const again = await openLedger(store)
+    expect(again.head?.last).toBe(5)
+    // Closing the first one once more does not concern the one that is open.
+    await first.close().catch(() => {})
+    expect(await second(store)).toBe(refusal)
+  })
+
+  test('by an opening that failed', async () => {
+    const { store, end } = lingering('close')
+    const opening = codeOf(() => openLedger(store, { fileEvery: 0 }))
+    await turns()
+    expect(await second(store)).toBe(refusal)
+    await end('close', error)
+    expect(await opening).toBe('BAD_REQUEST fileEvery')
+    expect((await openLedger(store)).head).toBeUndefined()
+  })
 })
 
 test('the database of another application is refused and left as it is', async () => {
