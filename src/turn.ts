@@ -44,7 +44,7 @@ export class Pace {
 
   /** True at first, and then if the last time was long enough ago. */
   isDue(): boolean {
-    const time = performance.now()
+    const time = now()
     if (time < this.next) return false
     this.next = time + TELL_MS
     return true

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { generate } from '../../../adapters/generate/index.ts'
 import { memory } from '../../../adapters/memory/index.ts'
 import { catalogue, openLedger } from '../../../src/index.ts'
-import { giveWay, isTurnLong, nextTurn } from '../../../src/turn.ts'
+import { giveWay, isTurnLong, nextTurn, Pace } from '../../../src/turn.ts'
 
 const work = (ms: number): void => {
   for (const end = performance.now() + ms; performance.now() < end; );
@@ -73,6 +73,20 @@ test.each([['setImmediate'], ['setTimeout']])('a clock that replaces %s later is
   const turn = nextTurn()
   Object.assign(globalThis, { setImmediate, setTimeout })
   await turn
+})
+
+test('it is time to tell how far work is after a tenth of a second, whatever is done to the clock', () => {
+  const now = performance.now.bind(performance)
+  const replaced = vi.spyOn(performance, 'now').mockReturnValue(0)
+  try {
+    const pace = new Pace()
+    expect(pace.isDue()).toBe(true)
+    for (const end = now() + 110; now() < end; );
+    expect(pace.isDue()).toBe(true)
+    expect(replaced).not.toHaveBeenCalled()
+  } finally {
+    replaced.mockRestore()
+  }
 })
 
 test('clocks that are replaced later do not keep streams from what is appended', async () => {
