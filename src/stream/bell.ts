@@ -25,8 +25,12 @@ export class Bell {
   private rings = 0
   private sleepers = new Set<Sleeper>()
   private silent = false
-  /** Where history went back to, one number per rollback. */
-  private readonly rollbacks: number[] = []
+  private rolled = 0
+  /**
+   * Rollbacks, in their order: which one it was, and the ledger to which history went back. Those since when a rollback went as far back are left out,
+   * so these ledgers rise.
+   */
+  private readonly rollbacks: { readonly number: number; readonly last: number }[] = []
 
   /** Has a timer keep the process alive while somebody sleeps, and only then: where another process may append what they wait for. */
   keepBy(timer: Keeper | number): void {
@@ -54,19 +58,22 @@ export class Bell {
 
   /** Rings for a rollback to the ledger `last`. */
   rolledBack(last: number): void {
-    this.rollbacks.push(last)
+    const { rollbacks } = this
+    while (rollbacks.length > 0 && rollbacks.at(-1)!.last >= last) rollbacks.pop()
+    rollbacks.push({ number: ++this.rolled, last })
     this.ring()
   }
 
   /** Rollbacks so far. */
   get rollbackCount(): number {
-    return this.rollbacks.length
+    return this.rolled
   }
 
   /** The lowest ledger to which history went back since there were `count` rollbacks; undefined if it did not. */
   lowestSince(count: number): number | undefined {
     let lowest: number | undefined
-    for (let i = count; i < this.rollbacks.length; i++) lowest = Math.min(lowest ?? Number.POSITIVE_INFINITY, this.rollbacks[i]!)
+    // From the newest on: most who ask know all but a few.
+    for (let at = this.rollbacks.length - 1; at >= 0 && this.rollbacks[at]!.number > count; at--) lowest = this.rollbacks[at]!.last
     return lowest
   }
 

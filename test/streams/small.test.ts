@@ -1,4 +1,5 @@
 /** The bell, and streams over a few ledgers: where each begins, what it delivers, which ones wait together, and how it ends. */
+import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
@@ -67,6 +68,22 @@ describe('a bell', () => {
     expect(one.wake).toHaveBeenCalledTimes(1)
     expect([0, 1, 2, 3].map((count) => bell.lowestSince(count))).toEqual([4, 4, 7, undefined])
     expect(bell.rollbackCount).toBe(3)
+  })
+
+  test('keeps of rollbacks only what can still be an answer, which is right for any of them', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(20), { maxLength: 40 }), (all) => {
+        const bell = new Bell()
+        for (const last of all) bell.rolledBack(last)
+        const since = (count: number) => (count < all.length ? Math.min(...all.slice(count)) : undefined)
+        for (let count = 0; count <= all.length; count++) expect(bell.lowestSince(count)).toBe(since(count))
+        expect(bell.rollbackCount).toBe(all.length)
+        expect(bell['rollbacks']).toHaveLength(new Set(all.map((_, count) => since(count))).size)
+      }),
+    )
+    const bell = new Bell()
+    for (let n = 0; n < 10_000; n++) bell.rolledBack(5 + (n % 2))
+    expect([bell.rollbackCount, bell.lowestSince(0), bell.lowestSince(9999), bell['rollbacks'].length]).toEqual([10_000, 5, 6, 2])
   })
 })
 
