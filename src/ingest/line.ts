@@ -37,8 +37,10 @@ interface Queue {
 }
 const queue = (rows: readonly Row[]): Queue => ({ rows, at: 0 })
 
+/** Enough for many ledgers. Where it is not, up to four times as much is kept for the next one, and more is given back. */
+const OUT_BYTES = 1 << 18
 /** Lines are written here, one at a time. */
-const out = new Writer(1 << 18)
+let out = new Writer(OUT_BYTES)
 
 function writeText(row: Row): void {
   const { sheet, from, length } = row.texts[0]!
@@ -64,9 +66,18 @@ function writeParticipants(row: Row, column: number): void {
   if (side !== '') out.text(`,"participants":${side}`)
 }
 
-/** A ledger's line as bytes, valid until the next one is written. */
-function closeBytes({ ledger, of }: LedgerRows): Uint8Array {
+/** What a function makes of the bytes of a ledger's line, which it must not keep. */
+function ofLine<T>(rows: LedgerRows, make: (line: Uint8Array) => T): T {
   out.length = 0
+  try {
+    writeClose(rows)
+    return make(out.bytes.subarray(0, out.length))
+  } finally {
+    if (out.bytes.length > 4 * OUT_BYTES) out = new Writer(OUT_BYTES)
+  }
+}
+
+function writeClose({ ledger, of }: LedgerRows): void {
   out.text('{"ledger":{')
   writeText(ledger)
   out.text('}')
@@ -84,7 +95,6 @@ function closeBytes({ ledger, of }: LedgerRows): Uint8Array {
   })
   writeBook(of(offerChanges))
   out.text('}')
-  return out.bytes.subarray(0, out.length)
 }
 
 function writeBook(changes: readonly Row[]): void {
@@ -103,10 +113,10 @@ function writeBook(changes: readonly Row[]): void {
   out.text('}')
 }
 
-export const closeLine = (rows: LedgerRows): string => text(closeBytes(rows))
+export const closeLine = (rows: LedgerRows): string => ofLine(rows, text)
 
 /** The digest of a ledger: SHA-256 of its line, without a line end. */
-export const digestOf = (rows: LedgerRows): Uint8Array => sha256(closeBytes(rows))
+export const digestOf = (rows: LedgerRows): Uint8Array => ofLine(rows, sha256)
 
 /** The rows of a ledger that is about to be stored. */
 export function rowsOfClose({ rows, ledgerRow }: EncodedClose): LedgerRows {

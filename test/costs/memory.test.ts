@@ -9,8 +9,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generate } from '../../adapters/generate/index.ts'
 import { createCore } from '../../adapters/http/index.ts'
 import { level } from '../../adapters/level/index.ts'
+import { memory } from '../../adapters/memory/index.ts'
 import { catalogue, openLedger } from '../../src/index.ts'
 import { heldBytes } from '../support/held.ts'
+import { collect } from '../support/turns.ts'
 
 const MiB = 2 ** 20
 const CACHE = 4 * MiB
@@ -72,4 +74,19 @@ test('records whose member names are data, no two alike, leave in memory what th
       expect(Object.keys(records[0]!['held'] as object).length).toBe(1_000)
     }
   expect([read, (await heldBytes()) - before < CACHE + BESIDE]).toEqual([400, true])
+})
+
+test('a ledger of many megabytes leaves no copy of itself in memory once it is gone', async () => {
+  await using ledger = await openLedger(memory(), { cacheBytes: 0 })
+  const [first, second, ...rest] = [...generate({ ledgers: 8, seed: 13, transactionsPerLedger: 20 })] as any[]
+  const [shape] = second.transactions
+  const result_meta_xdr = 'A'.repeat(MiB)
+  const large = Array.from({ length: 24 }, (_, nth) => ({ ...shape, hash: String(nth).padStart(64, '0'), result_meta_xdr, operations: [] }))
+  await ledger.append(first)
+  const before = await heldBytes()
+  await ledger.append({ ledger: second.ledger, transactions: large })
+  expect((await collect(ledger.lines({ from: second.ledger.sequence })))[0]!.length).toBeGreaterThan(24 * MiB)
+  await ledger.rollback(first.ledger.sequence)
+  for (const close of [second, ...rest]) await ledger.append(close)
+  expect((await heldBytes()) - before).toBeLessThan(2 * BESIDE)
 })
