@@ -109,11 +109,12 @@ function prepared(close: unknown, limit: KeyLimit): Prepared {
   try {
     return { ledger, encoded: encodeClose(close, limit) }
   } catch (error) {
-    return { ledger, error }
+    return { ledger, error: error instanceof FolioError ? error : unreadable(error, ledger.sequence) }
   }
 }
 
-const unreadable = (error: unknown): FolioError => new FolioError('INVALID_INPUT', { path: '(the whole close)', expected: HOLDABLE }, error)
+const unreadable = (error: unknown, ledger?: number): FolioError =>
+  new FolioError('INVALID_INPUT', { ...(ledger !== undefined && { ledger }), path: '(the whole close)', expected: HOLDABLE }, error)
 
 /** Ill-formed text would become different text as bytes of a key. */
 const isWellFormed = (element: Element): boolean => typeof element === 'bigint' || element.isWellFormed()

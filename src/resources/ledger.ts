@@ -89,15 +89,17 @@ const form = new Form(['id', 'paging_token'], ['hash', 'prev_hash', 'sequence', 
 /** The text of a ledger; its side columns are known only when it is stored. */
 export function encodeLedger(input: LedgerInput, derived: Counts, place: Place): Encoded {
   const hash = input.hash.toLowerCase()
+  const before = (input.prev_hash ?? '').toLowerCase()
+  const sequence = String(input.sequence)
   const token = tokenOf(place)
+  const missing: Record<string, number> = {}
+  for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
   const out = write()
     .string('id', hash)
     .string('paging_token', token)
     .string('hash', hash)
-    .string('prev_hash', (input.prev_hash ?? '').toLowerCase())
-    .number('sequence', String(input.sequence))
+    .string('prev_hash', before)
+    .number('sequence', sequence)
     .string('closed_at', place.closedAt)
-  const missing: Record<string, number> = {}
-  for (const name of Object.keys(derived) as (keyof Counts)[]) if (input[name] === undefined) missing[name] = derived[name]
   return compose(out, form, input, { id: hash, paging_token: token }, place, [], missing)
 }

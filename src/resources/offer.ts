@@ -121,9 +121,10 @@ export function encodeOffer(input: OfferInput, place: Place): Encoded {
   checkAsset(input.selling, 'selling', place)
   checkAsset(input.buying, 'buying', place)
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
-  const out = write().number('id', id).string('paging_token', id)
   const sides = [input.seller, id, String(place.ledger), place.closedAt]
-  return compose(out, form, input, { paging_token: id }, place, sides, { price_r: priceOf(input.price_r), last_modified: modified })
+  const added = { price_r: priceOf(input.price_r), last_modified: modified }
+  const out = write().number('id', id).string('paging_token', id)
+  return compose(out, form, input, { paging_token: id }, place, sides, added)
 }
 
 /** The change that removes an offer. */

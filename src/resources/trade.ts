@@ -147,12 +147,13 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   checkOffer('offer_id', input.offer_id, place)
   checkOffer('base_offer_id', input.base_offer_id, place)
   checkOffer('counter_offer_id', input.counter_offer_id, place)
-  const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
   const price = priceOf(input.price)
+  const turned = { ...price, n: price['d'], d: price['n'] }
   const derived = { id: token, paging_token: token, ledger_close_time: place.closedAt }
   const sides = [input.base_account ?? '', input.counter_account ?? '', base, counter]
+  const begin = () => write().string('id', token).string('paging_token', token).string('ledger_close_time', place.closedAt)
   const front = compose(begin(), form, input, derived, place, sides, { price })
-  const back = compose(begin(), turnedForm, input, derived, place, sides, { price: { ...price, n: price['d'], d: price['n'] } })
+  const back = compose(begin(), turnedForm, input, derived, place, sides, { price: turned })
   return new Encoded([front.texts[0]!, back.texts[0]!], sides, front.exact)
 }
 

@@ -101,6 +101,7 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
   const hash = input.hash.toLowerCase()
   const sequence = int64Text(input.account_sequence, place.ledger, () => place.path('account_sequence'))
   const all = distinct([account, ...(participants ?? []), ...affected])
+  const count = String(input.operation_count ?? operations?.length ?? 0)
   const out = write()
     .string('id', hash)
     .string('paging_token', token)
@@ -109,7 +110,7 @@ export function encodeTransaction(input: TransactionInput, affected: Iterable<st
     .string('created_at', place.closedAt)
     .string('account', account)
     .number('account_sequence', sequence)
-    .number('operation_count', String(input.operation_count ?? operations?.length ?? 0))
+    .number('operation_count', count)
   const derived = { id: hash, paging_token: token, ledger: String(place.ledger), created_at: place.closedAt }
   // `successful` is an open member: shown if given, and always if false, since a failed transaction must say so.
   const added = successful === undefined ? undefined : { successful }

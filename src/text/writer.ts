@@ -150,7 +150,7 @@ export class TextWriter extends Pen {
 /** One serves all, since a text is written in one go; only a value that appends another ledger while it is read begins a text within a text. */
 const shared = new TextWriter()
 
-/** Begins a text. Nothing known is forgotten before it ends. */
+/** Begins a text. Nothing known is forgotten before it ends. What may throw is done first: a text that is neither ended nor abandoned stays begun. */
 export function write(): TextWriter {
   if (shared.isOpen) return new TextWriter().begin()
   forgetTooMany()

@@ -4,6 +4,8 @@ import { memory } from '../../../adapters/memory/index.ts'
 import { hashOf } from '../../../adapters/testing/arbitraries.ts'
 import { type Flaw, flaws, MISSING_MEMBER, richClose, spoiledClose } from '../../../adapters/testing/invalid-closes.ts'
 import { catalogue, type LedgerClose, openLedger, type Store } from '../../../src/index.ts'
+import { prepareClose } from '../../../src/ingest/encode.ts'
+import { write } from '../../../src/text/writer.ts'
 import { ledgerOf } from '../../support/benches.ts'
 import { errorOf } from '../../support/errors.ts'
 
@@ -192,6 +194,47 @@ describe('a close that cannot be read', () => {
     const error = await errorOf(async () => (await ledgerOf([])).append(close))
     expect(error).toMatchObject({ code: 'INVALID_INPUT', fields: { path: '(the whole close)' }, cause: { message: 'no' } })
   })
+})
+
+/** A copy in which each member is read by a call. */
+function readBy<T>(given: T, read: () => void): T {
+  if (Array.isArray(given)) return given.map((one) => readBy(one, read)) as T
+  if (typeof given !== 'object' || given === null) return given
+  const copy = {}
+  for (const [name, value] of Object.entries(given)) {
+    const held = readBy(value, read)
+    const get = (): unknown => {
+      read()
+      return held
+    }
+    Object.defineProperty(copy, name, { get, enumerable: true })
+  }
+  return copy as T
+}
+
+test('a member that throws when it is read for whichever time is INVALID_INPUT, and no text stays begun', () => {
+  /** Whether the next text is written by the writer that serves all. */
+  const isFree = (): boolean => {
+    const [one, other] = Array.from({ length: 2 }, () => {
+      const writer = write()
+      writer.abandon()
+      return writer
+    })
+    return one === other
+  }
+  let reads = 0
+  expect(prepareClose(readBy(first, () => reads++)).error).toBeUndefined()
+  expect(reads).toBeGreaterThan(500)
+  for (let last = 0; last < reads; last++) {
+    let left = last
+    const close = readBy(first, () => {
+      if (left-- === 0) throw new Error(`read ${last}`)
+    })
+    const { error } = prepareClose(close)
+    // A first look finds out whether the close is plain, and leaves it to the next one to say what is wrong.
+    if (error) expect(error).toMatchObject({ code: 'INVALID_INPUT', cause: { message: `read ${last}` } })
+    expect([last, isFree()]).toEqual([last, true])
+  }
 })
 
 test('a transaction that states no operations has none', async () => {
