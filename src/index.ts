@@ -22,6 +22,7 @@ export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, type PathValues, para
 export { endOfLedger, parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
 export type { Filters, Index, List, One, OpenRecord, Query, RecordOf, Resource, ValuesOf } from './query.ts'
 export type { Account } from './resources/account.ts'
+export type { Asset } from './resources/asset.ts'
 export type { Effect, EffectInput } from './resources/effect.ts'
 export type { Ledger as LedgerRecord, LedgerInput } from './resources/ledger.ts'
 export type { Offer, OfferAsset, OfferInput } from './resources/offer.ts'
@@ -36,7 +37,7 @@ export {
   paymentTypes,
 } from './resources/operation.ts'
 export type { Int64Input } from './resources/schema.ts'
-export type { Asset, Trade, TradeFilter, TradeInput } from './resources/trade.ts'
+export type { Trade, TradeFilter, TradeInput } from './resources/trade.ts'
 export type { Transaction, TransactionInput } from './resources/transaction.ts'
 export type { Explanation } from './scan/explain.ts'
 export type { Listing } from './scan/listing.ts'

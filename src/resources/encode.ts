@@ -110,16 +110,6 @@ export function checkOwn(input: OpenRecord, place: Place): void {
 const notOwn = (name: string, own: string | number, place: Place): FolioError =>
   invalidInput(place.ledger, place.path(name), `${own}, as derived from the place of the record, or nothing`)
 
-/**
- * A native asset is its type alone, so a code or an issuer beside it makes it unclear which asset is meant.
- * @param path what the paths of its members begin with, from the record
- */
-export function checkNative(type: unknown, code: unknown, issuer: unknown, place: Place, path: string): void {
-  if (type !== 'native') return
-  const beside = code !== undefined ? 'asset_code' : issuer !== undefined ? 'asset_issuer' : undefined
-  if (beside) throw invalidInput(place.ledger, place.path(path + beside), 'nothing: a native asset has neither code nor issuer')
-}
-
 /** ISO 8601 in UTC, ending in Z; a fraction is kept as given. @throws INVALID_INPUT for a day that does not exist */
 export function utc(time: string, ledger: number, path: () => string): string {
   // The offers of a ledger mostly changed when it closed.

@@ -1,10 +1,10 @@
 /** Offers: the current book, and the log of changes that made it. Token of a book entry: the offer id. */
 import type { TSchema } from 'typebox'
-import { invalidInput } from '../errors.ts'
-import { type KeyIndex, type OpenRecord, resource } from '../query.ts'
+import { type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
-import { checkNative, compose, Encoded, type Place, priceOf, utc } from './encode.ts'
+import { checkAsset } from './asset.ts'
+import { compose, Encoded, type Place, priceOf, utc } from './encode.ts'
 import {
   amount,
   array,
@@ -104,22 +104,15 @@ export const changesBySeller: KeyIndex<Offer, 'account'> = {
   keys: (_record, sides) => (sides[offerChanges.columns.seller] ? [[sides[offerChanges.columns.seller]!]] : []),
 }
 
-const checkAsset = (given: OpenRecord, name: string, place: Place): void => {
-  const { asset_type, asset_code, asset_issuer } = given
-  checkNative(asset_type, asset_code, asset_issuer, place, `${name}.`)
-  if (asset_type === 'native') return
-  for (const member of ['asset_code', 'asset_issuer'])
-    if (given[member] === undefined) throw invalidInput(place.ledger, place.path(`${name}.${member}`), 'a non-empty string; it is missing')
-}
-
 const form = new Form(['paging_token'], ['id', 'price_r', 'last_modified'])
 
 /** The state of an offer after a change. */
 export function encodeOffer(input: OfferInput, place: Place): Encoded {
   const { last_modified } = input
   const id = int64Text(input.id, place.ledger, () => place.path('id'))
-  checkAsset(input.selling, 'selling', place)
-  checkAsset(input.buying, 'buying', place)
+  const { selling, buying } = input
+  checkAsset(selling.asset_type, selling.asset_code, selling.asset_issuer, place, 'selling.')
+  checkAsset(buying.asset_type, buying.asset_code, buying.asset_issuer, place, 'buying.')
   const modified = last_modified === undefined ? place.closedAt : utc(last_modified, place.ledger, () => place.path('last_modified'))
   const sides = [input.seller, id, String(place.ledger), place.closedAt]
   const added = { price_r: priceOf(input.price_r), last_modified: modified }

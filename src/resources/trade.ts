@@ -7,7 +7,8 @@ import { type Filters, type Index, type KeyIndex, resource } from '../query.ts'
 import { Form } from '../text/form.ts'
 import { write } from '../text/writer.ts'
 import type { Element } from '../tuple.ts'
-import { checkNative, checkOwn, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
+import { type Asset, assetProblem, assetText, checkAsset } from './asset.ts'
+import { checkOwn, compose, distinct, Encoded, indexedTokenOf, type Place, priceOf } from './encode.ts'
 import { amount, assetType, flag, int64, int64Text, integer, object, optional, price, text } from './schema.ts'
 
 /** A trade between a base and a counter side. One side may lack account and offer (a liquidity pool). Amounts are decimal strings. */
@@ -56,11 +57,6 @@ export interface TradeInput {
   readonly [open: string]: unknown
 }
 
-/** An asset: `native`, or a code and its issuer. */
-export type Asset =
-  | { readonly type: 'native' }
-  | { readonly type: 'credit_alphanum4' | 'credit_alphanum12'; readonly code: string; readonly issuer: string }
-
 export const tradeSchema = object({
   index: optional(integer),
   offer_id: optional(int64),
@@ -92,9 +88,6 @@ export const trades = resource({
   faces: { turned: [columns.counter_account, columns.base_account, columns.counter_asset, columns.base_asset], by: columns.base_asset },
   decode: (members) => members as Trade,
 })
-
-/** The type is part of it: `USD` as credit_alphanum12 is a different asset from `USD` as credit_alphanum4. */
-const assetText = (type: unknown, code: unknown, issuer: unknown): string => (type === 'native' ? 'native' : `${type}:${code}:${issuer}`)
 
 /** One key for both directions of a pair. */
 const pairKey = (a: string, b: string): readonly [string, string] => (a < b ? [a, b] : [b, a])
@@ -142,8 +135,11 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   checkOwn(input, place)
   if (input.base_account === undefined && input.counter_account === undefined)
     throw invalidInput(place.ledger, place.path('base_account'), 'an account on one side at least; both are missing')
-  const base = assetOf('base', input.base_asset_type, input.base_asset_code, input.base_asset_issuer, place)
-  const counter = assetOf('counter', input.counter_asset_type, input.counter_asset_code, input.counter_asset_issuer, place)
+  const { base_asset_type, base_asset_code, base_asset_issuer, counter_asset_type, counter_asset_code, counter_asset_issuer } = input
+  checkAsset(base_asset_type, base_asset_code, base_asset_issuer, place, 'base_')
+  checkAsset(counter_asset_type, counter_asset_code, counter_asset_issuer, place, 'counter_')
+  const base = assetText(base_asset_type, base_asset_code, base_asset_issuer)
+  const counter = assetText(counter_asset_type, counter_asset_code, counter_asset_issuer)
   checkOffer('offer_id', input.offer_id, place)
   checkOffer('base_offer_id', input.base_offer_id, place)
   checkOffer('counter_offer_id', input.counter_offer_id, place)
@@ -157,29 +153,9 @@ export function encodeTrade(input: TradeInput, place: Place): Encoded {
   return new Encoded([front.texts[0]!, back.texts[0]!], sides, front.exact)
 }
 
-/** The text of one side's asset. @throws INVALID_INPUT */
-function assetOf(side: string, type: unknown, code: unknown, issuer: unknown, place: Place): string {
-  const problem = assetProblem(type, code, issuer)
-  if (problem) throw invalidInput(place.ledger, place.path(`${side}_asset_${problem.member}`), problem.reason)
-  checkNative(type, code, issuer, place, `${side}_`)
-  return assetText(type, code, issuer)
-}
-
 /** @throws INVALID_INPUT */
 function checkOffer(name: string, id: OfferId | undefined, place: Place): void {
   if (id !== undefined) int64Text(id, place.ledger, () => place.path(name))
-}
-
-/** What is wrong with an asset, if anything: the part at fault and what it must be. */
-function assetProblem(type: unknown, code: unknown, issuer: unknown): { member: 'type' | 'code' | 'issuer'; reason: string } | undefined {
-  if (type === 'native') return undefined
-  if (type !== 'credit_alphanum4' && type !== 'credit_alphanum12')
-    return { member: 'type', reason: 'native, credit_alphanum4 or credit_alphanum12' }
-  const longest = type === 'credit_alphanum4' ? 4 : 12
-  if (typeof code !== 'string' || !/^[A-Za-z0-9]+$/.test(code) || code.length > longest)
-    return { member: 'code', reason: `a code of 1 to ${longest} letters or digits` }
-  if (typeof issuer !== 'string' || issuer === '') return { member: 'issuer', reason: 'the account id of the issuer' }
-  return undefined
 }
 
 /** Filters of trade listings; all that are given must match. Base and counter go together, and those of each record follow the order of the filter. */
@@ -201,7 +177,7 @@ const names = Object.fromEntries(
 
 const isGiven = (filter: TradeFilter, side: 'base' | 'counter'): boolean => filter[side] !== undefined
 
-function checkAsset(filter: TradeFilter, side: 'base' | 'counter'): string {
+function sideOf(filter: TradeFilter, side: 'base' | 'counter'): string {
   const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
   const problem = assetProblem(asset.type, asset.code, asset.issuer)
   if (problem) throw badRequest(`${side}_asset_${problem.member}`, problem.reason)
@@ -218,7 +194,7 @@ const copyOf = (asset: Asset | undefined): Asset | undefined => {
 const textOf = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
 
 const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] | undefined =>
-  isGiven(filter, 'base') || isGiven(filter, 'counter') ? [checkAsset(filter, 'base'), checkAsset(filter, 'counter')] : undefined
+  isGiven(filter, 'base') || isGiven(filter, 'counter') ? [sideOf(filter, 'base'), sideOf(filter, 'counter')] : undefined
 
 export const tradeFilters: Filters<Trade, TradeFilter> = {
   members: ['base', 'counter', 'offer_id'],

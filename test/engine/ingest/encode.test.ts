@@ -378,15 +378,31 @@ describe('an offer', () => {
       `${head},${rest},"last_modified":"2019-06-01T10:00:00Z"`,
     )
   })
-  test('with an incomplete asset is rejected, naming the missing part', () => {
+  test('with an asset that no trade may have is rejected, naming the part at fault', () => {
+    const [four, twelve] = [4, 12].map((most) => `a code of 1 to ${most} letters or digits`) as [string, string]
     for (const side of ['selling', 'buying'])
-      for (const [asset, member] of [
-        [{ asset_type: 'x', asset_issuer: 'I' }, 'asset_code'],
-        [{ asset_type: 'x', asset_code: 'C' }, 'asset_issuer'],
-      ] as const)
-        expect(() => encodeOffer({ ...given, [side]: asset }, place)).toThrow(
-          refused(`here.${side}.${member}`, 'a non-empty string; it is missing'),
+      for (const [asset, member, expected] of [
+        [{ asset_type: 'x', asset_code: 'C', asset_issuer: 'I' }, 'asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+        [{ asset_type: 'credit_alphanum4', asset_issuer: 'I' }, 'asset_code', four],
+        [{ asset_type: 'credit_alphanum4', asset_code: 'TOOLONGCODE!', asset_issuer: 'I' }, 'asset_code', four],
+        [{ asset_type: 'credit_alphanum4', asset_code: 'FIVE5', asset_issuer: 'I' }, 'asset_code', four],
+        [{ asset_type: 'credit_alphanum12', asset_code: 'TOOLONGCODE!', asset_issuer: 'I' }, 'asset_code', twelve],
+        [{ asset_type: 'credit_alphanum12', asset_code: 'THIRTEENCODES', asset_issuer: 'I' }, 'asset_code', twelve],
+        [{ asset_type: 'credit_alphanum12', asset_code: 'C' }, 'asset_issuer', 'the account id of the issuer'],
+      ] as const) {
+        expect(() => encodeOffer({ ...given, [side]: asset }, place)).toThrow(refused(`here.${side}.${member}`, expected))
+        const of = Object.fromEntries(Object.entries(asset).map(([name, value]) => [`base_${name}`, value])) as object
+        const trade = { base_account: 'A', base_amount: '1', counter_amount: '2', counter_asset_type: 'native', base_is_seller: true }
+        expect(() => encodeTrade({ ...trade, price: { n: 1, d: 1 }, ...of } as never, place)).toThrow(
+          refused(`here.base_${member}`, expected),
         )
+      }
+    const longest = [
+      ['credit_alphanum4', 'aZ09'],
+      ['credit_alphanum12', 'azAZ09azAZ09'],
+    ].map(([asset_type, asset_code]) => ({ asset_type, asset_code, asset_issuer: 'I' }))
+    for (const asset of longest)
+      expect(encodeOffer({ ...given, selling: asset as never }, place).texts[0]!.text).toContain(asset.asset_code)
   })
   test('that is removed leaves a change without a seller', () => {
     expect(spelled(encodeRemoval('12', place))).toEqual({ text: '', sides: ['', '12', '7', TIME], exact: false })
