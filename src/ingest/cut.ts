@@ -1,6 +1,7 @@
 /**
- * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger; the intent is kept until the last (of a prune) or
- * after it (of a rollback), so that an open can finish it. A prune that meets damage ends there, and leaves no intent.
+ * Cutting history at one of its ends, in as few batches as its steps allow, each ending at a ledger. The intent is kept until the last, so that an open
+ * can finish it; of a rollback in a store that is not shared, until a batch of its own after that. A prune that meets damage ends there, and leaves no
+ * intent.
  */
 
 import { type Cut, encodeIntent, type Head, nextEra } from '../layout/head.ts'

@@ -6,7 +6,7 @@
  *     02                                    intent: a change over several batches that an open has to finish
  *     03                                    pruned: how many lists name records that were given up
  *     04                                    high water: how far history reached, kept beside the store
- *     05                                    era: how often history was taken back, in a store that processes share
+ *     05                                    era: how many steps have cut history, at either end, in a store that processes share
  *     10 log:1 block:6                      block of a log
  *     20 index:1 tuple                      posting list: its right edge
  *     21 index:1 tuple level:1 page:6       posting list: a sealed page
@@ -37,7 +37,7 @@ export const kindOfKey = (key: Uint8Array): number => key[0] ?? -1
 
 /** No key begins with as many FF as the upper bound. */
 export const ALL_KEYS: KeyRange = { gte: new Uint8Array(0), lt: new Uint8Array(64).fill(0xff) }
-/** All but the head, the format and the intent: what an empty store lacks. */
+/** All but the head, the format and the intent. Of what lies here, a store that was emptied keeps its high water and its era. */
 export const CONTENT_KEYS: KeyRange = { gte: PRUNED, lt: Uint8Array.of(0xff) }
 
 /** All keys of a kind, or of several adjacent kinds. */

@@ -7,8 +7,8 @@
  *     string bytes   frame bytes   bodies
  *
  * Numbers are little-endian; those of the third line have four bytes with flag 8, else two. `hi`, `lo`, `index` are the position. A record has
- * one text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 8000 if it holds numbers that `JSON.parse` would change,
- * and 4000 if all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first
+ * one text, or with flag 4 two: its faces. `frame` is what the text is put into (plus 0x8000 if it holds numbers that `JSON.parse` would change,
+ * and 0x4000 if all values are ASCII and hold neither backslash nor quote), `length` its bytes, `end` where its body ends, counted from the first
  * body. A body holds the values of the holes of its frame, each a code and what the code says:
  *
  *     0–199 so many bytes · 200–231 string (code − 200) × 256 + next byte · 232 length:4 and so many bytes
@@ -23,7 +23,7 @@
  *     side: count × sides; string end: strings   string bytes   hole end: holes × count × faces   bodies
  *     mark:4×count (only with flag 32, in what was gathered from several blocks)
  *
- * `frame` is its number in this process (plus 2000 if its record faces the lesser of two ways), `lead` how many bytes precede the stored text in
+ * `frame` is its number in this process (plus 0x2000 if its record faces the lesser of two ways), `lead` how many bytes precede the stored text in
  * its body, `cut` the number of the first of the hole ends of the text, which are counted from its beginning; `bodies` and `cuts` are where the
  * first body and hole end are.
  *
