@@ -31,11 +31,6 @@ export class Addresses {
   private begun = 0
   private unused: number[] = []
 
-  /** Bytes of the leaves. */
-  get leafBytes(): number {
-    return this.leaves.byteLength
-  }
-
   /** The address set for a block of a log, or {@link NOWHERE}. */
   at(log: number, number: number): number {
     const directory = this.directories[log]!

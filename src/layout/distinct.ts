@@ -20,6 +20,7 @@ export class Distinct {
   private readonly ends = new Ints()
   /** Numbers, plus one; 0 marks an empty slot. */
   private slots = new Int32Array(LEAST_SLOTS)
+  /** Runs left to the `Map`: few, or hashing in full would have been faster. */
   private others: Map<string, number> | undefined
 
   region(number: number): Region {
@@ -32,11 +33,6 @@ export class Distinct {
 
   length(number: number): number {
     return this.ends.items[number]! - this.starts.items[number]!
-  }
-
-  /** How many runs were left to the `Map`: few, or hashing in full would have been faster. */
-  get untold(): number {
-    return this.others?.size ?? 0
   }
 
   /** Forgets everything, so that the same object can serve again. */

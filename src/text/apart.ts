@@ -61,14 +61,6 @@ export class Apart {
   get text(): string {
     return text(this.sheet.bytes, this.from, this.from + this.length)
   }
-
-  /** The values in the holes, as strings. */
-  get values(): string[] {
-    const { sheet, from, cut } = this
-    return Array.from({ length: this.holes }, (_, hole) =>
-      text(sheet.bytes, from + sheet.cuts[cut + 2 * hole]!, from + sheet.cuts[cut + 2 * hole + 1]!),
-    )
-  }
 }
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
@@ -104,7 +96,7 @@ function closing(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * Cuts JSON members (or any JSON text without blanks). There are at most as many cuts as bytes.
+ * Cuts JSON members (or any JSON text without blanks). Of members there are at most as many cuts as bytes, of another text one more: `1` has two.
  * @param cut the number of the first cut to set
  * @returns how many values there are
  */

@@ -4,6 +4,7 @@ import { text, utf8 } from '../../../src/bytes.ts'
 import { decodeFrame, encodeFrame } from '../../../src/layout/frame.ts'
 import { abbreviate, meaning } from '../../../src/layout/vocabulary.ts'
 import { takeApart } from '../../../src/text/writer.ts'
+import { valuesOf } from './support.ts'
 
 /** Holes are shown as squares. */
 const shown = (frame: string): string => frame.replaceAll('\u0000', '□')
@@ -22,20 +23,20 @@ describe('taken apart', () => {
     ['"Open', '"□', ['Open']],
   ])('%s', (json, frame, values) => {
     const apart = takeApart(json)
-    expect(apart.values).toEqual(values)
+    expect(valuesOf(apart)).toEqual(values)
     if (frame !== null) expect(shown(apart.frame)).toBe(frame)
     expect(apart.text).toBe(json)
   })
 
   test('each string is a value, however long', () => {
     const [long, longer] = ['A'.repeat(100), 'B'.repeat(1001)]
-    const { frame, values } = takeApart(`"a":"${long}","b":"${longer}","c":"${long}"`)
-    expect([shown(frame), values]).toEqual(['"a":"□","b":"□","c":"□"', [long, longer, long]])
+    const apart = takeApart(`"a":"${long}","b":"${longer}","c":"${long}"`)
+    expect([shown(apart.frame), valuesOf(apart)]).toEqual(['"a":"□","b":"□","c":"□"', [long, longer, long]])
   })
 
   test('a text without holes is its own frame', () => {
-    const { frame, values, text } = takeApart('"a":true,"b":null')
-    expect([frame, values, text]).toEqual(['"a":true,"b":null', [], '"a":true,"b":null'])
+    const apart = takeApart('"a":true,"b":null')
+    expect([apart.frame, valuesOf(apart), apart.text]).toEqual(['"a":true,"b":null', [], '"a":true,"b":null'])
   })
 })
 

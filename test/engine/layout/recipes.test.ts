@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Recipe } from '../../../src/layout/recipe.ts'
 import { takeApart } from '../../../src/text/writer.ts'
-import { bare, blockOf, cutAs, finished, rounded, row } from './support.ts'
+import { bare, blockOf, cutAs, finished, rounded, row, valuesOf } from './support.ts'
 
 const textOf = (members: object): string => JSON.stringify(members).slice(1, -1)
 /** What a block makes of a text, both stored and finished; undefined if the text has to be parsed. */
@@ -106,8 +106,8 @@ describe('records made without parsing', () => {
         const record = made(text)
         if (record === undefined) without++
         else expect(JSON.stringify(record, rounded)).toBe(JSON.stringify(JSON.parse(`{${text}}`)))
-        const { frame, values } = takeApart(text)
-        expect(frame.split('\u0000').length).toBe(values.length + 1)
+        const apart = takeApart(text)
+        expect(apart.frame.split('\u0000').length).toBe(valuesOf(apart).length + 1)
       }),
     )
     expect(without).toBeLessThan(fc.readConfigureGlobal().numRuns ?? 100)

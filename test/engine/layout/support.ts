@@ -27,6 +27,10 @@ export const bare = resource(false)
 export const sided = resource(true, 'a', 'b')
 export const KEY = Uint8Array.of(0x10, 9)
 
+/** The values in the holes of a text. */
+export const valuesOf = ({ sheet, from, cut, holes }: Apart): string[] =>
+  Array.from({ length: holes }, (_, hole) => text(sheet.bytes, from + sheet.cuts[cut + 2 * hole]!, from + sheet.cuts[cut + 2 * hole + 1]!))
+
 /** A row of one or two texts. */
 export const row = (hi: number, lo: number, index: number, sides: string[], ...texts: string[]): Row => ({
   hi,

@@ -7,6 +7,7 @@ import { writeJson } from '../../../src/json.ts'
 import { HOLE, isSimple } from '../../../src/text/apart.ts'
 import { Form } from '../../../src/text/form.ts'
 import { TextWriter, takeApart, write } from '../../../src/text/writer.ts'
+import { valuesOf } from '../layout/support.ts'
 
 const none = new Form([])
 const refuse = (name: string, value: unknown, isReserved: boolean): never => {
@@ -29,12 +30,13 @@ function checkWritten(members: object, found = written(members)): void {
   const { json, exact } = writeJson(members)
   const cut = takeApart(json.slice(1, -1))
   for (const apart of [found.apart, cut]) {
-    const { text, frame, values } = apart
-    expect([text, frame, values]).toEqual([json.slice(1, -1), cut.frame, cut.values])
+    const { text, frame } = apart
+    const values = valuesOf(apart)
+    expect([text, frame, values]).toEqual([json.slice(1, -1), cut.frame, valuesOf(cut)])
     const pieces = frame.split(HOLE)
     expect([pieces.map((piece, n) => piece + (values[n] ?? '')).join(''), values.length]).toEqual([text, pieces.length - 1])
     const { sheet, from } = apart
-    const simple = cut.values.every((_, n) => {
+    const simple = valuesOf(cut).every((_, n) => {
       const at = apart.cut + 2 * n
       return isSimple(sheet.bytes, from + sheet.cuts[at]!, from + sheet.cuts[at + 1]!)
     })
