@@ -41,13 +41,13 @@ function isInputDirectory({ stdin }: Io): boolean {
 
 /** The closes of files, one after another; `-` is standard input. @throws Unreadable, and as `readCloses` */
 export async function* closesOf(
-  { stdin }: Io,
+  io: Io,
   files: readonly string[],
   options?: ReadClosesOptions,
 ): AsyncGenerator<LedgerClose, void, undefined> {
   try {
     yield* readCloses(
-      files.map((file) => (file === '-' ? stdin : file)),
+      files.map((file) => (file === '-' ? io.stdin : file)),
       options,
     )
   } catch (error) {

@@ -1,6 +1,5 @@
 /** The progress of long work, shown on a terminal only. */
 import { stat } from 'node:fs/promises'
-import yoctoSpinner from 'yocto-spinner'
 import { countOf, digits, type Io } from './io.ts'
 
 export interface Progress {
@@ -16,14 +15,22 @@ const isQuiet = ({ stderr, env }: Io): boolean => !stderr.isTTY || env.TERM === 
 
 /** We handle signals ourselves: the batch in progress is to be finished first. But the cursor comes back even if the process does not wait for that. */
 function spin({ stderr }: Io) {
-  const spinner = yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text: '' }).start()
+  let [text, isOver] = ['', false]
+  let spinner: { text: string; stop(): void } | undefined
+  const begin = ({ default: yoctoSpinner }: typeof import('yocto-spinner')): void => {
+    if (!isOver) spinner = yoctoSpinner({ stream: stderr as NodeJS.WriteStream, handleSignals: false, text }).start()
+  }
+  // Only now: it imports `node:process`, which opens standard input. A pipe there, which others may be reading, would no longer block them.
+  void import('yocto-spinner').then(begin, () => {})
   const stop = (): void => {
+    isOver = true
     process.removeListener('exit', stop)
-    spinner.stop()
+    spinner?.stop()
   }
   process.once('exit', stop)
-  const say = (text: string): void => {
-    spinner.text = text
+  const say = (next: string): void => {
+    text = next
+    if (spinner) spinner.text = next
   }
   return { say, stop }
 }

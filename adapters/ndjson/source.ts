@@ -84,7 +84,7 @@ async function* joined(start: Uint8Array, rest: AsyncIterator<Uint8Array> | unde
 /** Errors that zlib reports about the data, as opposed to errors from reading the file. */
 const damage: Record<string, string> = {
   Z_BUF_ERROR: 'the gzip data is cut off in the line after the last one that was read',
-  Z_DATA_ERROR: 'the gzip data is damaged, in or after the lines that were read',
+  Z_DATA_ERROR: 'the gzip data is damaged, in or after the lines that were read: what was stored of them may be wrong, too',
 }
 
 /** @param chunks not closed here: what gunzip takes no more is still looked at */

@@ -35,6 +35,22 @@ afterAll(() => rmSync(out, { recursive: true, force: true }))
 const generated = (ledgers: number): string =>
   spawnSync(process.execPath, [program, 'generate', '--ledgers', String(ledgers), '--seed', '7'], { maxBuffer: 2 ** 28 }).stdout.toString()
 
+test('standard input is not opened by a command that does not read it, since others may be reading it', () => {
+  const [data, hook] = [join(directory(), 'data'), join(directory(), 'hook.cjs')]
+  writeFileSync(hook, `Object.defineProperty(process, 'stdin', { get() { process._rawDebug('opened'); process.exit(99) } })`)
+  const ran = (...argv: string[]) => spawnSync(process.execPath, ['--require', hook, program, ...argv], { input: '' })
+  const closes = join(directory(), 'closes.ndjson')
+  writeFileSync(closes, generated(3))
+  for (const argv of [
+    ['ingest', '--data', data, closes],
+    ['get', '/ledgers', '--data', data],
+    ['verify', '--data', data],
+    ['export', '--data', data],
+  ])
+    expect([argv[0], ran(...argv).status]).toEqual([argv[0], 0])
+  expect(ran('ingest', '--data', data, '-').status).toBe(99)
+})
+
 test('generate piped to ingest, then served until SIGTERM', async () => {
   const data = join(directory(), 'data')
   const pipe = `"$0" "$1" generate --ledgers 30 --seed 7 | "$0" "$1" ingest --data "$2" --json -`

@@ -173,6 +173,7 @@ test('what is exported and ingested gives the same lines and the same digest', a
   const again = join(dir, 'again')
   await folio(['ingest', '--data', again, '-'], { stdin: whole.out })
   expect(await folio(['export', '--data', again])).toEqual(whole)
+  expect(await folio(['export', '--data', again, '--out', '-'])).toEqual(whole)
 
   const [packed, plain] = [join(dir, 'a.ndjson.gz'), join(dir, 'b.ndjson')]
   await folio(['export', '--data', data, '--out', packed])

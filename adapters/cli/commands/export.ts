@@ -37,11 +37,12 @@ export const exportCloses = (program: Command, run: Run): Command =>
     .addOption(storeOption())
     .addOption(fromOption())
     .addOption(toOption())
-    .option('--out <file>', 'the file to write, compressed if its name ends in .gz (default: standard output)', someText)
+    .option('--out <file>', 'the file to write, compressed if its name ends in .gz (default: -, standard output)', someText)
     .addHelpText('after', help)
     .action((options: Options) => run((io) => write(io, options)))
 
-async function write(io: Io, { out, from, to, ...where }: Options): Promise<number> {
+async function write(io: Io, { out: named, from, to, ...where }: Options): Promise<number> {
+  const out = named === '-' ? undefined : named
   if (out !== undefined && (await isInside(out, where.data)))
     throw new UsageError(
       `--out ${out} lies in the data directory, where it might take the place of a file of the store: write it elsewhere`,
