@@ -16,8 +16,8 @@ const examples = readdirSync(here('examples')).filter((name) => name.endsWith('.
 const EVERY = here('examples/every.ts')
 const importing = (some) => some.map((way, n) => `import * as way${n} from 'ledger-folio${way.slice(1)}'\nvoid way${n}\n`).join('')
 
-/** What the compiler says about the examples and about every import, and the files of this repository that it read. */
-function compile(options, every = importing(ways), others = examples) {
+/** A program of a file of imports, and of examples. */
+function programOf(options, every = importing(ways), others = []) {
   const settings = {
     target: ts.ScriptTarget.ES2023,
     strict: true,
@@ -31,7 +31,14 @@ function compile(options, every = importing(ways), others = examples) {
   host.fileExists = (path) => path === EVERY || fileExists(path)
   host.getSourceFile = (path, target, ...rest) =>
     path === EVERY ? ts.createSourceFile(path, every, target) : getSourceFile(path, target, ...rest)
-  const program = ts.createProgram([EVERY, ...others.map((name) => here(`examples/${name}`))], settings, host)
+  return ts.createProgram([EVERY, ...others.map((name) => here(`examples/${name}`))], settings, host)
+}
+
+const byNode = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext }
+
+/** What the compiler says about the examples and about every import, and the files of this repository that it read. */
+function compile(options, every = importing(ways), others = examples) {
+  const program = programOf(options, every, others)
   // Not the files of others, which take most of the time.
   const own = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(here('')) && !fileName.includes('/node_modules/'))
   const found = [...program.getOptionsDiagnostics(), ...own.flatMap((file) => program.getSemanticDiagnostics(file))]
@@ -40,11 +47,9 @@ function compile(options, every = importing(ways), others = examples) {
 }
 
 describe('the examples and an import of every way compile against what is built', () => {
-  const { ESNext, NodeNext } = ts.ModuleKind
-  const resolution = ts.ModuleResolutionKind
   for (const [name, options] of [
-    ['by the rules of Node', { module: NodeNext, moduleResolution: resolution.NodeNext }],
-    ['by those of bundlers', { module: ESNext, moduleResolution: resolution.Bundler }],
+    ['by the rules of Node', byNode],
+    ['by those of bundlers', { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }],
   ])
     test(name, () => {
       const { said, own } = compile(options)
@@ -55,6 +60,21 @@ describe('the examples and an import of every way compile against what is built'
         [],
       )
     })
+})
+
+test('what is declared as a value is one, in every way in', async () => {
+  const program = programOf(byNode)
+  const checker = program.getTypeChecker()
+  const named = program.getSourceFile(EVERY).statements.filter(ts.isImportDeclaration)
+  assert.equal(named.length, ways.length)
+  for (const [n, way] of ways.entries()) {
+    // The properties of a namespace are its values; what is exported by `export type` is none of them.
+    const type = checker.getTypeAtLocation(named[n].importClause.namedBindings.name)
+    const declared = checker.getPropertiesOfType(type).map(({ name }) => name)
+    const made = Object.keys(await import(`ledger-folio${way.slice(1)}`))
+    assert.ok(made.length > 0)
+    assert.deepEqual(declared.sort(), made.sort(), way)
+  }
 })
 
 test('whatever is exported may be part of what another package exports', async () => {
@@ -75,8 +95,8 @@ test('whatever is exported may be part of what another package exports', async (
     const text = [...all, ...more].map(([name, value]) => `export const ${name} = ${value}\n`)
     writeFileSync(path, importing(ways) + text.join(''))
     const program = ts.createProgram([path], {
-      ...{ target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
-      ...{ strict: true, declaration: true, outDir: dir, types: ['node'], skipLibCheck: true },
+      ...byNode,
+      ...{ target: ts.ScriptTarget.ES2023, strict: true, declaration: true, outDir: dir, types: ['node'], skipLibCheck: true },
     })
     const found = [...program.getOptionsDiagnostics(), ...program.getSemanticDiagnostics(), ...program.getDeclarationDiagnostics()]
     assert.deepEqual(
