@@ -57,6 +57,6 @@ export default defineConfig({
     // For `Symbol.asyncDispose`, which programs without the types of Node may not know.
     banner: '/// <reference lib="esnext.disposable" />',
     // The d.ts build sets an option that TypeScript 6 calls deprecated.
-    compilerOptions: { ignoreDeprecations: '6.0' },
+    compilerOptions: { ignoreDeprecations: '6.0', stripInternal: true },
   },
 })

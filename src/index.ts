@@ -18,9 +18,20 @@ export type { Finished, Finisher } from './layout/finisher.ts'
 export type { Ledger } from './ledger.ts'
 export { openLedger } from './open.ts'
 export type { HistoryHead, IngestResult, LedgerOptions } from './options.ts'
-export { DEFAULT_LIMIT, MAX_LIMIT, type Order, type Param, type PathValues, params, parseLimit, parseOrder, pathNames } from './params.ts'
-export { endOfLedger, parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
-export type { Filters, Index, List, One, OpenRecord, Query, RecordOf, Resource, ValuesOf } from './query.ts'
+export {
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  type Order,
+  type Param,
+  type ParamTypes,
+  type PathValues,
+  params,
+  parseLimit,
+  parseOrder,
+  pathNames,
+} from './params.ts'
+export { type Cursor, endOfLedger, parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
+export type { Filters, Index, List, One, OpenRecord, Picked, Query, RecordOf, Resource, StoredSource, ValuesOf } from './query.ts'
 export type { Account } from './resources/account.ts'
 export type { Asset } from './resources/asset.ts'
 export type { Effect, EffectInput } from './resources/effect.ts'
@@ -43,6 +54,7 @@ export type { Explanation } from './scan/explain.ts'
 export type { Listing } from './scan/listing.ts'
 export type { NdjsonChunk, NdjsonOptions } from './scan/ndjson.ts'
 export { type Ended, newestLedger, type Page, type PageOptions, type RawPage, type WalkOptions } from './scan/page.ts'
+export type { ReadStats } from './scan/requests.ts'
 export {
   after,
   type Capabilities,
@@ -62,4 +74,5 @@ export {
 } from './store.ts'
 export type { Stream, StreamOptions } from './stream/stream.ts'
 export type { Subscription, Taker } from './stream/tail.ts'
+export type { Element as KeyElement } from './tuple.ts'
 export { giveWay, nextTurn } from './turn.ts'

@@ -4,8 +4,10 @@
  */
 export { type AskedList, listOf } from './ask.ts'
 export { isBaseUrl } from './base.ts'
+export type { FrameReader, Frames } from './event-stream.ts'
 export type { Profile } from './extended.ts'
 export { createHandler, type Handler, type HandlerOptions } from './fetch.ts'
+export type { Frame } from './frames.ts'
 export { type Core, createCore } from './handler.ts'
 export { type LimitName, type Limits, limits } from './limits.ts'
 export { type CoreRequest, type CoreResponse, problemResponse } from './message.ts'

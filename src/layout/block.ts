@@ -97,7 +97,7 @@ export class Block<R = any> extends Texts<R> {
     return this.face === 0 ? mark : ~mark
   }
 
-  /** Sets who keeps the block, and under which id. */
+  /** Sets who keeps the block, and under which id. @internal */
   keptBy(home: Finishing, id: number): this {
     this.home = home
     this.homeId = id

@@ -18,6 +18,7 @@ export interface Weighed {
 export class Holder implements Weighed, Keeper {
   /** Its own bytes plus those of what is attached: its weight in the cache. */
   weight: number
+  /** @internal */
   keeper: Keeper | undefined
   slot: number
   /** What was attached first, nearly always the only thing: found without a map, each step of which would cost a cache miss. */

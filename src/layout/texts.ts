@@ -153,7 +153,7 @@ export class Texts<R> extends Shape<R> {
     return recipe?.make(this.flags & FINISHED ? this.cut(at, face, frame!, recipe.isText) : this.values(at, face, recipe.isText))
   }
 
-  /** The record as it went in, to be written into another block. */
+  /** The record as it went in, to be written into another block. @internal */
   row(at: number): Row {
     return {
       hi: this.hi(at),
@@ -165,7 +165,7 @@ export class Texts<R> extends Shape<R> {
     }
   }
 
-  /** The first rows of the block. */
+  /** The first rows of the block. @internal */
   rows(count: number): Row[] {
     return Array.from({ length: count }, (_, at) => this.row(at))
   }

@@ -23,7 +23,7 @@ export class Listing<R = unknown> {
     this.found = undefined
   }
 
-  /** @throws BAD_REQUEST if filters are malformed */
+  /** @throws BAD_REQUEST if filters are malformed @internal */
   get picked(): SelectedLists {
     this.found ??= pick(this.query, this.values)
     return this.found

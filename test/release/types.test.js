@@ -77,7 +77,9 @@ test('what is declared as a value is one, in every way in', async () => {
   }
 })
 
-test('whatever is exported may be part of what another package exports', async () => {
+const said = (found) => found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+
+test('whatever is exported, and what its members are and give, may be part of what another package exports', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-folio-'))
   try {
     for (const what of ['dist', 'package.json']) cpSync(here(what), join(dir, 'node_modules/ledger-folio', what), { recursive: true })
@@ -94,20 +96,59 @@ test('whatever is exported may be part of what another package exports', async (
     writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
     const text = [...all, ...more].map(([name, value]) => `export const ${name} = ${value}\n`)
     writeFileSync(path, importing(ways) + text.join(''))
-    const program = ts.createProgram([path], {
+    const settings = {
       ...byNode,
-      ...{ target: ts.ScriptTarget.ES2023, strict: true, declaration: true, outDir: dir, types: ['node'], skipLibCheck: true },
-    })
+      target: ts.ScriptTarget.ES2023,
+      strict: true,
+      declaration: true,
+      outDir: dir,
+      types: ['node'],
+      skipLibCheck: true,
+    }
+    const program = ts.createProgram([path], settings)
     const found = [...program.getOptionsDiagnostics(), ...program.getSemanticDiagnostics(), ...program.getDeclarationDiagnostics()]
-    assert.deepEqual(
-      found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' ')),
-      [],
-    )
+    assert.deepEqual(said(found), [])
     assert.ok(all.length > 60, `${all.length} values`)
+    const members = givers(program)
+    assert.ok(members.length > 1000, `${members.length} members`)
+    writeFileSync(path, importing(ways) + members.join(''))
+    assert.deepEqual(said(ts.createProgram([path], settings).getDeclarationDiagnostics()), [])
   } finally {
     rmSync(dir, { recursive: true })
   }
 })
+
+/** For each exported type, functions that give its members; for each exported function and type of functions, one that gives what it gives. */
+function givers(program) {
+  const checker = program.getTypeChecker()
+  const found = []
+  const give = (given, what) => found.push(`export const given${found.length} = (${given}) => ${what}\n`)
+  const [path] = program.getRootFileNames()
+  const imports = program.getSourceFile(path).statements.filter(ts.isImportDeclaration)
+  for (const [n, { moduleSpecifier }] of imports.entries())
+    for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(moduleSpecifier))) {
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+      const name = `way${n}.${exported.name}`
+      if (symbol.flags & ts.SymbolFlags.Type) {
+        const parameters = symbol.declarations.flatMap(({ typeParameters = [] }) => typeParameters).filter((one) => !one.default)
+        const type = parameters.length > 0 ? `${name}<${parameters.map(() => 'any')}>` : name
+        const declared = checker.getDeclaredTypeOfSymbol(symbol)
+        for (const { name: member, declarations = [] } of checker.getPropertiesOfType(declared))
+          if (
+            !member.startsWith('__') &&
+            !declarations.some((one) => ts.getCombinedModifierFlags(one) & ts.ModifierFlags.NonPublicAccessibilityModifier)
+          )
+            give(`one: ${type}`, `one[${JSON.stringify(member)}]`)
+        if (declared.getCallSignatures().length > 0) give(`one: ${type}, ...taken: Parameters<${type}>`, 'one(...taken)')
+      }
+      if (
+        symbol.flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Variable) &&
+        checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0
+      )
+        give(`...taken: Parameters<typeof ${name}>`, `${name}(...taken)`)
+    }
+  return found
+}
 
 test('what runs in a browser compiles there, without the types of Node', () => {
   const { ESNext } = ts.ModuleKind
