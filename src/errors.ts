@@ -176,6 +176,7 @@ export const errorTable = {
     status: 500,
     sentence: 'The store contract was broken by its caller.',
     fields: {
+      argument: 'of `copyStore`: which of the two is wrong',
       found: 'the type of what was given',
       missing: 'the methods and capabilities that it lacks',
       expected: 'what it must be',

@@ -8,7 +8,7 @@ import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
 import { corrupt } from './layout/seal.ts'
 import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './options.ts'
-import { type MaybePromise, missingIn, type Store } from './store.ts'
+import { checkStore, type MaybePromise, type Store } from './store.ts'
 
 const ledgerOptions = new OptionRules<LedgerOptions>('openLedger', {
   network: { text: 'the name of the network, or nothing', least: 1 },
@@ -31,13 +31,7 @@ const held = new WeakSet<Store>()
 export async function openLedger(store: MaybePromise<Store>, options: LedgerOptions = {}): Promise<Ledger> {
   const checked = atOnce(() => ledgerOptions.check(options))
   const opened = await store
-  const missing = missingIn(opened)
-  if (missing.length > 0)
-    throw new FolioError('STORE_MISUSE', {
-      found: typeof opened,
-      missing: missing.join(', '),
-      expected: 'a store, such as level(directory) or memory() gives',
-    })
+  checkStore(opened)
   if (held.has(opened))
     throw new FolioError('STORE_MISUSE', { reason: 'a ledger is open over this store: use that one, or open another store' })
   held.add(opened)

@@ -149,6 +149,23 @@ export function missingIn(store: unknown): string[] {
   ]
 }
 
+/**
+ * Refuses what is no store, before anything is done with it.
+ * @param argument what it was given as, where there are several
+ * @throws STORE_MISUSE
+ */
+export function checkStore(store: unknown, argument?: string): asserts store is Store {
+  if (isPromise(store)) throw new FolioError('STORE_MISUSE', { argument, found: 'a promise', expected: 'a store: await it' })
+  const missing = missingIn(store)
+  if (missing.length > 0)
+    throw new FolioError('STORE_MISUSE', {
+      argument,
+      found: typeof store,
+      missing: missing.join(', '),
+      expected: 'a store, such as level(directory) or memory() gives',
+    })
+}
+
 /** Refuses a scan that breaks the contract; every store calls it first. */
 export function checkScan(range: KeyRange, options: ScanOptions): void {
   if (!(range.gte instanceof Uint8Array) || !(range.lt instanceof Uint8Array))

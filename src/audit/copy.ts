@@ -22,7 +22,7 @@ import {
 } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.ts'
 import { checkSeal, corrupt, sumOf } from '../layout/seal.ts'
-import type { Entry, Snapshot, Store, Write } from '../store.ts'
+import { checkStore, type Entry, type Snapshot, type Store, type Write } from '../store.ts'
 import { giveWay, Pace } from '../turn.ts'
 import { entriesOf } from './context.ts'
 
@@ -69,9 +69,10 @@ const isOwn = (key: Uint8Array): boolean => [HEAD, FORMAT, INTENT].some((one) =>
 
 /**
  * Whether {@link copyStore} copies into a store: it holds no ledgers, or only what an unfinished copy left there.
- * @throws CORRUPT, CLOSED, STORE_FAILED
+ * @throws STORE_MISUSE if `store` is not a store, CORRUPT, CLOSED, STORE_FAILED
  */
 export async function isVacant(store: Store): Promise<boolean> {
+  checkStore(store)
   if (await markOf(store)) return true
   const { entries } = await store.scan(ALL_KEYS, { limit: 4 })
   return entries.every(([key]) => [FORMAT, HIGH_WATER, ERA].some((one) => equal(one, key)))
@@ -91,12 +92,14 @@ async function markOf(store: Store): Promise<Uint8Array | undefined> {
  * If the source has snapshots, as the stores of this package have, it may be in use meanwhile, by a ledger and by other processes; what is copied is
  * its state at one write. Otherwise nobody may write to it. The target must not be open elsewhere.
  * @param to a store that {@link isVacant}; its format keeps the name of its network, if it has one and the source has none
- * @throws BAD_REQUEST if an option is unknown or wrong, or the target is not vacant, or does not take keys or values as large; STORE_FORMAT,
- * STORE_CATALOGUE, STORE_NETWORK, STORE_UNREPAIRED, STORE_INCOMPLETE, STORE_WENT_BACK, CORRUPT, CLOSED, STORE_FAILED, POISONED; CONFLICT if somebody
- * writes to the target, or to a source without snapshots; and the reason of the signal
+ * @throws BAD_REQUEST if an option is unknown or wrong, or the target is not vacant, or does not take keys or values as large; STORE_MISUSE if
+ * either is not a store; STORE_FORMAT, STORE_CATALOGUE, STORE_NETWORK, STORE_UNREPAIRED, STORE_INCOMPLETE, STORE_WENT_BACK, CORRUPT, CLOSED,
+ * STORE_FAILED, POISONED; CONFLICT if somebody writes to the target, or to a source without snapshots; and the reason of the signal
  */
 export async function copyStore(from: Store, to: Store, options: CopyOptions = {}): Promise<CopyReport> {
   const checked = copyOptions.check(options)
+  checkStore(from, 'from')
+  checkStore(to, 'to')
   if (from === to) throw badRequest('to', 'a store other than the one to copy')
   if (!(await isVacant(to))) throw badRequest('to', 'an empty store, or one that holds an unfinished copy')
   const noted = (await readHighWater(from.note))?.last ?? 0

@@ -4,13 +4,14 @@ import { catalogueOf, networkIn } from '../ingest/identity.ts'
 import { encodeFormat } from '../layout/head.ts'
 import { FORMAT } from '../layout/keys.ts'
 import { sumOf } from '../layout/seal.ts'
-import type { Store } from '../store.ts'
+import { checkStore, type Store } from '../store.ts'
 
 /**
  * The name of the network that a store keeps; undefined if it was given none.
- * @throws STORE_FORMAT, STORE_CATALOGUE, CORRUPT, CLOSED, STORE_FAILED
+ * @throws STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, CORRUPT, CLOSED, STORE_FAILED
  */
 export async function networkOf(store: Store): Promise<string | undefined> {
+  checkStore(store)
   const format = await store.get(FORMAT)
   return format && networkIn(store, format)
 }

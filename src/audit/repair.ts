@@ -32,7 +32,7 @@ import {
 import { isSealed, unsealed } from '../layout/seal.ts'
 import { ledgers } from '../resources/ledger.ts'
 import { changesByOffer } from '../resources/offer.ts'
-import type { Store, Write } from '../store.ts'
+import { checkStore, type Store, type Write } from '../store.ts'
 import { type Context, entriesOf, readable, readerUnder } from './context.ts'
 import { listOf } from './lists.ts'
 import { namedStill } from './network.ts'
@@ -81,11 +81,12 @@ const ROUNDS = 8
 /**
  * Repairs a store that nobody else writes to. Processes that share and only read it are told of what is cut as of a rollback.
  * @param options `maxFaults` has no meaning here: everything that is lost is listed
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED, STORE_FAILED, and the reason of the
- * signal; CONFLICT if another process writes to it, and then nothing of that is touched
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED,
+ * STORE_FAILED, and the reason of the signal; CONFLICT if another process writes to it, and then nothing of that is touched
  */
 export async function repairStore(store: Store, options: RepairOptions = {}): Promise<RepairReport> {
   const { cut = false, ...told } = repairOptions.check(options)
+  checkStore(store)
   const all = { ...told, maxFaults: Number.POSITIVE_INFINITY }
   const named = new Map<string, Fault>()
   const gone = new Map<string, Fault>()

@@ -16,7 +16,7 @@ import { isDamage, isSealed } from '../layout/seal.ts'
 import { eachFiling, logs } from '../logs.ts'
 import { offerChanges } from '../resources/offer.ts'
 import { failedTransactions, transactions } from '../resources/transaction.ts'
-import type { Store } from '../store.ts'
+import { checkStore, type Store } from '../store.ts'
 import { Context, entriesOf, type Recorded, readable, recordAt } from './context.ts'
 import { listOf, walk } from './lists.ts'
 import { changeBook, checkRecords } from './records.ts'
@@ -26,11 +26,13 @@ import { checkPruned, checkTails, checkValues } from './values.ts'
 
 /**
  * Checks a store to which nobody writes meanwhile. Damage is in the report, by key; it is not thrown.
- * @throws BAD_REQUEST if an option is unknown or wrong, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED, STORE_FAILED, and the reason of the
- * signal; CONFLICT if another process wrote to a shared store meanwhile, and there are faults: what it wrote looks like damage
+ * @throws BAD_REQUEST if an option is unknown or wrong, STORE_MISUSE if `store` is not a store, STORE_FORMAT, STORE_CATALOGUE, STORE_INCOMPLETE, CLOSED,
+ * STORE_FAILED, and the reason of the signal; CONFLICT if another process wrote to a shared store meanwhile, and there are faults: what it wrote looks like damage
  */
 export async function verifyStore(store: Store, options: VerifyOptions = {}): Promise<VerifyReport> {
-  return (await audit(store, verifyOptions.check(options))).report
+  const checked = verifyOptions.check(options)
+  checkStore(store)
+  return (await audit(store, checked)).report
 }
 
 const MOVED = 'history moved while it was checked, so faults that were found may be none; check while nobody writes'

@@ -6,7 +6,17 @@ import { level } from '../../adapters/level/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
-import { catalogue, type MaybePromise, openLedger, repairStore, type Store } from '../../src/index.ts'
+import {
+  catalogue,
+  copyStore,
+  isVacant,
+  type MaybePromise,
+  networkOf,
+  openLedger,
+  repairStore,
+  type Store,
+  verifyStore,
+} from '../../src/index.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
 import { turns } from '../support/turns.ts'
 
@@ -14,6 +24,45 @@ test.each([['./data'], [undefined], [{}], [{ getMany() {}, close() {} }]])('%o i
   const error = await errorOf(() => openLedger(what as never))
   expect(error.code).toBe('STORE_MISUSE')
   expect(error.message).toContain('level(directory)')
+})
+
+/** The functions that take a store which no ledger has open, each given one store at fault. */
+const taking: readonly { readonly name: string; readonly take: (store: never) => Promise<unknown>; readonly argument?: string }[] = [
+  { name: 'isVacant', take: isVacant },
+  { name: 'networkOf', take: networkOf },
+  { name: 'verifyStore', take: verifyStore },
+  { name: 'repairStore', take: repairStore },
+  { name: 'copyStore, from', take: (store) => copyStore(store, untouched()), argument: 'from' },
+  { name: 'copyStore, to', take: (store) => copyStore(untouched(), store), argument: 'to' },
+]
+
+/** A store of which nothing is asked. */
+const untouched = (): Store => {
+  const no = (): never => {
+    throw new Error('it was asked for something')
+  }
+  return { capabilities: memory().capabilities, get: no, getMany: no, scan: no, write: no, snapshot: no, close: no }
+}
+
+describe.each(taking)('$name', ({ take, argument }) => {
+  test('refuses a promise of a store, and says to await it', async () => {
+    const { code, fields, message } = await errorOf(() => take(Promise.resolve(untouched()) as never))
+    expect([code, fields]).toEqual(['STORE_MISUSE', { argument, found: 'a promise', expected: 'a store: await it' }])
+    expect(message).toContain('await it')
+  })
+
+  test.each([['./data'], [undefined], [null], [7], [{}]])('refuses %o', async (what) => {
+    const { code, fields } = await errorOf(() => take(what as never))
+    expect([code, fields['argument'], fields['found']]).toEqual(['STORE_MISUSE', argument, typeof what])
+    expect(fields['expected']).toContain('level(directory)')
+  })
+
+  test('refuses a ledger', async () => {
+    const ledger = await openLedger(memory())
+    const { code, fields } = await errorOf(() => take(ledger as never))
+    expect([code, fields['missing']]).toEqual(['STORE_MISUSE', 'capabilities, getMany, scan, write'])
+    await ledger.close()
+  })
 })
 
 test.each([
