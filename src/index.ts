@@ -30,7 +30,7 @@ export {
   parseOrder,
   pathNames,
 } from './params.ts'
-export { type Cursor, endOfLedger, parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
+export { type Cursor, endOfLedger, ledgerOf, parseCursor, writeId, writeIndexed, writeNumber } from './position.ts'
 export type { Filters, Index, List, One, OpenRecord, Picked, Query, RecordOf, Resource, StoredSource, ValuesOf } from './query.ts'
 export type { Account } from './resources/account.ts'
 export type { Asset } from './resources/asset.ts'

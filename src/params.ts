@@ -3,7 +3,7 @@
  * The name between braces in a catalogue path picks the row of {@link params}, in types as at run time.
  */
 import { badRequest, Check } from './check.ts'
-import { MAX_ID, MAX_LEDGER, parseId } from './position.ts'
+import { MAX_ID, MAX_LEDGER, parseId, sequences } from './position.ts'
 
 export interface Param<T> {
   /** JSON Schema of the text form, for the OpenAPI document. */
@@ -63,10 +63,6 @@ const hash: Param<string> = {
     return value.toLowerCase()
   },
 }
-
-/** A ledger sequence: it has 31 bits of an id. */
-export const SEQUENCE = { least: 0, most: MAX_LEDGER, whole: true } as const
-const sequences = new Check(SEQUENCE)
 
 const ledger: Param<number> = {
   schema: { type: 'integer', description: `Ledger sequence number, 0 to ${MAX_LEDGER}`, pattern: digits },

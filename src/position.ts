@@ -8,7 +8,7 @@
  * of offers count from 0.
  * **Invariant:** a record appended later has a greater position, so "after the cursor" means "newer".
  */
-import { badRequest } from './check.ts'
+import { badRequest, Check } from './check.ts'
 import { FolioError } from './errors.ts'
 
 export const MAX_LEDGER = 2 ** 31 - 1
@@ -18,6 +18,10 @@ export const MAX_INDEX = 2 ** 32 - 1
 /** How far apart the low halves of two consecutive transactions are. */
 export const TRANSACTION_STEP = MAX_OPERATION + 1
 export const MAX_ID = 2n ** 63n - 1n
+
+/** A ledger sequence: it has 31 bits of an id. */
+export const SEQUENCE = { least: 0, most: MAX_LEDGER, whole: true } as const
+export const sequences = new Check(SEQUENCE)
 
 export interface Position {
   readonly hi: number
@@ -70,8 +74,11 @@ export function idText(hi: number, lo: number): string {
   return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
 }
 
-/** The token of the position after every record of a ledger and of those before it. */
-export const endOfLedger = (ledger: number): string => idText(ledger, 0xffffffff)
+/** The token of the position after every record of a ledger and of those before it. @throws BAD_REQUEST if `ledger` is not a ledger sequence */
+export function endOfLedger(ledger: number): string {
+  if (!sequences.fits(ledger)) throw sequences.wrong('ledger', ledger)
+  return idText(ledger, 0xffffffff)
+}
 
 const tens = Uint8Array.from({ length: 100 }, (_, n) => 48 + Math.floor(n / 10))
 const ones = Uint8Array.from({ length: 100 }, (_, n) => 48 + (n % 10))
@@ -193,12 +200,39 @@ export interface Cursor extends Position {
  * @param field what the token was given as @throws BAD_REQUEST
  */
 export function parseCursor(token: string, indexed: boolean, field = 'cursor'): Cursor {
-  const dash = indexed ? token.indexOf('-') : -1
-  const id = parseHalves(dash < 0 ? token : token.slice(0, dash))
-  const index = dash < 0 ? zero : parseHalves(token.slice(dash + 1))
-  if (id === undefined || index === undefined)
+  const cursor = cursorIn(token, indexed)
+  if (cursor === undefined)
     throw badRequest(field, indexed ? '<n>-<m> or <n>, decimal digits from 0 to 2^63-1, or now' : 'decimal digits from 0 to 2^63-1, or now')
-  return { hi: id.hi, lo: id.lo, index: index.hi * 4294967296 + index.lo, whole: indexed && dash < 0 }
+  return cursor
 }
 
 const zero = { hi: 0, lo: 0 }
+
+function cursorIn(token: string, indexed: boolean): Cursor | undefined {
+  const dash = indexed ? token.indexOf('-') : -1
+  const id = parseHalves(dash < 0 ? token : token.slice(0, dash))
+  const index = dash < 0 ? zero : parseHalves(token.slice(dash + 1))
+  if (id === undefined || index === undefined) return undefined
+  return { hi: id.hi, lo: id.lo, index: index.hi * 4294967296 + index.lo, whole: indexed && dash < 0 }
+}
+
+const tokens = new Check({
+  fits: (value) => ledgerIn(value) !== undefined,
+  expected: 'a paging token, <n>-<m> or <n>, or an id, as digits or a bigint, from 0 to 2^63-1',
+})
+
+function ledgerIn(token: unknown): number | undefined {
+  if (typeof token === 'bigint') return token >= 0n && token <= MAX_ID ? splitId(token).hi : undefined
+  return typeof token === 'string' ? cursorIn(token, true)?.hi : undefined
+}
+
+/**
+ * The ledger in which a record lies, by its paging token or its id: of a ledger, a transaction, an operation, an effect or a trade. Those of an offer
+ * are its number, which says nothing of a ledger.
+ * @throws BAD_REQUEST if `token` is neither a paging token nor an id
+ */
+export function ledgerOf(token: string | bigint): number {
+  const ledger = ledgerIn(token)
+  if (ledger === undefined) throw tokens.wrong('token', token)
+  return ledger
+}

@@ -7,7 +7,7 @@ import { parseJson } from '../json.ts'
 import { decodeDigest } from '../layout/digest.ts'
 import type { Head } from '../layout/head.ts'
 import { digestKey, digestRange } from '../layout/keys.ts'
-import { SEQUENCE } from '../params.ts'
+import { SEQUENCE } from '../position.ts'
 import type { Reader } from '../scan/reader.ts'
 
 /** Ledgers `from` to `to`, both included. By default all that are held. */

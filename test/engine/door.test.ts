@@ -4,7 +4,17 @@ import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { hashOf } from '../../adapters/testing/arbitraries.ts'
 import { richClose } from '../../adapters/testing/invalid-closes.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, type LedgerClose, networkOf, openLedger, type Store, type WriteOptions } from '../../src/index.ts'
+import {
+  catalogue,
+  endOfLedger,
+  type LedgerClose,
+  type List,
+  ledgerOf as ledgerOfToken,
+  networkOf,
+  openLedger,
+  type Store,
+  type WriteOptions,
+} from '../../src/index.ts'
 import { catalogueOf } from '../../src/ingest/identity.ts'
 import { encodeFormat } from '../../src/layout/head.ts'
 import { FORMAT, HEAD } from '../../src/layout/keys.ts'
@@ -205,6 +215,26 @@ describe('a walk', () => {
     }
     expect((left as { closed: boolean }).closed).toBe(true)
   })
+})
+
+test('records tell their ledger by their tokens, and by their ids, and are those before its end', async () => {
+  const ledger = await ledgerOf(closes)
+  type Told = { readonly paging_token: string }
+  const lists: readonly (readonly [List<Told, { readonly ledger: number }>, List<Told, object>])[] = [
+    [catalogue.transactionsOfLedger, catalogue.transactions],
+    [catalogue.operationsOfLedger, catalogue.operations],
+    [catalogue.effectsOfLedger, catalogue.effects],
+    [catalogue.tradesOfLedger, catalogue.trades],
+  ]
+  for (const sequence of [5, 8])
+    for (const [within, all] of lists) {
+      const { records } = await ledger.page(within, { ledger: sequence })
+      expect(records.map(({ paging_token }) => ledgerOfToken(paging_token))).toEqual(records.map(() => sequence))
+      expect((await ledger.page(all, {}, { cursor: endOfLedger(sequence - 1) })).records[0]).toEqual(records[0])
+    }
+  const [operation] = (await ledger.page(catalogue.operations, {})).records
+  expect(ledgerOfToken(operation!.id)).toBe(5)
+  await ledger.close()
 })
 
 test('a shared store is looked at when it rings, or every `pollMs`, until the ledger is closed', async () => {

@@ -2,8 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  endOfLedger,
   idOf,
   idText,
+  ledgerOf,
   low,
   MAX_ID,
   MAX_INDEX,
@@ -98,6 +100,59 @@ test('transaction and operation make the low half, and are refused if they do no
     expect(() => low(transaction, operation, 7)).toThrow(
       expect.objectContaining({ code: 'ID_OUT_OF_RANGE', fields: { ledger: 7, transaction, operation } }),
     )
+})
+
+describe('a ledger', () => {
+  test.each([0, 1, 2 ** 21, MAX_LEDGER])('%d ends with a token that lies in it, and before the next one', (ledger) => {
+    const end = endOfLedger(ledger)
+    expect(end).toBe(String((BigInt(ledger + 1) << 32n) - 1n))
+    expect([ledgerOf(end), ledgerOf(BigInt(end))]).toEqual([ledger, ledger])
+    if (ledger < MAX_LEDGER) expect(ledgerOf(BigInt(end) + 1n)).toBe(ledger + 1)
+  })
+
+  test.each([
+    [Number.NaN, 'NaN'],
+    [-1, '-1'],
+    [1.5, '1.5'],
+    [2 ** 31, '2147483648'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    [5n, '5n'],
+    ['7', 'string'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+  ])('that is none, such as %s, has no end', (given, found) => {
+    const fields = { field: 'ledger', reason: 'a whole number from 0 to 2147483647', found }
+    expect(() => endOfLedger(given as never)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST', fields }))
+  })
+
+  test('is told by the token or the id of a record, of whatever kind it is', () => {
+    for (const token of ['8589938689', '8589938689-1', '8589938689-4294967295', '0008589938689-0000000001', 8589938689n])
+      expect(ledgerOf(token)).toBe(2)
+    expect([ledgerOf('0'), ledgerOf(0n), ledgerOf('0-0'), ledgerOf(MAX_ID), ledgerOf(`${MAX_ID}-7`)]).toEqual([
+      ...[0, 0, 0],
+      ...[MAX_LEDGER, MAX_LEDGER],
+    ])
+  })
+
+  test.each(['', 'now', '-', '1-', '-1', '1-2-3', '1.5', ' 1', '0x1', String(MAX_ID + 1n), `1-${MAX_ID + 1n}`])(
+    'is not told by %o, which is no token',
+    (token) => {
+      const fields = { field: 'token', reason: expect.stringContaining('<n>-<m> or <n>') }
+      expect(() => ledgerOf(token)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST', fields }))
+    },
+  )
+
+  test.each([
+    [-1n, '-1n'],
+    [MAX_ID + 1n, `${MAX_ID + 1n}n`],
+    [8589938689, 'number'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [{}, 'object'],
+  ])('is not told by %o, which is neither text nor an id', (token, found) => {
+    const fields = { field: 'token', reason: expect.stringContaining('a bigint'), found }
+    expect(() => ledgerOf(token as never)).toThrow(expect.objectContaining({ code: 'BAD_REQUEST', fields }))
+  })
 })
 
 describe('a cursor', () => {
