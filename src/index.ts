@@ -72,7 +72,7 @@ export {
   type Write,
   type WriteOptions,
 } from './store.ts'
-export type { Stream, StreamOptions } from './stream/stream.ts'
+export { disposable, type Stream, type StreamOptions } from './stream/stream.ts'
 export type { Subscription, Taker } from './stream/tail.ts'
 export type { Element as KeyElement } from './tuple.ts'
 export { giveWay, nextTurn } from './turn.ts'

@@ -28,7 +28,7 @@ import { hasher } from './sha256.ts'
 import type { MaybePromise, Store } from './store.ts'
 import { Bell } from './stream/bell.ts'
 import { Crowds, followed } from './stream/crowd.ts'
-import { checkTail, type Stream, type StreamOptions, TailStream } from './stream/stream.ts'
+import { checkTail, disposable, type Stream, type StreamOptions, TailStream } from './stream/stream.ts'
 import { type Subscription, Tail } from './stream/tail.ts'
 import { pagesToEnd, typedPages, Walk } from './stream/walk.ts'
 import { giveWay, givingWay } from './turn.ts'
@@ -185,7 +185,7 @@ export class Ledger {
    * @throws BAD_REQUEST, GONE_BEFORE_HISTORY, ROLLED_BACK if history was rolled back meanwhile, CLOSED, CORRUPT, STORE_FAILED
    */
   lines(range: LedgerRange = {}): AsyncGenerator<string, void, undefined> {
-    return this.linesOf(takeRange(range))
+    return disposable(this.linesOf(takeRange(range)))
   }
 
   private async *linesOf(range: () => LedgerRange): AsyncGenerator<string, void, undefined> {
@@ -200,7 +200,7 @@ export class Ledger {
 
   /** As {@link lines}, parsed, with every digit kept. @throws as {@link lines} */
   closes(range: LedgerRange = {}): AsyncGenerator<LedgerClose, void, undefined> {
-    return closesOf(this.lines(range))
+    return disposable(closesOf(this.lines(range)))
   }
 
   /**
@@ -306,7 +306,7 @@ export class Ledger {
    * @throws as {@link read}; ROLLED_BACK if history was rolled back below what was delivered, GONE_BEFORE_HISTORY if it was pruned past that
    */
   pages<R, V>(query: List<R, V>, values: V, options: WalkOptions = {}): AsyncGenerator<Page<R>, void, undefined> {
-    return typedPages(this.rawPages(query, values, options))
+    return disposable(typedPages(this.rawPages(query, values, options)))
   }
 
   /**
@@ -316,7 +316,7 @@ export class Ledger {
    * @throws as {@link pages}
    */
   ndjson<R, V>(query: List<R, V>, values: V, options: NdjsonOptions = {}): AsyncGenerator<NdjsonChunk, void, undefined> {
-    return ndjsonOf((pages) => this.rawPages(query, values, pages), options)
+    return disposable(ndjsonOf((pages) => this.rawPages(query, values, pages), options))
   }
 
   /** The records of a listing to its end, read in pages of `limit` (default 200). @throws as {@link pages} */

@@ -4,6 +4,7 @@
  * **Invariant:** the same options give the same ledgers, byte for byte, on every platform and version of Node. Memory is bounded by the accounts
  * (about 300 bytes each) and the book.
  */
+import { disposable } from '../../src/index.ts'
 import { decimal } from './accounts.ts'
 import { Network } from './network.ts'
 import { type GeneratedClose, type GenerateOptions, type Settings, settle } from './options.ts'
@@ -27,7 +28,7 @@ export { generateDefaults } from './options.ts'
  * @throws BAD_REQUEST at the call, before any ledger is asked for, if an option is missing, out of range, or unknown; `field` names it
  */
 export function generate(options: GenerateOptions): Generator<GeneratedClose, void, undefined> {
-  return closes(settle(options))
+  return disposable(closes(settle(options)))
 }
 
 function* closes(settings: Settings): Generator<GeneratedClose, void, undefined> {
@@ -72,7 +73,7 @@ function* closes(settings: Settings): Generator<GeneratedClose, void, undefined>
 
 /** The same closes as NDJSON: one line each, without a line feed; bigints are bare digits. @throws BAD_REQUEST at the call, as {@link generate} */
 export function generateLines(options: GenerateOptions): Generator<string, void, undefined> {
-  return lines(generate(options))
+  return disposable(lines(generate(options)))
 }
 
 function* lines(closes: Iterable<GeneratedClose>): Generator<string, void, undefined> {

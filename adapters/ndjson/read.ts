@@ -1,5 +1,5 @@
 /** Reads ledger closes from files and streams of NDJSON. */
-import { type LedgerClose, OptionRules } from '../../src/index.ts'
+import { disposable, type LedgerClose, OptionRules } from '../../src/index.ts'
 import { splitLines } from './lines.ts'
 import { setOrigin } from './origin.ts'
 import { parseLine } from './parse.ts'
@@ -23,10 +23,14 @@ const readOptions = new OptionRules<ReadClosesOptions>('readCloses', {
  * @throws BAD_REQUEST if an option is unknown or wrong or a source is not one, before any is read, and for a stream of text; MALFORMED_JSON with `file`,
  * `line`, `column` if known, and `reason`; INVALID_INPUT for JSON that is not an object; what the file system says, as it is
  */
-export async function* readCloses(
+export function readCloses(
   sources: Source | readonly Source[],
   options: ReadClosesOptions = {},
 ): AsyncGenerator<LedgerClose, void, undefined> {
+  return disposable(closesOf(sources, options))
+}
+
+async function* closesOf(sources: Source | readonly Source[], options: ReadClosesOptions): AsyncGenerator<LedgerClose, void, undefined> {
   const checked = readOptions.check(options)
   const { maxLineBytes = 256 * 2 ** 20 } = checked
   const list = isList(sources) ? sources : [sources]

@@ -28,6 +28,19 @@ export interface Stream<T> extends AsyncIterableIterator<T, void, undefined> {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/**
+ * Has a generator end with `using` or `await using`, as every one does from Node 24 on.
+ * @returns the same generator
+ */
+export function disposable<G extends AsyncGenerator | Generator>(generator: G): G {
+  const isAsync = Symbol.asyncIterator in generator
+  const name = isAsync ? Symbol.asyncDispose : Symbol.dispose
+  if (name in generator) return generator
+  const end = () => generator.return(undefined)
+  const value = isAsync ? async () => void (await end()) : () => void end()
+  return Object.defineProperty(generator, name, { value, configurable: true, writable: true })
+}
+
 interface Asked<T> {
   resolve(result: IteratorResult<T, void>): void
   reject(error: unknown): void

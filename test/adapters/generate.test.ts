@@ -2,7 +2,7 @@
  * The generated network: the same everywhere, true to the input format, and as varied as it promises.
  */
 import { createHash } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { type GeneratedMembers, type GeneratedOffer, type GenerateOptions, generate, generateLines } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
 import { openLedger, stringifyJson } from '../../src/index.ts'
@@ -362,4 +362,16 @@ describe('options', () => {
       await ledger.close()
     }
   })
+})
+
+test('making ledgers, or lines, ends with `using`', () => {
+  for (const make of [generate, generateLines]) {
+    let left: Iterator<unknown>
+    {
+      using made = make({ ledgers: 3, seed: 7 })
+      left = made
+      expect(made.next().done).toBe(false)
+    }
+    expect(left.next().done).toBe(true)
+  }
 })

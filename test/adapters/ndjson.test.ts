@@ -331,3 +331,22 @@ test('progress counts the bytes of the source, compressed as they are', async ()
   await read(pieces(packed, 10), { onBytes: (more) => (count += more) })
   expect(count).toBe(packed.length)
 })
+
+test('reading ends with `await using`, and with it the source', async () => {
+  let ended = false
+  async function* source(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) yield Buffer.from('{}\n')
+    } finally {
+      ended = true
+    }
+  }
+  let left: AsyncIterator<unknown>
+  {
+    await using closes = readCloses(source())
+    left = closes
+    expect((await closes.next()).done).toBe(false)
+    expect(ended).toBe(false)
+  }
+  expect([ended, (await left.next()).done]).toEqual([true, true])
+})

@@ -217,6 +217,54 @@ describe('a walk', () => {
   })
 })
 
+describe('with `await using`', () => {
+  test.each(['records', 'pages', 'ndjson'] as const)('%s ends', async (method) => {
+    const ledger = await ledgerOf(closes)
+    let left: AsyncIterator<unknown>
+    {
+      await using walk = ledger[method](catalogue.operations, {}, { limit: 1 })
+      left = walk
+      expect((await walk.next()).done).toBe(false)
+    }
+    expect((await left.next()).done).toBe(true)
+    await ledger.close()
+  })
+
+  test.each(['lines', 'closes'] as const)('%s end', async (method) => {
+    const ledger = await ledgerOf(closes)
+    let left: AsyncIterator<unknown>
+    {
+      await using range = ledger[method]()
+      left = range
+      expect((await range.next()).done).toBe(false)
+    }
+    expect((await left.next()).done).toBe(true)
+    await ledger.close()
+  })
+
+  test.each(['stream', 'streamPages', 'tail'] as const)('%s ends', async (method) => {
+    const ledger = await ledgerOf(closes)
+    let left: AsyncIterator<unknown>
+    {
+      await using stream = ledger[method](catalogue.ledgers, {})
+      left = stream
+      expect((await stream.next()).done).toBe(false)
+    }
+    expect((await left.next()).done).toBe(true)
+    await ledger.close()
+  })
+
+  test('a walk that nothing was asked of ends without a read', async () => {
+    const ledger = await ledgerOf(closes)
+    const read = vi.spyOn(ledger, 'readListing')
+    {
+      await using _ = ledger.pages(catalogue.operations, {})
+    }
+    expect(read).not.toHaveBeenCalled()
+    await ledger.close()
+  })
+})
+
 test('records tell their ledger by their tokens, and by their ids, and are those before its end', async () => {
   const ledger = await ledgerOf(closes)
   type Told = { readonly paging_token: string }
