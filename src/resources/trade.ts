@@ -177,7 +177,8 @@ const names = Object.fromEntries(
 
 const isGiven = (filter: TradeFilter, side: 'base' | 'counter'): boolean => filter[side] !== undefined
 
-function sideOf(filter: TradeFilter, side: 'base' | 'counter'): string {
+function sideOf(filter: TradeFilter, side: 'base' | 'counter', other: 'base' | 'counter'): string {
+  if (!isGiven(filter, side)) throw badRequest(`${side}_asset_type`, `given, since ${other} is: give both base and counter, or neither`)
   const asset: { type?: string; code?: string; issuer?: string } = filter[side] ?? {}
   const problem = assetProblem(asset.type, asset.code, asset.issuer)
   if (problem) throw badRequest(`${side}_asset_${problem.member}`, problem.reason)
@@ -194,7 +195,7 @@ const copyOf = (asset: Asset | undefined): Asset | undefined => {
 const textOf = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
 
 const pairOf = (filter: TradeFilter): readonly [base: string, counter: string] | undefined =>
-  isGiven(filter, 'base') || isGiven(filter, 'counter') ? [sideOf(filter, 'base'), sideOf(filter, 'counter')] : undefined
+  isGiven(filter, 'base') || isGiven(filter, 'counter') ? [sideOf(filter, 'base', 'counter'), sideOf(filter, 'counter', 'base')] : undefined
 
 export const tradeFilters: Filters<Trade, TradeFilter> = {
   members: ['base', 'counter', 'offer_id'],

@@ -421,6 +421,26 @@ test('wrong filters are refused by a stream and a listing at once, and fail no s
   await ledger.close()
 })
 
+test('one asset of a pair alone is refused: the other is named, and that both are given or neither', async () => {
+  const ledger = await openLedger(memory())
+  const native = { type: 'native' } as const
+  for (const [filter, field, given] of [
+    [{ base: native }, 'counter_asset_type', 'base'],
+    [{ base: native, counter: undefined }, 'counter_asset_type', 'base'],
+    [{ counter: native, offer_id: 7n }, 'base_asset_type', 'counter'],
+  ] as const) {
+    const fields = { field, reason: `given, since ${given} is: give both base and counter, or neither` }
+    expect((await errorOf(() => ledger.page(catalogue.trades, filter))).fields).toEqual(fields)
+    expect((await errorOf(() => ledger.stream(catalogue.trades, filter))).fields).toEqual(fields)
+  }
+  // What is wrong with the one that is given comes first, if it is the base.
+  expect((await errorOf(() => ledger.page(catalogue.trades, { base: { type: 'gold' } as never }))).fields).toEqual({
+    field: 'base_asset_type',
+    reason: 'native, credit_alphanum4 or credit_alphanum12',
+  })
+  await ledger.close()
+})
+
 test('a name with a lone surrogate, which as bytes would be another name, is not looked up', async () => {
   const ledger = await openLedger(memory())
   await ledger.append({

@@ -71,6 +71,9 @@ describe('parameters', () => {
   it('of a pair of assets must be complete', async () => {
     const native = 'counter_asset_type=native'
     expect(await refused(`/trades?base_asset_type=native`)).toEqual([400, 'counter_asset_type'])
+    const reason = async (query: string): Promise<unknown> => (await ask(`/trades?${query}`)).body.extras.reason
+    expect(await reason('base_asset_type=native')).toBe('given, since base is: give both base and counter, or neither')
+    expect(await reason(native)).toBe('given, since counter is: give both base and counter, or neither')
     expect(await refused(`/trades?${native}&base_asset_type=gold`)).toEqual([400, 'base_asset_type'])
     expect(await refused(`/trades?${native}&base_asset_type=credit_alphanum4`)).toEqual([400, 'base_asset_code'])
     expect(await refused(`/trades?${native}&base_asset_type=credit_alphanum4&base_asset_code=ABCDE`)).toEqual([400, 'base_asset_code'])

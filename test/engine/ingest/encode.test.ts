@@ -337,8 +337,8 @@ describe('a trade', () => {
   test.each([
     ['base_asset_code=USD', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
     ['base_asset_issuer=I', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
-    ['base_asset_type=native', 'counter_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
-    ['counter_asset_type=native', 'base_asset_type', 'native, credit_alphanum4 or credit_alphanum12'],
+    ['base_asset_type=native', 'counter_asset_type', 'given, since base is: give both base and counter, or neither'],
+    ['counter_asset_type=native', 'base_asset_type', 'given, since counter is: give both base and counter, or neither'],
     ['base_asset_type=credit_alphanum4&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
     ['base_asset_type=credit_alphanum4&base_asset_code=-USD&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
     ['base_asset_type=credit_alphanum4&base_asset_code=USD-&base_asset_issuer=I', 'base_asset_code', 'a code of 1 to 4 letters or digits'],
