@@ -18,17 +18,22 @@ import {
   type LedgerInput,
   type LedgerOptions,
   type LedgerRange,
+  type LedgerRecord,
+  type List,
   type NdjsonOptions,
   type OfferChanges,
   type OfferInput,
   type Operation,
   type OperationInput,
   type PageOptions,
+  type RecordOf,
   type RepairOptions,
   type StreamOptions,
+  type Trade,
   type TradeFilter,
   type TradeInput,
   type TransactionInput,
+  type ValuesOf,
   type VerifyOptions,
 } from '../../src/index.ts'
 import { list } from '../../src/query.ts'
@@ -85,6 +90,28 @@ function calls(): void {
   void ledger.get(catalogue.transaction, { hash: 7n })
 }
 
+/** Functions for any list: what they read has the type of its row. */
+async function anyList<R, V>(query: List<R, V>, values: V): Promise<readonly R[]> {
+  for await (const record of ledger.records(query, values)) return [record]
+  return (await ledger.page(query, values)).records
+}
+const anyStream = <R, V>(query: List<R, V, true>, values: V): AsyncIterable<R> => ledger.stream(query, values)
+async function anyRow<Q extends List>(query: Q, values: ValuesOf<Q>): Promise<readonly RecordOf<Q>[]> {
+  // @ts-expect-error: of a row that is a type parameter itself, records are unknown
+  return (await ledger.page(query, values)).records
+}
+
+function generic(): void {
+  expectTypeOf(anyList(catalogue.paymentsOfAccount, { account: 'G' })).resolves.toEqualTypeOf<readonly Operation[]>()
+  expectTypeOf(anyList(catalogue.trades, { offer_id: 7n })).resolves.toEqualTypeOf<readonly Trade[]>()
+  expectTypeOf(anyStream(catalogue.ledgers, {})).toEqualTypeOf<AsyncIterable<LedgerRecord>>()
+  void anyRow(catalogue.trades, { offer_id: 7n })
+  // @ts-expect-error: no account
+  void anyList(catalogue.paymentsOfAccount, {})
+  // @ts-expect-error: what a ledger holds never grows
+  void anyStream(catalogue.operationsOfLedger, { ledger: 7 })
+}
+
 /** What a program has that was given some options, or none. */
 type Maybe<T> = { readonly [N in keyof Required<T>]: Required<T>[N] | undefined }
 
@@ -129,6 +156,10 @@ function inputs(): void {
   expectTypeOf<Sparse<TradeInput>>().toExtend<TradeInput>()
   expectTypeOf<Sparse<OfferInput>>().toExtend<OfferInput>()
 }
+
+test('functions for any list compile, and give its records', () => {
+  expectTypeOf(generic).returns.toBeVoid()
+})
 
 test('a member of a close that is undefined compiles like one that is absent', () => {
   expectTypeOf(inputs).returns.toBeVoid()
