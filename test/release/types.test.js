@@ -150,6 +150,12 @@ function givers(program) {
   return found
 }
 
+test('every way in compiles to CommonJS, with the resolution of modules that goes with it', () => {
+  const { said, own } = compile({ module: ts.ModuleKind.CommonJS }, importing(ways), [])
+  assert.deepEqual(said, [])
+  assert.ok(own.some((path) => path.endsWith('/dist/http.d.ts')))
+})
+
 test('what runs in a browser compiles there, without the types of Node', () => {
   const { ESNext } = ts.ModuleKind
   const { Bundler } = ts.ModuleResolutionKind
