@@ -11,7 +11,7 @@ import { abbreviate, meaning } from './vocabulary.ts'
 /** A frame as bytes, cut at its holes. */
 export interface Frame {
   readonly text: string
-  /** Valid in this process only: 1 and up; 0 if there are too many, or if the frame is longer than those that are kept. */
+  /** Valid in this process only: 1 and up; 0 if as many others came first, or if the frame is longer than those that are kept. */
   readonly number: number
   /** How its texts become records without parsing, if that is possible; determined on first use. */
   recipe: Recipe | undefined | 'unknown'
@@ -41,10 +41,11 @@ export function recipeOf(frame: Frame): Recipe | undefined {
   return frame.recipe
 }
 
-function keep<K, T>(known: Map<K, T>, key: K, value: T): T {
-  if (known.size >= MAX_KNOWN) known.clear()
-  known.set(key, value)
-  return value
+/** Those with a number are not forgotten: decoded anew, a frame would get another number, or none. */
+function keep(hash: number, frame: Frame): Frame {
+  if (byHash.size >= 2 * MAX_KNOWN) for (const [other, { number }] of byHash) if (number === 0) byHash.delete(other)
+  byHash.set(hash, frame)
+  return frame
 }
 
 /** A frame as blocks hold it. */
@@ -66,7 +67,10 @@ export function encodeFrame(frame: string): Uint8Array {
     }
   }
   const stored = Uint8Array.from(out)
-  return frame.length > LONGEST_FRAME ? stored : keep(byText, frame, stored)
+  if (frame.length > LONGEST_FRAME) return stored
+  if (byText.size >= MAX_KNOWN) byText.clear()
+  byText.set(frame, stored)
+  return stored
 }
 
 /** Where the next code comes after `from`. */
@@ -109,7 +113,7 @@ export function decodeFrame(bytes: Uint8Array, from: number, to: number): Frame 
     stored: new Uint8Array(bytes.subarray(from, to)),
   }
   if (made.number > 0) numbered.push(made)
-  return isLong ? made : keep(byHash, hash, made)
+  return isLong ? made : keep(hash, made)
 }
 
 function matches(stored: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {

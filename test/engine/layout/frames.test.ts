@@ -1,5 +1,5 @@
 /** Texts taken apart, frames as bytes, and the vocabulary they are written with. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { text, utf8 } from '../../../src/bytes.ts'
 import { decodeFrame, encodeFrame } from '../../../src/layout/frame.ts'
 import { abbreviate, meaning } from '../../../src/layout/vocabulary.ts'
@@ -142,25 +142,34 @@ describe('frames', () => {
       }
   })
 
-  test('are worked out once, and no more than 4096 are kept', () => {
+  test('are written once, and no more than 4096 are kept', () => {
     const encoded = (one: number) => encodeFrame(`kept ${one}`)
+    // Until the first is forgotten, whatever was kept before; then only the last one, and the first one again, are kept.
+    let first = encoded(0)
+    let last = 0
+    while (encoded(0) === first) encoded(++last)
+    first = encoded(0)
+    expect(last).toBeGreaterThan(1)
+    expect(last).toBeLessThanOrEqual(4096)
+    for (let more = 1; more <= 4094; more++) encoded(last + more)
+    expect(encoded(0)).toBe(first)
+    encoded(last + 4095)
+    expect(encoded(0)).not.toBe(first)
+  })
+
+  test('are decoded once: the first 4096 have a number, and keep it for ever; of the others no more than 4096 are kept', async () => {
+    vi.resetModules()
+    const { decodeFrame, frameOf } = await import('../../../src/layout/frame.ts')
     const decoded = (one: number) => {
       const bytes = utf8(`kept ${one}`)
       return decodeFrame(bytes, 0, bytes.length)
     }
-    for (const known of [encoded, decoded]) {
-      // Until the first is forgotten, whatever was kept before; then only the last one, and the first one again, are kept.
-      let first = known(0)
-      let last = 0
-      while (known(0) === first) known(++last)
-      first = known(0)
-      expect(last).toBeGreaterThan(1)
-      expect(last).toBeLessThanOrEqual(4096)
-      for (let more = 1; more <= 4094; more++) known(last + more)
-      expect(known(0)).toBe(first)
-      known(last + 4095)
-      expect(known(0)).not.toBe(first)
-    }
+    const first = Array.from({ length: 8192 }, (_, one) => decoded(one))
+    expect(first.map(({ number }) => number)).toEqual(first.map((_, at) => (at < 4096 ? at + 1 : 0)))
+    expect(first.every((frame, at) => decoded(at) === frame)).toBe(true)
+    for (let more = 8192; more < 20_000; more++) expect(decoded(more).number).toBe(0)
+    expect(first.slice(0, 4096).every((frame, at) => decoded(at) === frame && frameOf(at + 1) === frame)).toBe(true)
+    expect(first.slice(4096).some((frame, at) => decoded(4096 + at) === frame)).toBe(false)
   })
 
   test('keep the text between words of the vocabulary, whichever words they are', () => {
