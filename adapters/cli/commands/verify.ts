@@ -21,7 +21,8 @@ With --files, the files of the store are checked first: of LevelDB the checksums
 and that no batch is missing; of LMDB the trees of pages. If a file is damaged, the store is not opened. Without --files,
 they are checked only if they cannot be opened.
 
-Standard output has a line for each fault and a summary; with --json, one JSON object. The exit code is 8 if the store is
+Standard output has a line for each fault and a summary; with --json, one JSON object: faults of values are its faults,
+and those of files its files.faults, which is all there is if files are damaged. The exit code is 8 if the store is
 damaged. Then restore a copy, or see folio repair --help.
 
 Examples:
