@@ -1,8 +1,9 @@
 /** The law of amounts: batches and requests as large as the engine makes them, which reach what a store or a protocol below it may be limited to. */
 import { type Entry, isPromise, type KeyRange, type MaybePromise, type Store, type Write } from '../../src/store.ts'
+import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
 import { plainly } from './store-answers.ts'
-import { alike, inChunks, type MakeLaw, refused, show, turn } from './store-checks.ts'
+import { alike, inChunks, type MakeLaw, refused, show } from './store-checks.ts'
 import { bytes, everything, filled, numbered } from './store-model.ts'
 
 /** Above 65,535, the most that 16 bits count; the engine was measured to make larger ones. */
@@ -99,7 +100,7 @@ async function during(
   while (!isOver) {
     const { entries } = await store.scan(range, { limit: 100 })
     look(entries, `a scan from ${show(range.gte)} to ${show(range.lt)} while a batch is being written`)
-    await turn()
+    await nextTurn()
   }
   await over
 }

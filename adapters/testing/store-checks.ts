@@ -31,6 +31,7 @@ export const property = <T>(
     })
   })
 
+/** A millisecond or so, for what comes by itself. */
 export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 export const count = (size: number): Entry[] => Array.from({ length: size }, (_, n) => [numbered(n * 256), filled(n % 50, n)])
 

@@ -1,8 +1,9 @@
 /** Laws of compare-and-set. The engine uses it with durable batches of many writes, whose last one is to the key that is expected to be as it was. */
 import fc from 'fast-check'
 import type { Store, Write } from '../../src/store.ts'
+import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
-import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, turn, wipe } from './store-checks.ts'
+import { fill, holds, type MakeLaw, modelOf, property, refused, same, show, wipe } from './store-checks.ts'
 import { bytes, filled, following, type Material, numbered } from './store-model.ts'
 
 /** The same bytes except one. */
@@ -28,7 +29,7 @@ async function watched(store: Store, key: Uint8Array, calls: readonly Promise<un
   for (let n = 0; !isOver && n < 200; n++) {
     seen.push(n % 2 === 0 ? await store.get(key) : (await store.scan({ gte: key, lt: following(key) }, { limit: 2 })).entries[0]?.[1])
     // Now and then a whole turn, or reads that are answered at once would let nothing else happen.
-    if (n % 8 === 7) await turn()
+    if (n % 8 === 7) await nextTurn()
   }
   await over
   return seen

@@ -1,8 +1,9 @@
 /** Laws of reading: order, ranges, chunks, values. */
 import fc from 'fast-check'
 import type { Entry, KeyRange, Store, Write } from '../../src/store.ts'
+import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
-import { agrees, count, fill, holds, inChunks, type MakeLaw, property, refused, same, turn, wipe } from './store-checks.ts'
+import { agrees, count, fill, holds, inChunks, type MakeLaw, property, refused, same, wipe } from './store-checks.ts'
 import { bytes, everything, filled, following, type Material, numbered } from './store-model.ts'
 
 /** Lengths of values, in neither order of size: together far above the bounds that are drawn. */
@@ -57,7 +58,10 @@ const THINNED = [
 ] as const
 const THIRD = 3
 
-/** Writes batches one after another, and meanwhile does each of the scans over and over. */
+/**
+ * Writes batches one after another, and meanwhile does each of the scans over and over. Not by timers: scans that take a millisecond each would find
+ * the next one due at once, and the write of a file would never be heard of.
+ */
 async function duringWrites(
   store: Store,
   batches: number,
@@ -73,7 +77,7 @@ async function duringWrites(
     writing = false
   })
   const readers = scans.map(async (scan) => {
-    for (; writing; await turn()) await scan()
+    for (; writing; await nextTurn()) await scan()
   })
   await Promise.all([writer, ...readers])
 }

@@ -1,8 +1,9 @@
 /** Laws of writing batches. */
 import fc from 'fast-check'
 import type { Entry, Store, Write } from '../../src/store.ts'
+import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
-import { agrees, holds, type MakeLaw, modelOf, property, same, show, turn, wipe, within } from './store-checks.ts'
+import { agrees, holds, type MakeLaw, modelOf, property, same, show, wipe, within } from './store-checks.ts'
 import { bytes, everything, filled, Model, materialFor, numbered } from './store-model.ts'
 
 /** Above every number that the law of thousands writes. */
@@ -132,7 +133,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
           { durable: begun % 20 === 0 },
         )
         done = begun
-        if (begun % 4 === 0) await turn()
+        if (begun % 4 === 0) await nextTurn()
       }
     })()
     const reads = [
@@ -142,7 +143,7 @@ export const batchLaws = (law: MakeLaw): Law[] => [
       async () => (await store.scan(everything, { limit: 10, reverse: true })).entries.map(([, value]) => value),
     ]
     const readers = reads.map(async (read) => {
-      for (; done < 80; await turn()) {
+      for (; done < 80; await nextTurn()) {
         // What any read has shown, by whatever call, was held then.
         const least = Math.max(done, shown)
         const seen = (await read()).map(numberOf)

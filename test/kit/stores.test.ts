@@ -1,4 +1,5 @@
 /** Stores that each break one law, and the law that rejects them. Laws are worth what they reject. */
+import { stat } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { decline } from '../../adapters/check/index.ts'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
@@ -107,6 +108,37 @@ describe('a store that begins to read only a while after it was asked, when what
     }
   }
   for (const law of storeConformance({ open })) test.skipIf(law.skip)(law.name, law.run)
+})
+
+describe('a store that writes to a file, while its reads, which take more than a millisecond, are answered from memory', () => {
+  const open = (): Store => {
+    const store = memory()
+    let last: Promise<void> = Promise.resolve()
+    const busy = <T>(answer: T): T => {
+      for (const from = performance.now(); performance.now() - from < 1.2; );
+      return answer
+    }
+    return {
+      ...store,
+      get: (key) => busy(store.get(key)),
+      scan: (range, options) => busy(store.scan(range, options)),
+      write(batch, options) {
+        const done = last.then(async () => {
+          await stat('.') // which comes back as the write of a file does
+          await store.write(batch, options)
+        })
+        last = done.catch(() => {})
+        return done
+      },
+      close: async () => {
+        await last
+        await store.close()
+      },
+    }
+  }
+  const laws = storeConformance({ open, patience: 5000 })
+  const whileWritten = ['a scan sees all', 'a read concurrent', 'a batch of 17 MiB']
+  for (const start of whileWritten) test(named(laws, start).name, named(laws, start).run)
 })
 
 describe('a store that takes keys of 20 bytes and values of 300', () => {
