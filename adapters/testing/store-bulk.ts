@@ -2,8 +2,9 @@
 import { type Entry, isPromise, type KeyRange, type MaybePromise, type Store, type Write } from '../../src/store.ts'
 import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
-import { plainly } from './store-answers.ts'
-import { alike, inChunks, type MakeLaw, refused, show } from './store-checks.ts'
+import { closing, opened, plainly } from './store-answers.ts'
+import { alike, inChunks, type MakeLaw, refused, show, within } from './store-checks.ts'
+import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, filled, numbered } from './store-model.ts'
 
 /** Above 65,535, the most that 16 bits count; the engine was measured to make larger ones. */
@@ -19,14 +20,27 @@ const MANY_BYTES = 17 << 20
 /** What a large value has; a store of small ones is tried with as many of them as a batch of that many bytes has. */
 const LARGE = 65_536
 
-export const bulkLaws = (law: MakeLaw): Law[] => [
+/** Closes the store and opens it again, if the subject can do that, and looks at it. */
+async function reopened(own: Store, subject: StoreSubject, look: (store: Store) => Promise<void>): Promise<boolean> {
+  if (!subject.reopen) return false
+  await plainly(own).close()
+  const store = plainly(await opened('reopen', () => subject.reopen!(own), subject))
+  await closing(store, () => within('after a reopen', () => look(store)))
+  return true
+}
+
+/** One scan gives just these entries. */
+async function scanned(store: Store, entries: readonly Entry[], reverse: boolean, what: string): Promise<void> {
+  const chunk = await store.scan(everything, { limit: entries.length + 1, reverse })
+  first([...chunk.entries, chunk.more], [...(reverse ? [...entries].reverse() : entries), false], what)
+}
+
+export const bulkLaws = (law: MakeLaw, subject: StoreSubject): Law[] => [
   law('a batch of 17 MiB applies whole, and one getMany and one scan return as much', async (_, own) => {
-    const store = plainly(own)
-    const length = Math.min(LARGE, store.capabilities.maxValueBytes ?? LARGE)
+    const length = Math.min(LARGE, own.capabilities.maxValueBytes ?? LARGE)
     const size = MANY_BYTES / LARGE
     const keys = Array.from({ length: size }, (_, n) => numbered(n))
-    // Twice, so that what is overwritten and deleted is as large.
-    for (const round of [1, 2]) {
+    const write = async (store: Store, round: 1 | 2): Promise<void> => {
       const batch = keys.map((key, n): Write => [key, round === 2 && n % 3 === 0 ? undefined : filled(length, n * round)])
       const total = `${size} writes of ${length} bytes, ${round === 1 ? 'into an empty store' : 'over as many'}`
       // Two neighbours are its first and its last write: a scan shows either both as they were, or both as they will be.
@@ -44,11 +58,15 @@ export const bulkLaws = (law: MakeLaw): Law[] => [
         `getMany of ${size} keys after ${total}`,
       )
       const held = batch.filter(([, value]) => value) as Entry[]
-      for (const reverse of [false, true]) {
-        const { entries, more } = await store.scan(everything, { limit: size + 1, reverse })
-        first([...entries, more], [...(reverse ? [...held].reverse() : held), false], `a scan, reverse: ${reverse}, after ${total}`)
+      for (const reverse of [false, true]) await scanned(store, held, reverse, `a scan, reverse: ${reverse}, after ${total}`)
+      // Again, so that what is overwritten and deleted is as large.
+      const again = async (after: Store): Promise<void> => {
+        await scanned(after, held, false, `a scan after ${total}`)
+        await write(after, 2)
       }
+      if (round === 1 && !(await reopened(own, subject, again))) await write(store, 2)
     }
+    await write(plainly(own), 1)
   }),
   law(
     `a batch of ${WRITES.toLocaleString('en')} writes applies whole, and one getMany and one scan return as many values`,
@@ -78,7 +96,9 @@ export const bulkLaws = (law: MakeLaw): Law[] => [
       first([...entries, more], [...model, false], `a scan, limit: ${WRITES}`)
       first(await inChunks(store, everything, { limit: 20_000, reverse: true }), model.reverse(), 'scans, limit: 20000, reverse: true')
       // No longer in forms, which would take as long again.
-      await expecting(plainly(own), keys, held, numbers)
+      const last = await expecting(plainly(own), keys, held, numbers)
+      const left = keys.flatMap((key, n): Entry[] => (last(n) ? [[key, last(n)!]] : []))
+      await reopened(own, subject, (after) => scanned(after, left, false, `a scan after ${WRITES} writes`))
     },
   ),
 ]
@@ -113,13 +133,13 @@ function roundsApart(entries: readonly Entry[], call: string): void {
     throw new Error(`${call}: expected what was held before or after, got ${before} entries from before and ${written} of the batch`)
 }
 
-/** As the engine writes: durable, and only if what is held is what was read before. */
+/** As the engine writes: durable, and only if what is held is what was read before. Returns what each key then holds. */
 async function expecting(
   store: Store,
   keys: readonly Uint8Array[],
   held: readonly (Uint8Array | undefined)[],
   numbers: readonly number[],
-): Promise<void> {
+): Promise<(n: number) => Uint8Array | undefined> {
   const [key, value, next] = [keys[1]!, held[1]!, bytes(3)]
   const written = (n: number): Uint8Array | undefined => (n % 4 === 1 ? next : undefined)
   const batch = numbers.map((n): Write => [keys[n]!, written(n)])
@@ -135,6 +155,7 @@ async function expecting(
   await hold((n) => held[n], 'refused')
   await store.write(batch, { durable: true, expect: { key, value } })
   await hold(written, 'applied')
+  return written
 }
 
 /** As `same`, for lists too long to be shown. */

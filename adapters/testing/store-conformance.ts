@@ -26,10 +26,11 @@ import { same, show } from './store-checks.ts'
 import { expectLaws } from './store-expect.ts'
 import { compactLaw, failureLaw, limitLaw, noteLaws } from './store-extras.ts'
 import { killLaws } from './store-kill.ts'
-import { closeLaws, leakLaw, reopenLaw } from './store-life.ts'
+import { closeLaws, leakLaw } from './store-life.ts'
 import { bytes, everything, materialFor } from './store-model.ts'
 import { overlapLaws } from './store-overlap.ts'
 import { orderLaws, scanLaws, valueLaws } from './store-reading.ts'
+import { reopenLaw } from './store-reopen.ts'
 import { snapshotLaws } from './store-snapshot.ts'
 import { batchLaws } from './store-writing.ts'
 
@@ -112,7 +113,9 @@ export function storeConformance(subject: StoreSubject): Law[] {
       await answered([bytes(1), ...entries.map(([key]) => key)], 'all but the first held')
     }),
     formsLaw(law),
-    ...[orderLaws, scanLaws, valueLaws, batchLaws, overlapLaws, bulkLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) => make(law)),
+    ...[orderLaws, scanLaws, valueLaws, batchLaws, overlapLaws, bulkLaws, expectLaws, bufferLaws, closeLaws].flatMap((make) =>
+      make(law, subject),
+    ),
     reopenLaw(law, subject),
     ...killLaws(law, subject),
     ...besideLaws(law, subject),

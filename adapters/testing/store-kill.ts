@@ -10,15 +10,23 @@ const BATCHES = 16
 const NOTES = 6
 const HEAD = bytes(1)
 
-/** This one only deletes. It is durable, and the one after it expects nothing. */
-const DELETES = 9
+/** These only delete, one of them a single key. They are durable, and the ones after them expect nothing. */
+const [DELETES, DELETE] = [9, 13]
 
-const batchOf = (n: number): Write[] => (n === DELETES ? [0, 2].map((i): Write => [numbered((n - 1) * 1000 + i), undefined]) : growing(n))
+const batchOf = (n: number): Write[] =>
+  n === DELETES || n === DELETE ? (n === DELETES ? [0, 2] : [0]).map((i): Write => [numbered((n - 1) * 1000 + i), undefined]) : growing(n)
 
-/** Of few or many writes: new keys, one that the batch before had put, deleted, and a head that says which one it was. */
+/**
+ * Of few or many writes: new keys, one that the batch before had put, deleted, keys that are both put and deleted, and a head that says which one it
+ * was.
+ */
 const growing = (n: number): Write[] => [
   ...Array.from({ length: n % 5 === 4 ? 400 : 3 }, (_, i): Write => [numbered(n * 1000 + i), filled(i % 60, n)]),
   ...(n > 0 ? [[numbered((n - 1) * 1000 + 1), undefined] as const] : []),
+  [numbered(n * 1000 + 998), bytes(n)],
+  [numbered(n * 1000 + 998), undefined],
+  [numbered(n * 1000 + 999), undefined],
+  [numbered(n * 1000 + 999), bytes(n)],
   [HEAD, bytes(n)],
 ]
 

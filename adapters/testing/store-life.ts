@@ -1,13 +1,11 @@
-/** Laws of a store's life: closing, reopening, and what remains of it. */
-import fc from 'fast-check'
+/** Laws of a store's life: closing, and what remains of it. */
 import { FolioError } from '../../src/errors.ts'
-import type { MaybePromise, Store, Write } from '../../src/store.ts'
+import type { MaybePromise, Store } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
-import { seed } from './property.ts'
-import { checked, closing, given, opened, unfailing } from './store-answers.ts'
-import { count, fill, holds, type MakeLaw, refused, same, turn, within } from './store-checks.ts'
+import { checked, given, opened, unfailing } from './store-answers.ts'
+import { count, fill, type MakeLaw, refused, same, turn } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
-import { bytes, everything, LONGEST_KEY, Model, materialFor, numbered } from './store-model.ts'
+import { bytes, everything, type Model, materialFor, numbered } from './store-model.ts'
 
 /** Calls that come too late to be waited for: they are answered as ever, or told that the store is closed. */
 function whileItCloses(store: Store, model: Model): Promise<void>[] {
@@ -108,94 +106,6 @@ export const closeLaws = (law: MakeLaw): Law[] => [
         await refused('CLOSED', () => store.scan(range, { limit: 1, reverse }))
   }),
 ]
-
-/** How often the store is closed and opened again. What the second of them loses was written to a store that had been opened again. */
-const REOPENS = ['the first reopen', 'the second reopen', 'the third reopen']
-
-export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
-  law(
-    'a reopen finds everything that was written, before and after reopens, including by writes that the close waited for',
-    async (store, own) => {
-      const { anyBatch, filled } = materialFor(store.capabilities)
-      const model = new Model()
-      const drawn = fc.sample(anyBatch, { numRuns: 20 * REOPENS.length, seed: seed() ?? 1 })
-      /** Puts, overwrites and deletes, the last put under way while the store closes. */
-      const write = async (to: Store, round: number): Promise<void> => {
-        const again: Write[] = [0, 1, 2, 3].map((n) => [numbered(n), n === round ? undefined : filled(10 + n, round)])
-        for (const [n, batch] of [again, ...drawn.slice(20 * round, 20 * (round + 1))].entries()) {
-          await to.write(batch, { durable: n % 5 === 0 })
-          model.write(batch)
-        }
-        await more(to, round)
-        const last: Write[] = [[bytes(0xff, 0xff), filled(300_000 + round, round)]]
-        const late: Write[] = [[bytes(0xff, 0xfe), bytes(round)]]
-        // Whoever writes while it closes is told CLOSED, or finds it written.
-        const closing = Promise.all([to.write(last, { durable: true }), to.close()])
-        const written = (async () => to.write(late, { durable: true }))().then(
-          () => true,
-          (error) => {
-            if (error instanceof FolioError && error.code === 'CLOSED') return false
-            throw error
-          },
-        )
-        const [isWritten] = await Promise.all([written, closing])
-        model.write(last)
-        if (isWritten) model.write(late)
-      }
-      /**
-       * What a log may keep, or lose, in a way of its own: expectations met and not met, with what no later batch writes again; calls that do not wait;
-       * many writes; deletes alone, few and many; a value of more than 1 MiB; keys that differ only in their last of 300 bytes; and what was there
-       * before a compact, or was written meanwhile.
-       */
-      const more = async (to: Store, round: number): Promise<void> => {
-        const head = numbered(90)
-        const value = model.get(head)
-        await refused('CONFLICT', () =>
-          to.write([[numbered(91), bytes(round)]], { durable: true, expect: { key: head, value: bytes(7, 7) } }),
-        )
-        const batches: Write[][] = [
-          [[head, bytes(round, 0)]],
-          [[head, bytes(round, 1)]],
-          [[head, bytes(round, 2)]],
-          Array.from({ length: 1200 }, (_, n): Write => [numbered(1000 + n), (n + round) % 3 === 0 ? undefined : bytes(n & 255, round)]),
-          [1, 2, 4].map((n): Write => [numbered(1000 + 3 * n + round), undefined]),
-          [
-            [numbered(100 + round), filled((1 << 20) + 1, round)],
-            [head, bytes(round, 3)],
-          ],
-          Array.from({ length: 300 }, (_, n): Write => [numbered(1600 + n), undefined]),
-        ]
-        const { maxKeyBytes = LONGEST_KEY } = to.capabilities
-        const long = Array.from({ length: Math.min(LONGEST_KEY, maxKeyBytes) - 1 }, (_, n) => numbered(95)[n] ?? 0x61)
-        batches.push([1, 2].map((last): Write => [bytes(...long, last), bytes(last, round)]))
-        const expected = new Map([
-          [0, value],
-          [5, bytes(round, 2)],
-        ])
-        // Once beside writes, and with none behind it that would bring back what it loses of them.
-        const compacting = (async () => (round === 2 ? to.compact?.(everything) : undefined))()
-        const writing = batches.map(async (batch, n) =>
-          to.write(batch, { durable: n % 2 === 1, ...(expected.has(n) && { expect: { key: head, value: expected.get(n) } }) }),
-        )
-        await Promise.all([compacting, ...writing])
-        for (const batch of batches) model.write(batch)
-        if (round === 1) await to.compact?.(everything)
-      }
-      await write(store, 0)
-      let before = own
-      for (const [n, name] of REOPENS.entries()) {
-        before = await opened('reopen', () => subject.reopen!(before), subject)
-        const again = checked(before)
-        await closing(again, () =>
-          within(`after ${name}`, async () => {
-            await holds(again, model)
-            if (n + 1 < REOPENS.length) await write(again, n + 1)
-          }),
-        )
-      }
-    },
-    subject.reopen ? undefined : 'the subject cannot reopen its store',
-  )
 
 /** Resources that Node's process holds: what keeps its event loop busy and, if they can be counted, open files. */
 function heldByProcess(): number | undefined {

@@ -11,6 +11,8 @@ interface Held {
   readonly batches: { readonly batch: readonly Write[]; readonly durable: boolean; readonly expects: boolean }[]
   readonly bells: Set<() => void>
   readonly note: NonNullable<Store['note']>
+  /** The batch that was refused last, unless another was written after it. */
+  refused?: readonly Write[] | undefined
   /** Set once it was compacted, if it can be: what was there then, and how many batches came before it ended. */
   compacted?: { readonly then: readonly Write[]; readonly batches: number }
   /** Set once the disk fails: what reads and writes throw, or `silent` if they throw nothing. */
@@ -75,7 +77,14 @@ function over(change: Change = {}): StoreSubject {
           await inner.write(batch, options)
           return
         }
-        await inner.write(batch, options)
+        const held = all.get(store)!
+        try {
+          await inner.write(batch, options)
+          held.refused = undefined
+        } catch (error) {
+          held.refused = copy
+          throw error
+        }
         batches.push({ batch: copy, durable: options.durable, expects: options.expect !== undefined })
         for (const ring of bells) setTimeout(() => rings(ring), 0)
       },
@@ -124,6 +133,19 @@ function over(change: Change = {}): StoreSubject {
 
 /** The calls that are answered from another store, which need not be closed. */
 const withoutClose = ({ get, getMany, scan, write }: Store): Partial<Store> => ({ get, getMany, scan, write })
+
+/** Loses or moves writes of each batch when it is opened again, or its process was killed. */
+const replaying = (left: (batch: readonly Write[]) => readonly Write[]): Change => {
+  const all = (batches: Held['batches']): (readonly Write[])[] => batches.map(({ batch }) => left(batch))
+  return { reopen: ({ batches }) => replayed(all(batches)), killed: all }
+}
+
+const isDelete = ([, value]: Write): boolean => value === undefined
+const isPut = (write: Write): boolean => !isDelete(write)
+const withoutSingleDeletes = (batch: readonly Write[]): readonly Write[] => (batch.length === 1 ? batch.filter(isPut) : batch)
+const deletesFirst = (batch: readonly Write[]): readonly Write[] => [...batch.filter(isDelete), ...batch.filter(isPut)]
+const deletesLast = (batch: readonly Write[]): readonly Write[] => [...batch.filter(isPut), ...batch.filter(isDelete)]
+const bytesOf = (batch: readonly Write[]): number => batch.reduce((sum, [key, value]) => sum + key.length + (value?.length ?? 0), 0)
 
 /** A new store with the batches that are left. */
 const replayed = (batches: readonly (readonly Write[])[]): Store => {
@@ -297,6 +319,39 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     /^after the first reopen: /,
   ],
   ['a reopen finds everything', 'begins anew', () => over({ reopen: () => memory() })],
+  ['a reopen finds everything', 'loses batches of a single delete', () => over(replaying(withoutSingleDeletes))],
+  ['a reopen finds everything', 'replays the deletes of a batch before its puts', () => over(replaying(deletesFirst))],
+  ['a reopen finds everything', 'replays the deletes of a batch after its puts', () => over(replaying(deletesLast))],
+  [
+    'a reopen finds everything',
+    'applies a batch that it refused right before it was closed',
+    () =>
+      over({
+        reopen: ({ disk, refused = [] }) => {
+          disk.write(refused)
+          return {}
+        },
+      }),
+    /^after a reopen with nothing before it but a refused write: scan /,
+  ],
+  [
+    'a reopen finds everything',
+    'loses what is written after it was compacted while it held nothing',
+    () => over({ compacts: true, reopen: ({ compacted }) => (compacted?.then.length === 0 ? memory() : {}) }),
+    /^after a reopen of a store that held nothing, was compacted, and then written to: scan .*: expected \[\[\[<6b00000001> <01>\]\] false\], got \[\[\] false\]$/,
+  ],
+  [
+    'a batch of 70,000',
+    'counts the writes of a batch with 16 bits, and replays no more when it is opened again',
+    () => over(replaying((batch) => batch.slice(0, batch.length & 0xffff))),
+    /^after a reopen: a scan after 70000 writes: expected /,
+  ],
+  [
+    'a batch of 17 MiB',
+    'loses batches of 16 MiB or more when it is opened again',
+    () => over(replaying((batch) => (bytesOf(batch) < 2 ** 24 ? batch : []))),
+    /^after a reopen: a scan after 272 writes of 65536 bytes, into an empty store: expected 273 answers, got 1$/,
+  ],
   [
     KILLED,
     'keeps everything in memory until it is closed',
@@ -309,6 +364,14 @@ export const storesOfOneDisk: readonly (readonly [law: string, fault: string, su
     () => over({ killed: (batches) => batchesOf(batches).filter((batch) => batch.some(([, value]) => value)) }),
     /^what is left after batch 10 \(the last durable one was 10\)/,
   ],
+  [
+    KILLED,
+    'keeps a batch of a single delete in memory until it is closed',
+    () => over(replaying(withoutSingleDeletes)),
+    /^what is left after batch 14 \(the last durable one was 14\)/,
+  ],
+  [KILLED, 'leaves a batch whose deletes come before its puts', () => over(replaying(deletesFirst))],
+  [KILLED, 'leaves a batch whose deletes come after its puts', () => over(replaying(deletesLast))],
   [KILLED, 'keeps its newest batch in memory, durable or not', () => over({ killed: (batches) => batchesOf(batches).slice(0, -1) })],
   [
     KILLED,
