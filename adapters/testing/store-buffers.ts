@@ -142,25 +142,45 @@ function readsOf(
   ]
 }
 
+/** Puts and a delete, their bytes in a form. */
+const batchIn = (form: Form, large: Uint8Array): Write[] => [
+  [form(numbered(21)), undefined],
+  [form(numbered(20)), form(large)],
+  [form(bytes(3)), form(bytes(1, 2))],
+]
+
+/** A store may take each of these by a call of its own: all of the batch, its puts, one of them, its delete. */
+const WAYS_TO_WRITE = [true, false].flatMap((expects) =>
+  [false, true].flatMap((durable) =>
+    [
+      [0, 3],
+      [1, 3],
+      [1, 2],
+      [0, 1],
+    ].map((part) => ({ part, durable, expects })),
+  ),
+)
+
 export const bufferLaws = (law: MakeLaw): Law[] => [
   law('keys and values handed in may be overwritten once the write resolved', async (_, own) => {
     const store = plainly(own)
     const { filled } = materialFor(store.capabilities)
-    for (const [name, form] of forms) {
-      await wipe(store)
-      const [key, value, small, head] = [form(numbered(20)), form(filled(5000)), form(bytes(1, 2)), form(bytes(9))]
-      const batch: Write[] = [
-        [key, value],
-        [bytes(3), small],
-      ]
-      await store.write(batch, { durable, expect: { key: head, value: undefined } })
-      for (const given of [key, value, small, head]) given.fill(0xee)
-      const model = modelOf([
-        [numbered(20), filled(5000)],
-        [bytes(3), bytes(1, 2)],
-      ])
-      await within(`after a key and values, each ${name}, were overwritten by who had written them`, () => holds(store, model))
-    }
+    for (const [name, form] of forms)
+      for (const { part, durable, expects } of WAYS_TO_WRITE) {
+        await wipe(store)
+        const model = await fill(store, [[numbered(21), bytes(7)]])
+        const given: Uint8Array[] = []
+        const lent: Form = (bytes) => {
+          given.push(form(bytes))
+          return given.at(-1)!
+        }
+        const batch = batchIn(lent, filled(5000)).slice(...part)
+        await store.write(batch, { durable, ...(expects && { expect: { key: lent(bytes(9)), value: undefined } }) })
+        for (const one of given) one.fill(0xee)
+        model.write(batchIn((bytes) => bytes, filled(5000)).slice(...part))
+        const how = `${batch.length} writes, durable: ${durable}${expects ? ', with `expect`' : ''}`
+        await within(`after a key and values, each ${name}, were overwritten by who had written them (${how})`, () => holds(store, model))
+      }
   }),
   law('keys and values handed out belong to the receiver, who may overwrite them', async (_, own) => {
     const store = plainly(own)

@@ -1,4 +1,5 @@
 /** Stores that take bytes for whole arrays, share memory with their caller, or stop short of large amounts. */
+import { equal } from '../../src/bytes.ts'
 import { FolioError } from '../../src/errors.ts'
 import type { Chunk, Store, Write, WriteOptions } from '../../src/store.ts'
 import { changedBatch, type FaultyStore, type Mutant } from './faulty-store.ts'
@@ -40,6 +41,39 @@ const keptBy = (copyIn: (value: Uint8Array) => Uint8Array, copyOut: (value: Uint
   }
 }
 const whole = (value: Uint8Array): Uint8Array => new Uint8Array(value)
+
+/** Keeps the very values, and the keys of deletes, that some writes hand in. */
+const keepsOf =
+  (when: (batch: readonly Write[], options: WriteOptions) => boolean): Mutant =>
+  (store) => {
+    const values = new Map<string, Uint8Array>()
+    let gone: Uint8Array[] = []
+    const get = (key: Uint8Array): Uint8Array | undefined => {
+      if (gone.some((one) => equal(one, key))) return undefined
+      const held = store.get(key) as Uint8Array | undefined
+      return held && (values.get(key.join()) ?? held)
+    }
+    return {
+      write(batch, options) {
+        const isKept = when(batch, options)
+        const kept = batch.filter(([, value]) => isKept && !value).map(([key]) => key)
+        store.write(isKept ? batch.filter(([, value]) => value) : batch, options)
+        for (const [key, value] of batch) {
+          values.delete(key.join())
+          if (isKept && value) values.set(key.join(), value)
+          gone = gone.filter((one) => !equal(one, key))
+        }
+        gone.push(...kept)
+      },
+      get,
+      getMany: (keys) => keys.map(get),
+      scan(range, options) {
+        const { entries } = store.scan(range, { ...options, limit: 1e6 }) as Chunk
+        const left = entries.filter(([key]) => get(key))
+        return { entries: left.slice(0, options.limit), more: left.length > options.limit }
+      },
+    }
+  }
 
 export const storesOfOtherForms: readonly FaultyStore[] = [
   [
@@ -142,6 +176,23 @@ export const storesOfOtherForms: readonly FaultyStore[] = [
     'copies values with `slice`, which shares the memory of a Buffer',
     keptBy((value) => value.slice(), whole),
     /^after a key and values, each a Buffer, at an offset of larger memory, were overwritten .*: getMany of \[<03> <6b00000014>\]: expected /,
+  ],
+  [
+    'keys and values handed in',
+    'keeps the values that writes without `expect` hand in',
+    keepsOf((_, { expect }) => !expect),
+    /^after a key and values, each a whole Uint8Array, were overwritten by who had written them \(3 writes, durable: false\): scan from /,
+  ],
+  ['keys and values handed in', 'keeps the values that durable writes hand in', keepsOf((_, { durable }) => durable)],
+  [
+    'keys and values handed in',
+    'keeps the value that a batch of a single put hands in',
+    keepsOf((batch) => batch.length === 1 && batch[0]![1] !== undefined),
+  ],
+  [
+    'keys and values handed in',
+    'keeps the key that a batch of a single delete hands in',
+    keepsOf((batch) => batch.length === 1 && batch[0]![1] === undefined),
   ],
   [
     'keys and values handed out',
