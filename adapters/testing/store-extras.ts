@@ -11,12 +11,14 @@ import { bytes, everything, filled, LEAST, materialFor, numbered, order } from '
 
 const NO_NOTE = 'the store has no `note`'
 
-/** What lies at the bounds of a compact, and right outside them, where most of what lay between is deleted. */
-async function inLargeHoles(store: Store, compact: (range: KeyRange) => Promise<unknown>): Promise<void> {
-  const all = count(1500)
+/** More than a compact may move in one go: all of it held, and then what lies at its bounds, and right outside them, with most between deleted. */
+async function ofThousands(store: Store, compact: (range: KeyRange) => Promise<unknown>): Promise<void> {
+  const all = count(3000)
   await wipe(store)
-  await fill(store, all)
-  const left = all.filter((_, n) => n < 100 || n >= 1400 || n % 50 === 0)
+  const full = await fill(store, all)
+  await compact(everything)
+  await holds(store, full)
+  const left = all.filter((_, n) => n < 100 || n >= 2900 || n % 50 === 0)
   const kept = new Set(left)
   await store.write(
     all.filter((entry) => !kept.has(entry)).map(([key]): Write => [key, undefined]),
@@ -26,8 +28,8 @@ async function inLargeHoles(store: Store, compact: (range: KeyRange) => Promise<
   const keyAt = (n: number): Uint8Array => all[n]![0]
   // The bounds are held; deleted; beyond all.
   for (const [gte, lt] of [
-    [keyAt(100), keyAt(1400)],
-    [keyAt(101), keyAt(1399)],
+    [keyAt(100), keyAt(2900)],
+    [keyAt(101), keyAt(2899)],
     [bytes(), everything.lt],
   ] as const) {
     await compact({ gte, lt })
@@ -55,7 +57,7 @@ export const compactLaw = (law: MakeLaw): Law =>
         await holds(store, model)
       },
     )
-    await inLargeHoles(store, compact)
+    await ofThousands(store, compact)
     await wipe(store)
     const model = await fill(store, count(300))
     const [{ entries }, chunks, , values] = await Promise.all([

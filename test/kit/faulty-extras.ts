@@ -144,6 +144,29 @@ export const storesWithMore: readonly FaultyStore[] = [
     }),
   ],
   [
+    'a compact of any range',
+    'keeps the first thousand entries of what it compacts',
+    (store) => ({
+      compact: async ({ gte, lt }) => {
+        const inside = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
+        await store.write(
+          inside.slice(1000).map(([key]): Write => [key, undefined]),
+          { durable: false },
+        )
+      },
+    }),
+  ],
+  [
+    'a compact of any range',
+    'loses the last entry of a compact that moves more than 2,048',
+    (store) => ({
+      compact: async ({ gte, lt }) => {
+        const inside = dump(store).filter(([key]) => Buffer.compare(key, gte) >= 0 && Buffer.compare(key, lt) < 0)
+        if (inside.length > 2048) await store.write([[inside.at(-1)![0], undefined]], { durable: false })
+      },
+    }),
+  ],
+  [
     'after the close',
     'still compacts after the close',
     (store) => ({ compact: () => {}, close: () => store.close() }),
