@@ -1,5 +1,5 @@
 /** Laws of snapshots, of a store that has them. */
-import type { ScanOptions, Snapshot, Store, Write } from '../../src/store.ts'
+import type { Entry, ScanOptions, Snapshot, Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { checked, closing, opened } from './store-answers.ts'
 import { agrees, alike, count, fill, holds, inChunks, type MakeLaw, modelOf, refused, same, turn, wipe } from './store-checks.ts'
@@ -67,6 +67,72 @@ async function unmoved(store: Store, writer: Store): Promise<void> {
   await shows(empty, modelOf([]))
   await Promise.all([first.close(), empty.close()])
   await holds(store, modelOf([]))
+  await outlived(store, writer)
+}
+
+/** How many keys are put or deleted in a row: more than a scan may pass over in one go. */
+const ROW = 150
+
+/**
+ * What the steps do to a key, one after another: put, delete, or keep it. After a put, three in every order, since a version may be dropped because of
+ * what comes before it or after it; and in between, rows of keys that are all put or deleted at once.
+ */
+const COURSES: readonly string[] = ['p', 'd', 'k'].flatMap((first) =>
+  ['pp', 'pd', 'pk', 'dp', 'dd', 'dk', 'kp', 'kd', 'kk'].map((rest) => `p${first}${rest}`),
+)
+const ROWS = ['pdkp', 'kkpd'].flatMap((course) => Array.from({ length: ROW }, () => course))
+const ALL_COURSES = [...COURSES.slice(0, 9), ...ROWS, ...COURSES.slice(9)]
+
+/** What the nth step leaves of each key; after the last one, they begin again. */
+const step = (n: number, before: readonly Write[]): Write[] =>
+  before.map((write, key): Write => {
+    const what = ALL_COURSES[key]![n % 4]
+    return what === 'k' ? write : [numbered(key), what === 'p' ? bytes(n, key & 255) : undefined]
+  })
+
+/** Writes keys again and again while snapshots show what they held, two of each state, and closes these in no order. */
+async function outlived(store: Store, writer: Store): Promise<void> {
+  let states: Write[] = ALL_COURSES.map((_, key) => [numbered(key), undefined])
+  let model = modelOf([])
+  const open: { readonly snapshot: Snapshot; readonly shown: Model; readonly name: string }[] = []
+  let steps = 0
+  const write = async (): Promise<void> => {
+    const before = states
+    states = step(steps++, before)
+    await writer.write(
+      states.filter((write, key) => write !== before[key]),
+      { durable: false },
+    )
+    model = modelOf(states.filter((write): write is Entry => write[1] !== undefined))
+  }
+  const look = async (since: string): Promise<void> => {
+    for (const { snapshot, shown, name } of open)
+      for (const reverse of [false, true])
+        same(
+          await inChunks(snapshot as Store, everything, { limit: 40, reverse }),
+          shown.range(everything, reverse),
+          `${name}, read in chunks, reverse: ${reverse}, after ${steps} writes, ${since}`,
+        )
+    await holds(store, model)
+  }
+  for (let n = 0; n < 4; n++) {
+    await write()
+    for (const name of ['one', 'another'])
+      open.push({ snapshot: await store.snapshot!(), shown: model, name: `${name} snapshot taken after ${steps} writes` })
+  }
+  await look('with none closed')
+  // Of every two of a state, the older or the younger; then one in the middle of what is left, the newest, the oldest, and the last.
+  for (const places of [[0, 3, 4, 7], [1], [2], [0], [0]]) {
+    const closed = places.map((place) => open[place]!)
+    for (const one of closed) {
+      open.splice(open.indexOf(one), 1)
+      await one.snapshot.close()
+    }
+    await write()
+    if (closed.length === 1) await store.compact?.(everything)
+    await look(`and after the close of ${closed.map(({ name }) => name).join(', ')}`)
+  }
+  await wipe(writer)
 }
 
 export function snapshotLaws(law: MakeLaw, subject: StoreSubject): Law[] {

@@ -6,6 +6,7 @@ import { storesThatOverlap } from './faulty-overlaps.ts'
 import { storesThatMisread } from './faulty-reads.ts'
 import { storesWithSnapshots } from './faulty-snapshots.ts'
 import type { FaultyStore } from './faulty-store.ts'
+import { storesOfVersions } from './faulty-versions.ts'
 import { storesThatMiswrite } from './faulty-writes.ts'
 
 export const faultyStores: readonly FaultyStore[] = [
@@ -14,6 +15,7 @@ export const faultyStores: readonly FaultyStore[] = [
   ...storesThatOverlap,
   ...storesWithMore,
   ...storesWithSnapshots,
+  ...storesOfVersions,
   ...storesOfOtherForms,
   ...storesWithCorners,
 ]

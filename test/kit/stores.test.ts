@@ -8,6 +8,7 @@ import { FolioError, type MaybePromise, type Store } from '../../src/index.ts'
 import { rightSubject, storesOfOneDisk } from './faulty-disks.ts'
 import { closing, noteInMemory, rightlyLimited } from './faulty-extras.ts'
 import { faultyStores } from './faulty-stores.ts'
+import { versioned } from './faulty-versions.ts'
 import { named, rejects } from './rejects.ts'
 
 test.for(faultyStores)('"%s…" rejects a store that %s', async ([start, , mutant, said]) => {
@@ -139,6 +140,11 @@ describe('a store that writes to a file, while its reads, which take more than a
   const laws = storeConformance({ open, patience: 5000 })
   const whileWritten = ['a scan sees all', 'a read concurrent', 'a batch of 17 MiB']
   for (const start of whileWritten) test(named(laws, start).name, named(laws, start).run)
+})
+
+describe('a store that keeps versions for its snapshots', () => {
+  const laws = storeConformance({ open: () => versioned() })
+  for (const law of laws) test.skipIf(law.skip)(law.name, law.run)
 })
 
 describe('a store that takes keys of 20 bytes and values of 300', () => {
