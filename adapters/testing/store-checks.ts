@@ -147,11 +147,26 @@ export function same(actual: unknown, expected: unknown, what: string): void {
   if (came === wanted) return
   let at = 0
   while (came[at] === wanted[at]) at++
-  throw new Error(`${what}: expected ${around(wanted, at)}, got ${around(came, at)}`)
+  const isLong = Math.max(came.length, wanted.length) >= LONG
+  throw new Error(`${what}: expected ${around(wanted, at)}, got ${around(came, at)}${isLong ? firstApart(actual, expected) : ''}`)
 }
+
+const LONG = 400
 
 /** Long lists are shown from shortly before the first difference. */
 const around = (text: string, at: number): string => {
-  const from = text.length < 400 ? 0 : Math.max(0, at - 150)
-  return (from > 0 ? '…' : '') + text.slice(from, from + 400) + (text.length > from + 400 ? '…' : '')
+  const from = text.length < LONG ? 0 : Math.max(0, at - 150)
+  return (from > 0 ? '…' : '') + text.slice(from, from + LONG) + (text.length > from + LONG ? '…' : '')
 }
+
+/** The first item of a list that is not as expected, since among hundreds of digits nobody sees it; of a chunk, the first entry. */
+function firstApart(came: unknown, wanted: unknown): string {
+  if (!Array.isArray(came) || !Array.isArray(wanted)) return ''
+  const found = wanted.findIndex((one, n) => !alike(one, came[n]))
+  const at = found < 0 ? wanted.length : found
+  if (isList(came[at]) && isList(wanted[at])) return firstApart(came[at], wanted[at])
+  const shown = (list: readonly unknown[]): string => (at >= list.length ? 'no more' : [list[at]].flat().map(show).join(' '))
+  return `\n${Array.isArray(wanted[at] ?? came[at]) ? 'entry' : 'answer'} ${at}: expected ${shown(wanted)}, got ${shown(came)}`
+}
+
+const isList = (value: unknown): boolean => Array.isArray(value) && value.every(Array.isArray)
