@@ -12,7 +12,7 @@ export interface StreamSubject<R> {
    * the schedule decides what comes first; a source that never does is still read and written in every order.
    */
   open(step: () => Promise<void>): MaybePromise<StreamSource<R>>
-  /** Milliseconds that a source may take by itself, if its waits are not steps. Default: 0. */
+  /** Milliseconds for which a source may give no sign of life, if its waits are not steps: with each, they begin anew. Default: 0. */
   readonly patience?: number | undefined
   /** How many schedules each law tries. Default: 200. */
   readonly runs?: number | undefined

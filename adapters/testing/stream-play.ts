@@ -47,6 +47,7 @@ export async function play<R>(s: fc.Scheduler, plan: Plan, { open, patience }: S
   await steps.settle(
     () => scene.isQuiet,
     () => scene.come,
+    () => scene.isWriting,
   )
   const faults = scene.faults()
   return [...faults, ...(await scene.end())]
@@ -71,19 +72,32 @@ class Steps {
     return this.scheduled ? this.scheduler.schedule(Promise.resolve(), label) : Promise.resolve()
   }
 
-  /** Lets everything happen that can. @param come what has come of it so far */
-  async settle(isOver: () => boolean, come: () => number): Promise<void> {
-    const until = Date.now() + this.patience
-    let [fruitless, before] = [0, come()]
+  /**
+   * Lets everything happen that can, until nothing is left to happen: a step that is taken, and all that comes, is a sign of life, after which the
+   * patience begins anew.
+   * @param come how much has come of it so far
+   * @param isBusy while the writer is at work, what comes of its steps does not show
+   */
+  async settle(isOver: () => boolean, come: () => number, isBusy = (): boolean => false): Promise<void> {
+    let [fruitless, before, until] = [0, come(), Date.now() + this.patience]
     for (let idle = 0; fruitless < this.most && (idle < IDLE || (!isOver() && Date.now() < until)); idle++) {
-      if (this.scheduler.count() > 0) {
+      const isStep = this.scheduler.count() > 0
+      if (isStep) {
         await this.scheduler.waitOne()
         idle = -1
-        const now = come()
-        fruitless = now === before ? fruitless + 1 : 0
-        before = now
+        fruitless++
       } else await turn()
+      const now = come()
+      if (now !== before || isBusy()) fruitless = 0
+      if (now !== before || isStep) until = Date.now() + this.patience
+      before = now
     }
+  }
+
+  /** What a call that was never answered may have waited for. */
+  get waited(): string {
+    if (this.patience > 0) return `was not answered, and nothing else came for ${this.patience} ms (\`patience\`)`
+    return 'was not answered when no step was left: if it waits for anything else, give the laws `patience`'
   }
 }
 
@@ -103,6 +117,9 @@ class Scene<R> {
   /** All records, as of the last append that is over. */
   private known: readonly R[]
   private written: true | Error | undefined
+  /** What the writer is at, for messages, and how much it has done. */
+  private writing = 'its first step'
+  private done = 0
   /** After how many records a reader has seen enough. */
   private readonly most: number
 
@@ -129,10 +146,14 @@ class Scene<R> {
     for (const [at, count] of this.plan.steps.entries()) {
       await this.steps.take('write')
       this.seat(at, false, 0)
+      this.writing = `append(${count}), number ${at + 1} of ${this.plan.steps.length},`
       const appending = this.source.append(count)
       this.seat(at, true, count)
       await appending
+      this.done++
+      this.writing = `records(), after append number ${at + 1} of ${this.plan.steps.length},`
       this.known = await this.source.records()
+      this.done++
     }
   }
 
@@ -153,26 +174,33 @@ class Scene<R> {
     one.stop()
   }
 
-  /** Changes as long as something comes of the steps. What the writer does shows only when it is done: until then this is NaN, unlike itself. */
-  get come(): number {
-    if (this.written === undefined) return Number.NaN
-    return this.seats.reduce((sum, { seen, end, returned, afterwards }) => {
-      const settled = [end !== 'reading', returned !== 'pending', afterwards !== 'pending'].filter((is) => is)
-      return sum + seen.length + settled.length
-    }, 0)
+  get isWriting(): boolean {
+    return this.written === undefined
   }
 
-  /** True once all is written, and every reader has seen it, was stopped, or has ended. */
+  /** Changes as long as something comes of the steps. */
+  get come(): number {
+    return this.seats.reduce(
+      (sum, { answered, end, returned, afterwards }) => {
+        const settled = [end !== 'reading', returned !== 'pending', afterwards !== 'pending'].filter((is) => is)
+        return sum + answered + settled.length
+      },
+      this.done + (this.isWriting ? 0 : 1),
+    )
+  }
+
+  /** True once all is written, and every reader has seen it, or has ended, as it must once it was stopped. */
   get isQuiet(): boolean {
     return (
-      this.written !== undefined &&
-      this.seats.every((one) => one.stopped || one.end !== 'reading' || faultOf(one, this.known, this.source) === undefined)
+      !this.isWriting &&
+      this.seats.every((one) => one.end !== 'reading' || (!one.stopped && faultOf(one, this.known, this.source) === undefined))
     )
   }
 
   /** What is wrong at a standstill. */
   faults(): string[] {
-    const faults: string[] = this.written === true ? [] : [`the writer never came to its end: ${this.written}`]
+    const why = this.written ?? `${this.writing} ${this.steps.waited}`
+    const faults: string[] = this.written === true ? [] : [`the writer never came to its end: ${why}`]
     for (const one of this.seats) {
       if (one.end instanceof Error) faults.push(`${one.name}: it failed with ${one.end}`)
       else if (one.end === 'ended' && !one.stopped) faults.push(`${one.name}: it ended by itself`)

@@ -41,6 +41,8 @@ function track<T>(coming: Promise<T>, seen: (outcome: T | Error) => void): void 
 
 export class Seat<R> {
   readonly seen: R[] = []
+  /** How many pulls were answered; of those that were made at once, none is seen before all are answered. */
+  answered = 0
   readonly name: string
   readonly reader: Reader
   /** Where its first record may lie in the list of all records. */
@@ -85,7 +87,7 @@ export class Seat<R> {
     const read = async (): Promise<'ended' | 'left'> => {
       for (;;) {
         for (let n = 0; n < pause; n++) await step('pause')
-        const answers = await Promise.all(Array.from({ length: ahead }, () => stream.next()))
+        const answers = await Promise.all(Array.from({ length: ahead }, () => this.counted(stream.next())))
         for (const answer of answers) if (!answer.done) this.seen.push(answer.value)
         if (answers.some(({ done }) => done)) return 'ended'
         if (this.seen.length > most) return 'left'
@@ -100,6 +102,11 @@ export class Seat<R> {
         this.end = this.stopped ? 'ended' : error
       },
     )
+  }
+
+  private counted<T>(pull: Promise<T>): Promise<T> {
+    track(pull, () => this.answered++)
+    return pull
   }
 
   private return(): void {

@@ -1,5 +1,5 @@
 /** The laws of streams: a correct stream passes, faulty ones are rejected. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { streamLaws } from '../../adapters/testing/index.ts'
 import { faultyStreams } from './faulty-streams.ts'
 import { Feed } from './feed.ts'
@@ -18,6 +18,54 @@ class Polled extends Feed {
 
 describe('a stream that polls', () => {
   for (const law of streamLaws({ open: (step) => new Polled(step), runs: 20 })) test(law.name, law.run)
+})
+
+/** Reads each page in its own time, whatever the schedule. */
+class Slow extends Feed {
+  override async page(after: number) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    return this.items.filter(({ id }) => id > after).slice(0, 1)
+  }
+}
+
+describe('a stream that takes longer for all its records than `patience`, and is never silent so long', () => {
+  for (const law of streamLaws({ open: (step) => new Slow(step), patience: 150, runs: 4 }))
+    if (!law.name.startsWith('more records at once')) test(law.name, law.run)
+
+  test('holds however many records there are', async () => {
+    const laws = streamLaws({ open: (step) => new Slow(step), patience: 200, runs: 3 })
+    vi.stubEnv('FC_SEED', '5')
+    await named(laws, 'more records at once')
+      .run()
+      .finally(() => vi.unstubAllEnvs())
+  })
+})
+
+test('a stream that falls silent for longer than `patience` is rejected', async () => {
+  class Losing extends Slow {
+    override async page(after: number) {
+      return (await super.page(after)).filter(({ id }) => id !== 3)
+    }
+  }
+  const laws = streamLaws({ open: (step) => new Losing(step), patience: 60, runs: 20 })
+  await rejects(laws, 'a stream delivers what is there', /^reader 0 from the start: it waits, and never saw 3/)
+})
+
+test.each([
+  [0, 'was not answered when no step was left: if it waits for anything else, give the laws `patience`'],
+  [20, 'was not answered, and nothing else came for 20 ms (`patience`)'],
+])('a writer that never comes to its end is rejected with what it waited for; patience: %i', async (patience, why) => {
+  class Stuck extends Feed {
+    override async append(count: number): Promise<void> {
+      await super.append(count)
+      if (this.items.length > 6) await new Promise(() => {})
+    }
+  }
+  const laws = streamLaws({ open: (step) => new Stuck(step), patience, runs: 30 })
+  const law = named(laws, 'a stream delivers what is there')
+  const said = await law.run().catch(({ message }: Error) => message)
+  expect(said).toMatch(/^the writer never came to its end: append\(\d\), number \d of \d, /)
+  expect(said).toContain(why)
 })
 
 test('a stream that polls, and loses a record, is rejected', async () => {
