@@ -1,4 +1,5 @@
 /** The laws of streams: a correct stream passes, faulty ones are rejected. */
+import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { streamLaws } from '../../adapters/testing/index.ts'
 import { faultyStreams } from './faulty-streams.ts'
@@ -92,6 +93,23 @@ test('a cursor for now that is no text is named', async () => {
 test.for(faultyStreams)('"%s…" rejects a stream that %s', async ([start, , Source]) => {
   const laws = streamLaws({ open: (step) => new Source(step), runs: 500 })
   await rejects(laws, start)
+})
+
+test.each<[limit: object, cases: RegExp]>([
+  [{ interruptAfterTimeLimit: 0 }, /0 cases/],
+  [{ interruptAfterTimeLimit: 40, markInterruptAsFailure: true }, /\d+ cases/],
+  [{ skipAllAfterTimeLimit: 0 }, /0 cases/],
+])('a law that a time limit of fast-check itself, %o, cut short says so', async (limit, cases) => {
+  const before = fc.readConfigureGlobal()
+  fc.configureGlobal({ ...before, ...limit })
+  try {
+    const [law] = streamLaws({ open: (step) => new Feed(step), runs: 500 })
+    const said = await law!.run().catch(({ message }: Error) => message)
+    expect(said).toMatch(/^the law was interrupted after .* it ran into fast-check's own time limit/)
+    expect(said).toMatch(cases)
+  } finally {
+    fc.configureGlobal(before)
+  }
 })
 
 test('a law that needs what a source does not have must be declined, with a reason', async () => {
