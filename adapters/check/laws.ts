@@ -3,10 +3,13 @@ import { type MaybePromise, OptionRules } from '../../src/index.ts'
 import { type PagingOptions, pagingAlgebra } from './algebra.ts'
 import { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
 import { checkListing, type PagedListing } from './paged.ts'
+import { answerOf, PATIENCE, receiving } from './received.ts'
 
 export interface PagingSubject<R> extends PagingOptions {
   /** A listing; if it has `grow`, one of its own each time. */
   open(): MaybePromise<PagedListing<R>>
+  /** How long a call may stay unanswered, in milliseconds. Default 30,000; then the law fails, and names the call. */
+  readonly patience?: number | undefined
   /** Laws that this API does not keep, each by a beginning of its name that no other law shares, with the reason. */
   readonly declined?: Declined | undefined
 }
@@ -15,6 +18,7 @@ const members = new OptionRules<PagingSubject<unknown>>('pagingLaws', {
   open: { needed: 'callback' },
   window: COUNT,
   cases: COUNT,
+  patience: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
   declined: 'object',
 })
 
@@ -28,12 +32,13 @@ const members = new OptionRules<PagingSubject<unknown>>('pagingLaws', {
  * @example for (const law of pagingLaws({ open: () => ({ page, token: (record) => record.id }) })) test(law.name, law.run)
  */
 export function pagingLaws<R>(subject: PagingSubject<R>): Law[] {
-  const { open, declined, window = 100, cases = 1000 } = members.check(subject)
+  const { open, declined, window = 100, cases = 1000, patience = PATIENCE } = members.check(subject)
   const laws = pagingAlgebra.map(
     ({ name, check }): Law => ({
       name,
       run: async (...[context]: readonly unknown[]) => {
-        const unchecked = await check(checkListing(await open()), { window, cases })
+        const listing = checkListing(await answerOf(() => 'open()', patience, open))
+        const unchecked = await check(receiving(listing, patience), { window, cases })
         if (unchecked !== undefined) tellSkipped(context, unchecked)
       },
     }),

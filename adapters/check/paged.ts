@@ -54,15 +54,41 @@ export function checkListing<R>(listing: PagedListing<R>): PagedListing<R> {
   return listing
 }
 
+/** A record as it came: what it said then counts, also if its API changes it afterwards. */
+export class Received {
+  readonly text: string
+  readonly token: string
+
+  constructor(record: unknown, token: string) {
+    this.text = textOf(record)
+    this.token = token
+  }
+}
+
+const sorted = (texts: Iterable<string>): string => [...texts].sort().join()
+
+/** What an object says that has no members of its own to say it: a date, a URL. */
+function toldBy(value: object): string | undefined {
+  if (value instanceof Date) return `Date(${Number.isNaN(value.getTime()) ? 'invalid' : value.toISOString()})`
+  if (value instanceof Map) return `Map(${sorted(Array.from(value, ([key, member]) => `${textOf(key)}:${textOf(member)}`))})`
+  if (value instanceof Set) return `Set(${sorted(Array.from(value, textOf))})`
+  const isSilent = value.toString === Object.prototype.toString || typeof value.toString !== 'function'
+  return isSilent || Object.keys(value).length > 0 ? undefined : `${value.constructor?.name}(${value})`
+}
+
 /** Two records are the same if these texts are: every digit counts, the order of members does not. */
 export function textOf(value: unknown): string {
   if (value instanceof Digits) return value.value
+  if (value instanceof Received) return value.text
   if (Array.isArray(value)) return `[${value.map(textOf).join()}]`
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? `${value}` : (JSON.stringify(value) ?? 'undefined')
-  return `{${Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${textOf(member)}`)
-    .join()}}`
+  return (
+    toldBy(value) ??
+    `{${Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => `${JSON.stringify(name)}:${textOf(member)}`)
+      .join()}}`
+  )
 }
 
 const numeric = /^(\d{1,40})(?:-(\d{1,40}))?$/

@@ -364,6 +364,16 @@ export const faultyPages: readonly Fault[] = [
   ],
   [
     STAYS,
+    'edits records in place that it gave before',
+    class extends Pages {
+      override grow(): void {
+        super.grow()
+        Object.assign(this.rows[0]!, { text: `${this.rows[0]!.text}, of ${this.rows.length}` })
+      }
+    },
+  ],
+  [
+    STAYS,
     'forgets its oldest record for every newer one',
     class extends Pages {
       override grow(): void {

@@ -1,5 +1,6 @@
 /** The laws of paging: a correct API passes and faulty ones are rejected, also over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { textOf } from '../../adapters/check/index.ts'
 import { checkService, type PagedListing, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import type { Order } from '../../src/index.ts'
 import { faultyPages, Many } from './faulty-pages.ts'
@@ -53,6 +54,79 @@ test.each<[page: unknown, said: string]>([
   for (const { run } of pagingLaws({ open })) await run().catch(({ message }: Error) => told.push(message))
   expect(told.length).toBeGreaterThan(5)
   for (const message of told) expect(message).toContain(said)
+})
+
+describe('a call of a listing that', () => {
+  const never = (): Promise<never> => new Promise(() => {})
+  const fail = (): never => {
+    throw new Error('no disk')
+  }
+  const said = async (change: object, patience = 30): Promise<Set<string>> => {
+    const told = new Set<string>()
+    for (const { run } of pagingLaws({ open: () => Object.assign(new Pages(), change), patience, cases: 30 }))
+      await run().catch(({ message }: Error) => told.add(message))
+    return told
+  }
+  const page = (answer: () => unknown) => ({
+    page(this: Pages, ...asked: Parameters<Pages['page']>) {
+      return asked[0] === '10-2' ? answer() : Pages.prototype.page.apply(this, asked)
+    },
+  })
+
+  test.each<[what: string, change: object, call: RegExp]>([
+    ['throws', page(fail), /^page\("10-2", "(?:asc|desc)", \d+\): expected an answer; it failed with Error: no disk$/],
+    ['rejects', page(async () => fail()), /^page\("10-2", "(?:asc|desc)", \d+\): expected an answer; it failed with Error: no disk$/],
+    ['is never answered', page(never), /^page\("10-2", "(?:asc|desc)", \d+\): expected an answer; none came within 0.03 s$/],
+    ['fails to give all records', { records: fail }, /^records\(\): expected an answer; it failed with Error: no disk$/],
+    ['never grows', { grow: never }, /^grow\(\): expected an answer; none came within 0.03 s$/],
+    ['is named by itself', { ...page(fail), ask: (cursor: string) => `GET ${cursor}` }, /^GET 10-2: expected an answer; it failed with/],
+  ])('%s is named', async (_, change, call) => {
+    const told = [...(await said(change))]
+    expect(told.length).toBeGreaterThan(0)
+    for (const message of told) expect(message).toMatch(call)
+  })
+
+  test('opens it, and fails or never does, is named', async () => {
+    for (const [open, message] of [
+      [fail, 'open(): expected an answer; it failed with Error: no disk'],
+      [never, 'open(): expected an answer; none came within 0.03 s'],
+    ] as const)
+      for (const { run } of pagingLaws({ open, patience: 30 })) await expect(run()).rejects.toThrow(message)
+  })
+})
+
+test.each<[kind: string, value: (n: number) => unknown, shown: RegExp]>([
+  ['a date', (n) => new Date(n), /"at":Date\(1970-01-01T00:00:00.001Z\)/],
+  ['a map', (n) => new Map([['n', n]]), /"at":Map\("n":1\)/],
+  ['a set', (n) => new Set([n, 0]), /"at":Set\(0,1\)/],
+  ['a URL', (n) => new URL(`http://a.example/${n}`), /"at":URL\(http:\/\/a.example\/1\)/],
+])('%s in a record is compared by its value', async (_, value, shown) => {
+  const listing = (changed: number): PagedListing => {
+    const pages = new Pages()
+    return {
+      page: (...asked) => {
+        const { records, ...links } = pages.page(...asked)
+        return { ...links, records: records.map((one) => ({ ...one, at: value(asked[2] === 7 ? changed : 0) })) }
+      },
+      token: (record) => pages.token(record as never),
+    }
+  }
+  for (const { run } of pagingLaws({ open: () => listing(0), cases: 50 })) await run()
+  await rejects(
+    pagingLaws({ open: () => listing(1) }),
+    'any limit splits',
+    new RegExp(`^the walk by pages of 7: 8-0 is .*${shown.source}.*, and was `),
+  )
+})
+
+test('members of maps and sets may come in any order', () => {
+  const [one, other] = [
+    [1, { a: 1 }],
+    [2, { b: 2 }],
+  ]
+  expect(textOf({ map: new Map([one, other] as never), set: new Set([one, other]) })).toBe(
+    textOf({ set: new Set([other, one]), map: new Map([other, one] as never) }),
+  )
 })
 
 test('a law that a listing gives no chance to check is skipped with the reason, if the runner supports that', async () => {
@@ -139,6 +213,7 @@ describe('the options of laws', () => {
     expect(() => pagingLaws({ open, cases: 0 })).toThrow(refuse('cases'))
     expect(() => pagingLaws({ open, window: Number.NaN })).toThrow(refuse('window'))
     expect(() => pagingLaws({ open, cases: '5' as never })).toThrow(refuse('cases'))
+    for (const patience of [0, '5', 2 ** 31]) expect(() => pagingLaws({ open, patience } as never)).toThrow(refuse('patience'))
     expect(() => streamLaws({ open, runs: 0 })).toThrow(refuse('runs'))
     expect(() => streamLaws({ open, patience: '5' as never })).toThrow(refuse('patience'))
     for (const member of ['reopen', 'beside', 'fail', 'held', 'capabilities', 'declined'])
