@@ -4,7 +4,7 @@
  */
 import type fc from 'fast-check'
 import type { MaybePromise } from '../../src/index.ts'
-import { faultOf, type Reader, Seat, type StreamSource } from './stream-seat.ts'
+import { type Came, come, faultOf, type Reader, Seat, type StreamSource } from './stream-seat.ts'
 
 export interface Plan {
   /** How many records exist at the start. */
@@ -24,6 +24,8 @@ export interface Stage<R> {
 
 /** How many turns with nothing to release make a standstill. */
 const IDLE = 6
+/** A turn counts as silence of no more milliseconds: where the whole process stands still, the source has no chance to say anything. */
+const STALL_MS = 10
 /** So do this many steps of which nothing comes, for each record that each reader may see, and so many more: a source that polls takes them for ever. */
 const FRUITLESS = { each: 4, more: 500 } as const
 /** A reader may see so many times the records that are planned, and so many more: a source may add more than was asked for, but not without end. */
@@ -41,7 +43,7 @@ export async function play<R>(s: fc.Scheduler, plan: Plan, { open, patience }: S
   if (now !== undefined && typeof now !== 'string')
     throw new TypeError(`the source has a ${typeof now} as \`now\`: it must be a cursor, as text`)
   if (plan.history > 0) await source.append(plan.history)
-  const scene = new Scene(source, plan, steps, await source.records())
+  const scene = new Scene(source, plan, steps, (await source.records()).map(come))
   steps.scheduled = true
   scene.begin()
   await steps.settle(
@@ -79,18 +81,18 @@ class Steps {
    * @param isBusy while the writer is at work, what comes of its steps does not show
    */
   async settle(isOver: () => boolean, come: () => number, isBusy = (): boolean => false): Promise<void> {
-    let [fruitless, before, until] = [0, come(), Date.now() + this.patience]
-    for (let idle = 0; fruitless < this.most && (idle < IDLE || (!isOver() && Date.now() < until)); idle++) {
+    let [fruitless, before, silent, last] = [0, come(), 0, performance.now()]
+    for (let idle = 0; fruitless < this.most && (idle < IDLE || (!isOver() && silent < this.patience)); idle++) {
       const isStep = this.scheduler.count() > 0
       if (isStep) {
         await this.scheduler.waitOne()
         idle = -1
         fruitless++
       } else await turn()
-      const now = come()
+      const [now, time] = [come(), performance.now()]
+      silent = now !== before || isStep ? 0 : silent + Math.min(time - last, STALL_MS)
       if (now !== before || isBusy()) fruitless = 0
-      if (now !== before || isStep) until = Date.now() + this.patience
-      before = now
+      ;[before, last] = [now, time]
     }
   }
 
@@ -115,7 +117,7 @@ class Scene<R> {
   private readonly steps: Steps
   private readonly seats: Seat<R>[] = []
   /** All records, as of the last append that is over. */
-  private known: readonly R[]
+  private known: readonly Came<R>[]
   private written: true | Error | undefined
   /** What the writer is at, for messages, and how much it has done. */
   private writing = 'its first step'
@@ -123,7 +125,7 @@ class Scene<R> {
   /** After how many records a reader has seen enough. */
   private readonly most: number
 
-  constructor(source: StreamSource<R>, plan: Plan, steps: Steps, known: readonly R[]) {
+  constructor(source: StreamSource<R>, plan: Plan, steps: Steps, known: readonly Came<R>[]) {
     this.source = source
     this.plan = plan
     this.steps = steps
@@ -152,7 +154,7 @@ class Scene<R> {
       await appending
       this.done++
       this.writing = `records(), after append number ${at + 1} of ${this.plan.steps.length},`
-      this.known = await this.source.records()
+      this.known = (await this.source.records()).map(come)
       this.done++
     }
   }

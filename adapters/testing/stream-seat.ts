@@ -34,13 +34,21 @@ export interface Reader {
   readonly stopAfter: number
 }
 
+/** A record with what it said when it came: its source may change it afterwards. */
+export interface Came<R> {
+  readonly record: R
+  readonly text: string
+}
+
+export const come = <R>(record: R): Came<R> => ({ record, text: textOf(record) })
+
 /** How a law sees a promise that may never settle. */
 function track<T>(coming: Promise<T>, seen: (outcome: T | Error) => void): void {
   coming.then(seen, (error) => seen(error instanceof Error ? error : new Error(String(error))))
 }
 
 export class Seat<R> {
-  readonly seen: R[] = []
+  readonly seen: Came<R>[] = []
   /** How many pulls were answered; of those that were made at once, none is seen before all are answered. */
   answered = 0
   readonly name: string
@@ -61,13 +69,13 @@ export class Seat<R> {
     source: StreamSource<R>,
     reader: Reader,
     at: number,
-    known: readonly R[],
+    known: readonly Came<R>[],
     { coming, most }: { readonly coming: number; readonly most: number },
     step: (label: string) => Promise<void>,
   ) {
     const { from, pause, ahead } = reader
     const start = typeof from === 'number' && known.length > 0 ? (from % known.length) + 1 : from === 'now' ? known.length : 0
-    const cursor = from === 'now' ? source.now! : start === 0 ? '' : source.token(known[start - 1]!)
+    const cursor = from === 'now' ? source.now! : start === 0 ? '' : source.token(known[start - 1]!.record)
     this.reader = reader
     this.name = `reader ${at} from ${from === 'now' ? 'now' : cursor || 'the start'}`
     // While an append is in progress, now may be before or after it.
@@ -88,7 +96,7 @@ export class Seat<R> {
       for (;;) {
         for (let n = 0; n < pause; n++) await step('pause')
         const answers = await Promise.all(Array.from({ length: ahead }, () => this.counted(stream.next())))
-        for (const answer of answers) if (!answer.done) this.seen.push(answer.value)
+        for (const answer of answers) if (!answer.done) this.seen.push(come(answer.value))
         if (answers.some(({ done }) => done)) return 'ended'
         if (this.seen.length > most) return 'left'
       }
@@ -131,13 +139,19 @@ export class Seat<R> {
 /** What is wrong with what a reader saw, given all records that exist by now. */
 export function faultOf<R>(
   { seen, begins: [least, most], stopped }: Seat<R>,
-  all: readonly R[],
+  all: readonly Came<R>[],
   source: StreamSource<R>,
 ): string | undefined {
   const wrong = (begin: number): string | undefined => {
-    const at = seen.findIndex((record, n) => textOf(record) !== textOf(all[begin + n]))
-    const tell = (record: R | undefined): string => (record === undefined ? 'nothing' : source.token(record))
-    if (at >= 0) return `record ${at} that it saw is ${tell(seen[at])}, where ${tell(all[begin + at])} follows`
+    const at = seen.findIndex(({ text }, n) => text !== all[begin + n]?.text)
+    const tell = (one: Came<R> | undefined): string => (one === undefined ? 'nothing' : source.token(one.record))
+    if (at >= 0) {
+      const [saw, follows] = [seen[at], all[begin + at]]
+      const [shown, wanted] = [tell(saw), tell(follows)]
+      if (shown === wanted)
+        return `record ${at} that it saw, ${shown}, was ${saw?.text}, and is ${follows?.text} in the list of all records`
+      return `record ${at} that it saw is ${shown}, where ${wanted} follows`
+    }
     // Pulls that were made at once are seen together.
     if (!stopped && seen.length < all.length - begin) return `it waits, and never saw ${tell(all[begin + seen.length])}`
     return undefined

@@ -87,6 +87,28 @@ export const faultyStreams: readonly (readonly [law: string, fault: string, Sour
   ],
   [
     FIRST,
+    'edits records in place that it delivered before',
+    class extends Feed {
+      override async append(count: number): Promise<void> {
+        await super.append(count)
+        Object.assign(this.items[0]!, { edits: this.rings })
+      }
+    },
+  ],
+  [
+    FIRST,
+    'delivers records with a date that is not theirs',
+    class extends Feed {
+      override records(): readonly Item[] {
+        return super.records().map((item) => ({ ...item, at: new Date(item.id) }))
+      }
+      override async *read(position: number, stopped: AbortSignal): Items {
+        for await (const item of super.read(position, stopped)) yield { ...item, at: new Date(0) } as Item
+      }
+    },
+  ],
+  [
+    FIRST,
     'ends when it has caught up',
     class extends Feed {
       override async *read(position: number): Items {

@@ -112,6 +112,20 @@ test.each<[limit: object, cases: RegExp]>([
   }
 })
 
+test('a record that changed since it was seen is shown as it was, and as it is', async () => {
+  class Editing extends Feed {
+    override async append(count: number): Promise<void> {
+      await super.append(count)
+      Object.assign(this.items[0]!, { at: new Date(this.rings) })
+    }
+  }
+  await rejects(
+    streamLaws({ open: (step) => new Editing(step) }),
+    'a stream delivers what is there',
+    /^reader 0 from .*: record 0 that it saw, 1, was \{"at":Date\(1970.*\),"id":1\}, and is \{"at":Date\(1970.*\),"id":1\} in the list of all records/,
+  )
+})
+
 test('a law that needs what a source does not have must be declined, with a reason', async () => {
   const laws = streamLaws({ open: (step) => Object.assign(new Feed(step), { now: undefined }) })
   await expect(named(laws, 'a stream from now').run()).rejects.toThrow('decline this law')
