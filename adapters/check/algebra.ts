@@ -3,9 +3,25 @@
  * Cases are not drawn but enumerated, the smallest first, and all of them if they are few: so the first that fails is the one to look at.
  */
 import type { Order } from '../../src/index.ts'
-import { atLargestLimit, atOnce, leadsBackToNothing, newestEitherWay, newestPage, outside } from './edges.ts'
+import { atLargestLimit, atOnce, endsAlike, leadsBackToNothing, newestEitherWay, newestPage, outside } from './edges.ts'
 import { cursorsBetween, isBefore, type PagedListing, type PagedPage, textOf } from './paged.ts'
-import { agrees, ask, asked, Fault, maxLimit, oldest, other, same, type Window, walk, windows } from './window.ts'
+import {
+  agrees,
+  ask,
+  asked,
+  Fault,
+  isNothing,
+  leftOut,
+  maxLimit,
+  nextOf,
+  nothingFollows,
+  oldest,
+  other,
+  same,
+  type Window,
+  walk,
+  windows,
+} from './window.ts'
 
 export interface PagingOptions {
   /** How many records are looked at, at either end of the listing. Default: 100. */
@@ -163,12 +179,13 @@ export const pagingAlgebra: readonly PagingLaw[] = [
     },
   },
   {
-    name: 'an empty page links to itself, in both directions',
+    name: 'an empty page links to itself, in both directions, or nowhere; the last pages say alike whether anything follows',
     async check(listing, { window }) {
       const held = await oldest(listing, window)
       const ends: [cursor: string, order: Order][] = held.records.length === 0 ? [] : [[held.tokens[0]!, 'desc']]
       if (held.last) ends.push([held.tokens.at(-1) ?? '', 'asc'])
       for (const [cursor, order] of ends) await linksToItself(listing, cursor, order)
+      for (const order of orders) if (order === 'desc' || !listing.live) await endsAlike(listing, order)
       return ends.length === 0 ? EMPTY : undefined
     },
   },
@@ -200,11 +217,18 @@ async function leadsBack(one: Case): Promise<void> {
   const page = await pageAfter(one)
   if (page.records.length === 0) return
   const begin = order === 'asc' ? at + 1 : at
-  await agrees(window, page.prev, begin, other(order), limit)
+  const cursor = window.tokens[at]!
+  const backOf = ({ prev }: PagedPage, asked: string): string => {
+    // The record of the case lies before the page, so something does.
+    if (typeof prev !== 'string') throw new Fault(`${asked}: ${leftOut('prev', cursor)}`)
+    return prev
+  }
+  await agrees(window, backOf(page, asked(window.listing, cursor, order, limit)), begin, other(order), limit)
   const end = order === 'asc' ? begin + page.records.length : begin - page.records.length
   if (end < 0 || end > window.records.length) return
-  const next = await agrees(window, page.next, end, order, limit)
-  if (next.records.length > 0) await agrees(window, next.prev, end, other(order), limit)
+  const from = nextOf(window.listing, page, cursor)
+  const next = await agrees(window, from, end, order, limit)
+  if (next.records.length > 0) await agrees(window, backOf(next, asked(window.listing, from, order, limit)), end, other(order), limit)
 }
 
 /** An empty page where there must be one: its links keep its cursor, so that following them neither moves nor starts over. */
@@ -213,7 +237,7 @@ async function linksToItself(listing: PagedListing<any>, cursor: string, order: 
   const where = asked(listing, cursor, order, limit)
   const { records, next, prev } = await ask(listing, cursor, order, limit)
   if (records.length > 0) throw new Fault(`${where}: expected an empty page, got ${records.length} records`)
-  if (next !== cursor || prev !== cursor)
+  if ([next, prev].some((link) => !isNothing(link) && link !== cursor))
     throw new Fault(`${where}: the links of an empty page keep its cursor "${cursor}"; next has "${next}", prev has "${prev}"`)
 }
 
@@ -229,14 +253,18 @@ export async function remember(listing: PagedListing<any>, options: Bounded): Pr
     if (one.order === 'desc' || page.records.length === one.limit) held.push([one, page])
   }
   const newest = await newestPage(listing)
-  const linksOf = ({ next, prev }: PagedPage): string => textOf([next, prev])
+  const linksOf = ({ next, prev }: PagedPage): string => textOf([next ?? null, prev ?? null])
   return async () => {
     await newest()
     for (const [{ window, at, order, limit }, page] of held) {
       const again = await ask(listing, window.tokens[at]!, order, limit)
       const where = `${asked(listing, window.tokens[at]!, order, limit)}, asked again`
       same(listing, again.records, page.records, where)
-      if (linksOf(again) !== linksOf(page)) throw new Fault(`${where}: its links are ${linksOf(again)}, and were ${linksOf(page)}`)
+      // Where nothing lay ahead, something may do so by now, and then the page must say so.
+      const ahead = order === 'asc' ? 'next' : 'prev'
+      const was = isNothing(page[ahead]) ? { ...page, [ahead]: again[ahead] } : page
+      if (linksOf(again) !== linksOf(was)) throw new Fault(`${where}: its links are ${linksOf(again)}, and were ${linksOf(page)}`)
+      await nothingFollows(listing, window.tokens[at]!, order, limit, again)
     }
     const after = await oldest(listing, before.records.length + 2 * maxLimit(listing))
     same(listing, after.records.slice(0, before.records.length), before.records, 'the oldest records, read again')

@@ -1,7 +1,7 @@
 /** What is easily wrong only at the edges of a listing: pages of the largest limit, cursors outside, and the newest page once more records have come. */
 import type { Order } from '../../src/index.ts'
 import { cursorsBeside, type PagedListing } from './paged.ts'
-import { agrees, ask, asked, Fault, maxLimit, other, same, type Window, walk } from './window.ts'
+import { agrees, ask, asked, Fault, isNothing, leavesOutLinks, maxLimit, nextOf, other, prevOf, same, type Window, walk } from './window.ts'
 
 /** How many records of the newest page are looked at, and how many more of the next one. */
 const FEW = 3
@@ -21,7 +21,7 @@ export async function atLargestLimit(listing: PagedListing<any>): Promise<void> 
     const cursor = listing.token(start)
     const joined = async (limit: number) => {
       const first = await ask(listing, cursor, order, limit)
-      const rest = await ask(listing, first.next, order, SOME + most - limit)
+      const rest = await ask(listing, nextOf(listing, first, cursor), order, SOME + most - limit)
       const where = asked(listing, cursor, order, limit)
       if (first.records.length < limit && rest.records.length > 0) {
         // They may have been added in between.
@@ -45,8 +45,9 @@ export async function leadsBackToNothing(listing: PagedListing<any>): Promise<vo
     if (order === 'desc' && listing.live) continue
     const page = await ask(listing, '', order, limit)
     if (page.records.length === 0) continue
-    const { records } = await ask(listing, page.prev, other(order), limit)
-    same(listing, records, [], `${asked(listing, page.prev, other(order), limit)}, to which the first page ${order} leads back`)
+    const prev = prevOf(listing, page, '')
+    const { records } = await ask(listing, prev, other(order), limit)
+    same(listing, records, [], `${asked(listing, prev, other(order), limit)}, to which the first page ${order} leads back`)
   }
 }
 
@@ -102,7 +103,8 @@ export async function newestPage(listing: PagedListing<any>): Promise<() => Prom
   const page = await ask(listing, cursor, 'asc', limit)
   const last = page.records.at(-1)
   if (last === undefined || page.records.length === limit) return async () => {}
-  const empty = await ask(listing, page.next, 'asc', most)
+  const next = nextOf(listing, page, cursor)
+  const empty = await ask(listing, next, 'asc', most)
   // More came meanwhile.
   if (empty.records.length > 0) return async () => {}
   const since = ', after newer records were added'
@@ -115,9 +117,46 @@ export async function newestPage(listing: PagedListing<any>): Promise<() => Prom
       same(listing, came, wanted, `${asked(listing, from, order, most)}${since}`)
     }
     await again(cursor, 'asc', known)
-    await again(page.next, 'asc', ahead)
-    await again(empty.next, 'asc', ahead)
+    await again(next, 'asc', ahead)
+    await again(nextOf(listing, empty, next), 'asc', ahead)
     if (!listing.live && ahead.length < most) await again('', 'desc', [...known].reverse())
     await newestEitherWay(listing, listing.token(last))
   }
+}
+
+/** How many pages are compared that end where the listing does. */
+const LAST = 3
+
+/**
+ * Where a listing ends, its pages say so, or none of them does: full ones, those that are not, and the empty one that follows. The same goes for those
+ * with which it begins. Asks for nothing if the listing was never seen to leave out a link.
+ */
+export async function endsAlike(listing: PagedListing<any>, order: Order): Promise<void> {
+  if (!leavesOutLinks(listing)) return
+  const most = Math.min(LAST + 1, maxLimit(listing))
+  const { records } = await ask(listing, '', other(order), most)
+  const [end] = records
+  if (end === undefined) return
+  const pages = async (link: 'next' | 'prev', requests: readonly (readonly [cursor: string, limit: number])[]): Promise<void> => {
+    let [silent, open]: (string | undefined)[] = []
+    for (const [cursor, limit] of requests) {
+      const page = await ask(listing, cursor, order, limit)
+      const where = asked(listing, cursor, order, limit)
+      // Others may be of no last page any more; what an empty one says counts only if one before it says that it is the last.
+      if (page.records.length > 0 ? link === 'next' && listing.token(page.records.at(-1)) !== listing.token(end) : !silent) continue
+      if (isNothing(page[link])) silent ??= where
+      else open ??= where
+    }
+    if (silent !== undefined && open !== undefined)
+      throw new Fault(
+        `${open}: it has a \`${link}\`, although nothing ${link === 'next' ? 'follows' : 'comes before'}; ${silent} leaves it out there`,
+      )
+  }
+  const from = [...records.slice(1).map((record) => listing.token(record)), ...(records.length < most ? [''] : [])]
+  const last = from.flatMap((cursor, n) => [n + 1, Math.min(n + 2, maxLimit(listing))].map((limit) => [cursor, limit] as const))
+  await pages('next', [...last, [listing.token(end), most]])
+  await pages(
+    'prev',
+    [1, 2, LAST].filter((limit) => limit <= most).map((limit) => ['', limit] as const),
+  )
 }

@@ -47,9 +47,11 @@ export function listingOf(url: string): string {
   return `${target.pathname.replace(/\/$/, '')}?${target.searchParams}`
 }
 
-/** Where a link of a page leads, and what is wrong with that. */
-function follow(body: Members, name: 'next' | 'prev', asked: string, order: Order, limit: number, faults: string[]): string {
-  const target = targetOf(body['_links']?.[name], asked)
+/** Where a link of a page leads, and what is wrong with that; undefined if the page has no such link, as if nothing were there. */
+function follow(body: Members, name: 'next' | 'prev', asked: string, order: Order, limit: number, faults: string[]): string | undefined {
+  const link: unknown = body['_links']?.[name]
+  if (link === undefined || link === null) return undefined
+  const target = targetOf(link, asked)
   if (target === undefined) {
     faults.push(`_links.${name} is missing, or has no href to follow`)
     return ''
@@ -116,7 +118,8 @@ export async function largestLimit(client: Client, url: string, most = 200): Pro
     if (following === undefined) return limit
     const [next] = recordsIn((await client.get(targetOf(body._links?.next, asked) ?? asked)).body) ?? []
     if (tokenOf(next ?? {}) === tokenOf(following)) return records.length
-    throw new Fault(`GET ${asked}: ${records.length} records, the next of which is ${tokenOf(following)}; _links.next passes over it`)
+    const wrong = body._links?.next ? 'passes over it' : 'is missing, as if nothing followed'
+    throw new Fault(`GET ${asked}: ${records.length} records, the next of which is ${tokenOf(following)}; _links.next ${wrong}`)
   }
   return 10
 }

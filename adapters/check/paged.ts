@@ -3,10 +3,10 @@ import { Digits, type MaybePromise, OptionRules, type Order } from '../../src/in
 
 export interface PagedPage<R = unknown> {
   readonly records: readonly R[]
-  /** The cursor that continues this page, in the same order. */
-  readonly next: string
-  /** The cursor that leads back from this page, to be read in the opposite order. */
-  readonly prev: string
+  /** The cursor that continues this page, in the same order. Left out, or null: nothing follows. */
+  readonly next?: string | null | undefined
+  /** The cursor that leads back from this page, to be read in the opposite order. Left out, or null: nothing comes before, or the page is empty. */
+  readonly prev?: string | null | undefined
   /** What is wrong with the page as such, as far as its reader can tell: links that lead elsewhere, records without tokens. */
   readonly faults?: readonly string[] | undefined
 }

@@ -35,9 +35,51 @@ export async function ask<R>(listing: PagedListing<R>, cursor: string, order: Or
   if (!Array.isArray(page?.records)) fault('expected a page { records: [], next, prev }')
   if (page.records.length > limit) fault(`${page.records.length} records where at most ${limit} were asked for`)
   if (page.faults?.length) fault(page.faults.join('; '))
-  for (const cursor of [page.next, page.prev, ...page.records.map((record) => listing.token(record))])
+  const links = [page.next, page.prev].filter((cursor) => !isNothing(cursor))
+  if (links.length < 2) closed.add(listing)
+  for (const cursor of [...links, ...page.records.map((record) => listing.token(record))])
     if (typeof cursor !== 'string') fault(`next, prev and the tokens of records must be text; one is of type ${typeof cursor}`)
   return page
+}
+
+/** Whether a page says that nothing lies further in the direction of a link, since it leaves that out. */
+export const isNothing = (link: string | null | undefined): boolean => link === undefined || link === null
+
+/** Listings that were seen to leave out a link. */
+const closed = new WeakSet<PagedListing<any>>()
+export const leavesOutLinks = (listing: PagedListing<any>): boolean => closed.has(listing)
+
+/** The cursor that continues a page. Where it says that nothing follows, that of its last record, which must then lead to nothing. */
+export const nextOf = (listing: PagedListing<any>, page: PagedPage<any>, cursor: string): string =>
+  page.next ?? (page.records.length > 0 ? listing.token(page.records.at(-1)) : cursor)
+
+/** The cursor that leads back from a page. Where it says that nothing comes before, that of its first record. */
+export const prevOf = (listing: PagedListing<any>, page: PagedPage<any>, cursor: string): string =>
+  page.prev ?? (page.records.length > 0 ? listing.token(page.records[0]) : cursor)
+
+/** What is wrong with a page that leaves out a link, although there is something. */
+export const leftOut = (link: 'next' | 'prev', record: string): string =>
+  `it leaves out \`${link}\`, as if nothing ${link === 'next' ? 'followed' : 'came before'}, and there is ${record}`
+
+/**
+ * A page may leave out `next` if nothing follows it.
+ * @param following what the page after it holds, if that is known already
+ * @throws Fault unless the page, asked for again, has grown in the meantime
+ */
+export async function nothingFollows<R>(
+  listing: PagedListing<R>,
+  cursor: string,
+  order: Order,
+  limit: number,
+  page: PagedPage<R>,
+  following?: readonly R[],
+): Promise<void> {
+  if (!isNothing(page.next)) return
+  const [found] = following ?? (await ask(listing, nextOf(listing, page, cursor), order, limit)).records
+  if (found === undefined) return
+  const again = await ask(listing, cursor, order, limit)
+  if (isNothing(again.next) && again.records.length === page.records.length)
+    throw new Fault(`${asked(listing, cursor, order, limit)}: ${leftOut('next', listing.token(found))}`)
 }
 
 /** The first records of an order after a cursor, by pages of `limit`; `ended` if there are no more. */
@@ -50,8 +92,11 @@ export async function walk<R>(
 ): Promise<{ records: R[]; ended: boolean }> {
   const records: R[] = []
   const seen = new Map<string, string>()
+  let before: { readonly cursor: string; readonly page: PagedPage<R> } | undefined
   for (let cursor = from; ; ) {
     const page = await ask(listing, cursor, order, limit)
+    if (before) await nothingFollows(listing, before.cursor, order, limit, before.page, page.records)
+    before = { cursor, page }
     for (const record of page.records) {
       const token = listing.token(record)
       if (seen.has(token))
@@ -61,7 +106,7 @@ export async function walk<R>(
     }
     if (page.records.length === 0) return { records, ended: true }
     if (records.length >= most) return { records: records.slice(0, most), ended: false }
-    cursor = page.next
+    cursor = nextOf(listing, page, cursor)
   }
 }
 
@@ -110,5 +155,8 @@ export async function agrees<R>(window: Window<R>, cursor: string, at: number, o
   const known = order === 'asc' ? records.slice(at, at + limit) : records.slice(Math.max(0, at - limit), at).reverse()
   const bounded = known.length === limit || (order === 'asc' ? last : first)
   same(listing, bounded ? page.records : page.records.slice(0, known.length), known, asked(listing, cursor, order, limit))
+  const following = order === 'asc' ? records[at + limit] : records[at - limit - 1]
+  if (isNothing(page.next) && following !== undefined)
+    throw new Fault(`${asked(listing, cursor, order, limit)}: ${leftOut('next', listing.token(following))}`)
   return page
 }

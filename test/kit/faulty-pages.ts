@@ -1,7 +1,7 @@
 /** Paged APIs that each break one law: what they do, and the law that rejects them. */
 import type { PagedPage } from '../../adapters/testing/index.ts'
 import type { Order } from '../../src/index.ts'
-import { byNumbers, Pages, type Row } from './pages.ts'
+import { byNumbers, Ending, Pages, type Row } from './pages.ts'
 
 const [JOINED, RISE, LIMITS, REVERSED, RESUMES, BACK, BETWEEN, EMPTY, STAYS] = [
   'next pages, joined',
@@ -379,6 +379,71 @@ export const faultyPages: readonly Fault[] = [
       override grow(): void {
         super.grow()
         this.rows.shift()
+      }
+    },
+  ],
+  [
+    LIMITS,
+    'says one record too early that nothing follows',
+    class extends Ending {
+      override isEnd(cursor: string, order: Order): boolean {
+        return this.ahead(cursor, order, 2).length < 2
+      }
+    },
+  ],
+  [
+    RESUMES,
+    'says that nothing follows a page of 3 records',
+    class extends Ending {
+      override isEnd(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+        return limit === 3 || super.isEnd(cursor, order, limit, records)
+      }
+    },
+  ],
+  [
+    BACK,
+    'says that nothing comes before a page that is not full',
+    class extends Ending {
+      override isStart(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+        return records.length < limit || super.isStart(cursor, order, limit, records)
+      }
+    },
+  ],
+  [
+    EMPTY,
+    'says that nothing follows its last page, but not if that is full',
+    class extends Ending {
+      override isEnd(_cursor: string, _order: Order, limit: number, records: readonly Row[]): boolean {
+        return records.length < limit
+      }
+    },
+  ],
+  [
+    EMPTY,
+    'says that nothing follows its last page, but not if that is empty',
+    class extends Ending {
+      override isEnd(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+        return records.length > 0 && super.isEnd(cursor, order, limit, records)
+      }
+    },
+  ],
+  [
+    EMPTY,
+    'says that nothing comes before its first page, but not if that holds a single record',
+    class extends Ending {
+      override isStart(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+        return limit > 1 && super.isStart(cursor, order, limit, records)
+      }
+    },
+  ],
+  [
+    STAYS,
+    'remembers that nothing followed a page',
+    class extends Ending {
+      private readonly ends = new Set<string>()
+      override isEnd(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+        if (super.isEnd(cursor, order, limit, records)) this.ends.add(cursor + order)
+        return this.ends.has(cursor + order)
       }
     },
   ],

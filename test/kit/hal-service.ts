@@ -16,7 +16,7 @@ export interface HalOptions {
   readonly status?: (url: URL) => number | undefined
 }
 
-type Link = (cursor: string, order: Order) => { href: string }
+type Link = (cursor: string | null | undefined, order: Order) => { href: string } | undefined
 
 export function halService(listing: PagedListing<any>, options: HalOptions = {}): (url: string) => Promise<Response> {
   const { growEvery = 0, path = '/rows', relative = false, most = 200, spoil = (body) => body, status = () => undefined } = options
@@ -30,7 +30,9 @@ export function halService(listing: PagedListing<any>, options: HalOptions = {})
     const order: Order = text('order') === 'desc' ? 'desc' : 'asc'
     const limit = Number(text('limit') || 10)
     const { records, next, prev } = await listing.page(text('cursor'), order, Math.min(limit, most))
-    const link: Link = (cursor, order) => ({ href: `${base}${path}?order=${order}&limit=${limit}&cursor=${cursor}` })
+    // A page that says that nothing follows has no such link.
+    const link: Link = (cursor, order) =>
+      typeof cursor === 'string' ? { href: `${base}${path}?order=${order}&limit=${limit}&cursor=${cursor}` } : undefined
     return {
       _links: { self: link(text('cursor'), order), next: link(next, order), prev: link(prev, order === 'asc' ? 'desc' : 'asc') },
       _embedded: { records: records.map(({ token, ...rest }) => ({ ...rest, paging_token: token })) },

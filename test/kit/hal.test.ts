@@ -49,6 +49,21 @@ describe('a check finds a service that', () => {
   test.each<[fault: string, options: HalOptions, says: RegExp]>([
     ['leaves out its next link', { spoil: link('next', () => undefined) }, /_links\.next is missing/],
     [
+      'leaves out its next link altogether',
+      { spoil: (body: any) => ({ ...body, _links: { ...body._links, ...(isPage(body) && { next: undefined }) } }) },
+      /: it leaves out `next`, as if nothing followed, and there is [\d-]+$/m,
+    ],
+    [
+      'leaves out its next link, and gives fewer records than asked for',
+      { most: 20, spoil: (body: any) => ({ ...body, _links: { ...body._links, ...(isPage(body) && { next: null }) } }) },
+      /_links\.next is missing, as if nothing followed$/m,
+    ],
+    [
+      'leaves out its prev link altogether',
+      { spoil: (body: any) => ({ ...body, _links: { ...body._links, ...(isPage(body) && { prev: undefined }) } }) },
+      /: it leaves out `prev`, as if nothing came before, and there is /,
+    ],
+    [
       'forgets the limit in a link',
       { spoil: link('next', (href) => href.replace(/limit=\d+&/, '')) },
       /_links\.next does not keep the limit/,

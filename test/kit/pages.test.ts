@@ -1,15 +1,66 @@
 /** The laws of paging: a correct API passes and faulty ones are rejected, also over HTTP. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { textOf } from '../../adapters/check/index.ts'
-import { checkService, type PagedListing, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
+import { checkService, type PagedListing, type PagedPage, pagingLaws, storeConformance, streamLaws } from '../../adapters/testing/index.ts'
 import type { Order } from '../../src/index.ts'
 import { faultyPages, Many } from './faulty-pages.ts'
 import { halService } from './hal-service.ts'
-import { Pages } from './pages.ts'
+import { Ending, Pages, type Row } from './pages.ts'
 import { rejects } from './rejects.ts'
 
 describe('a paged API over an array', () => {
   for (const law of pagingLaws({ open: () => new Pages() })) test(law.name, law.run)
+})
+
+/** Has no cursor back from its first page, nor any links on a page that holds nothing. */
+class Plain extends Ending {
+  override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+    const { records, next, prev } = super.page(cursor, order, limit)
+    return { records, ...(records.length > 0 && next && { next }), ...(records.length > 0 && cursor !== '' && prev && { prev }) }
+  }
+}
+
+/** Says that nothing follows on empty pages alone. */
+class Late extends Pages {
+  override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+    const page = super.page(cursor, order, limit)
+    return page.records.length > 0 ? page : { records: [] }
+  }
+}
+
+describe.each([
+  ['leaves out the links that lead to nothing', Ending],
+  ['has no more links than it must', Plain],
+  ['says on empty pages alone that nothing follows', Late],
+])('a paged API that %s', (_, Listing) => {
+  for (const law of pagingLaws({ open: () => new Listing() })) test(law.name, law.run)
+
+  test.for([1, 2, 3, 250])('with %i records', async (count) => {
+    const open = () => Object.assign(new Listing(), { rows: new Many().rows.slice(0, count) })
+    for (const { run } of pagingLaws({ open, cases: 100 })) await run()
+  })
+
+  test('over HTTP, while records are added', async () => {
+    for (const growEvery of [0, 40]) {
+      const { broken, unchecked, listings } = await checkService('http://service.example', {
+        fetch: halService(new Listing(), { growEvery }),
+      })
+      expect({ broken, unchecked, laws: listings[0]?.laws.filter(({ outcome }) => outcome !== 'holds') }).toEqual({
+        ...{ broken: 0, unchecked: 0, laws: [] },
+      })
+    }
+  })
+})
+
+test('an API without any way back must decline one law alone', async () => {
+  class Onward extends Ending {
+    override isStart(): boolean {
+      return true
+    }
+  }
+  const laws = pagingLaws({ open: () => new Onward(), declined: { 'prev leads back': 'there is no way back' } })
+  for (const { skip, run } of laws) if (skip === undefined) await run()
+  await rejects(laws, 'prev leads back', /: it leaves out `prev`, as if nothing came before, and there is /)
 })
 
 test.for(faultyPages)('"%s…" rejects an API that %s', async ([start, , Listing]) => {
@@ -46,7 +97,7 @@ test('an API that mixes up pages that are requested at once is rejected', async 
 test.each<[page: unknown, said: string]>([
   [[], 'expected a page { records: [], next, prev }'],
   [undefined, 'expected a page { records: [], next, prev }'],
-  [{ records: [] }, 'next, prev and the tokens of records must be text; one is of type undefined'],
+  [{ records: [], next: 5 }, 'next, prev and the tokens of records must be text; one is of type number'],
   [{ records: [7n], next: '', prev: '' }, 'next, prev and the tokens of records must be text; one is of type bigint'],
 ])('laws say plainly that %o is not a page', async (page, said) => {
   const open = () => ({ page: () => page as never, token: (record: unknown) => record as string })

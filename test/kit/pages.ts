@@ -59,4 +59,26 @@ export class Pages implements PagedListing<Row> {
   }
 }
 
+/** Leaves out the links that lead to nothing. */
+export class Ending extends Pages {
+  /** Whether nothing follows a cursor. */
+  isEnd(cursor: string, order: Order, _limit: number, _records: readonly Row[]): boolean {
+    return this.ahead(cursor, order, 1).length === 0
+  }
+
+  isStart(cursor: string, order: Order, _limit: number, _records: readonly Row[]): boolean {
+    return this.ahead(cursor, order === 'asc' ? 'desc' : 'asc', 1).length === 0
+  }
+
+  override page(cursor: string, order: Order, limit: number): PagedPage<Row> {
+    const records = this.ahead(cursor, order, limit).slice(0, limit)
+    const { next, prev } = this.links(records, cursor, order)
+    return {
+      records,
+      next: this.isEnd(next, order, limit, records) ? null : next,
+      ...(!this.isStart(prev, order, limit, records) && { prev }),
+    }
+  }
+}
+
 const row = (id: bigint, index: number): Row => ({ token: `${id}-${index}`, text: `record ${index} of ${id}` })
