@@ -129,10 +129,10 @@ const LAST = 3
 
 /**
  * Where a listing ends, its pages say so, or none of them does: full ones, those that are not, and the empty one that follows. The same goes for those
- * with which it begins. Asks for nothing if the listing was never seen to leave out a link.
+ * with which it begins. Over HTTP, where requests are counted, none is made if the listing was never seen to leave out a link.
  */
 export async function endsAlike(listing: PagedListing<any>, order: Order): Promise<void> {
-  if (!leavesOutLinks(listing)) return
+  if (listing.live && !leavesOutLinks(listing)) return
   const most = Math.min(LAST + 1, maxLimit(listing))
   const { records } = await ask(listing, '', other(order), most)
   const [end] = records

@@ -52,6 +52,19 @@ describe.each([
   })
 })
 
+test('an end that is told only at times is found behind any number of records', async () => {
+  class Loose extends Ending {
+    override isEnd(cursor: string, order: Order, limit: number, records: readonly Row[]): boolean {
+      return order === 'asc' && records.length < limit && super.isEnd(cursor, order, limit, records)
+    }
+  }
+  await rejects(
+    pagingLaws({ open: () => Object.assign(new Loose(), { rows: new Many().rows }) }),
+    'an empty page links',
+    /^page\("2736-0", "asc", 1\): it has a `next`, although nothing follows; page\("2736-0", "asc", 2\) leaves it out there$/,
+  )
+})
+
 test('an API without any way back must decline one law alone', async () => {
   class Onward extends Ending {
     override isStart(): boolean {
