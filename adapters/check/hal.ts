@@ -5,7 +5,7 @@
 import type { Order } from '../../src/index.ts'
 import { type Client, Exhausted } from './client.ts'
 import type { PagedListing, PagedPage } from './paged.ts'
-import { Fault, other } from './window.ts'
+import { Fault, isNothing, other } from './window.ts'
 
 export type Members = { readonly [member: string]: any }
 
@@ -116,9 +116,15 @@ export async function largestLimit(client: Client, url: string, most = 200): Pro
     // Fewer than asked for: either all there are, or the most it ever gives at once.
     const [following] = recordsIn((await client.get(paged(url, tokenOf(last), 'asc', 1))).body) ?? []
     if (following === undefined) return limit
+    const missing = (page: any): boolean => isNothing(page?._links?.next)
+    if (missing(body)) {
+      // Without a link, nothing followed; the record may have been added since.
+      const again = (await client.get(asked)).body
+      if (!missing(again) || (recordsIn(again)?.length ?? 0) > records.length) return limit
+    }
     const [next] = recordsIn((await client.get(targetOf(body._links?.next, asked) ?? asked)).body) ?? []
     if (tokenOf(next ?? {}) === tokenOf(following)) return records.length
-    const wrong = body._links?.next ? 'passes over it' : 'is missing, as if nothing followed'
+    const wrong = missing(body) ? 'is missing, as if nothing followed' : 'passes over it'
     throw new Fault(`GET ${asked}: ${records.length} records, the next of which is ${tokenOf(following)}; _links.next ${wrong}`)
   }
   return 10

@@ -41,7 +41,7 @@ describe.each([
   })
 
   test('over HTTP, while records are added', async () => {
-    for (const growEvery of [0, 40]) {
+    for (const growEvery of [0, 3, 40]) {
       const { broken, unchecked, listings } = await checkService('http://service.example', {
         fetch: halService(new Listing(), { growEvery }),
       })
