@@ -34,8 +34,9 @@ export interface Stream<T> extends AsyncIterableIterator<T, void, undefined> {
  */
 export function disposable<G extends AsyncGenerator | Generator>(generator: G): G {
   const isAsync = Symbol.asyncIterator in generator
-  const name = isAsync ? Symbol.asyncDispose : Symbol.dispose
-  if (name in generator) return generator
+  const name: symbol | undefined = isAsync ? Symbol.asyncDispose : Symbol.dispose
+  // Older browsers have no such symbol.
+  if (name === undefined || name in generator) return generator
   const end = () => generator.return(undefined)
   const value = isAsync ? async () => void (await end()) : () => void end()
   return Object.defineProperty(generator, name, { value, configurable: true, writable: true })
