@@ -5,7 +5,7 @@
 export type { PagingOptions } from './algebra.ts'
 export type { LawResult } from './checking.ts'
 export { type Bounds, Unreachable } from './client.ts'
-export { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
+export { COUNT, type Declined, decline, type Law, MILLISECONDS, PATIENCE, tellSkipped, unanswered } from './law.ts'
 export { type PagingSubject, pagingLaws } from './laws.ts'
 export { type PagedListing, type PagedPage, textOf } from './paged.ts'
 export {

@@ -21,6 +21,15 @@ export interface Law {
 /** How often something is tried, or how much of it: with none, any law would hold. */
 export const COUNT = { least: 1, whole: true } as const
 
+/** How long a call may stay unanswered by default, in milliseconds. */
+export const PATIENCE = 30_000
+/** What may be given instead. */
+export const MILLISECONDS = { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' } as const
+
+/** A call that stayed unanswered for that long. */
+export const unanswered = (call: () => string, patience: number): Error =>
+  new Error(`${call()}: expected an answer; none came within ${patience / 1000} s`)
+
 /** Laws to skip, each with the reason: by name, or by any beginning of a name that is unique among these laws. */
 export type Declined = Readonly<Record<string, string>>
 

@@ -1,9 +1,9 @@
 /** The algebra of paging as laws over a given listing. */
 import { type MaybePromise, OptionRules } from '../../src/index.ts'
 import { type PagingOptions, pagingAlgebra } from './algebra.ts'
-import { COUNT, type Declined, decline, type Law, tellSkipped } from './law.ts'
+import { COUNT, type Declined, decline, type Law, MILLISECONDS, PATIENCE, tellSkipped } from './law.ts'
 import { checkListing, type PagedListing } from './paged.ts'
-import { answerOf, PATIENCE, receiving } from './received.ts'
+import { answerOf, receiving } from './received.ts'
 
 export interface PagingSubject<R> extends PagingOptions {
   /** A listing; if it has `grow`, one of its own each time. */
@@ -18,7 +18,7 @@ const members = new OptionRules<PagingSubject<unknown>>('pagingLaws', {
   open: { needed: 'callback' },
   window: COUNT,
   cases: COUNT,
-  patience: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
+  patience: MILLISECONDS,
   declined: 'object',
 })
 

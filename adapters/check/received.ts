@@ -3,27 +3,20 @@
  * whatever their API does with them afterwards.
  */
 import type { MaybePromise } from '../../src/index.ts'
+import { unanswered } from './law.ts'
 import { type PagedListing, type PagedPage, Received } from './paged.ts'
 import { asked } from './window.ts'
-
-/** How long a call may stay unanswered, in milliseconds. */
-export const PATIENCE = 30_000
-
-class Late extends Error {}
 
 /** The answer of a call. @throws Error that names the call, if it fails, or is not answered in time */
 export async function answerOf<T>(call: () => string, patience: number, ask: () => MaybePromise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`${call()}: expected an answer; none came within ${patience / 1000} s`)), patience)
+    timer = setTimeout(() => reject(unanswered(call, patience)), patience)
   })
-  try {
-    return await Promise.race([ask(), late])
-  } catch (error) {
-    throw error instanceof Late ? error : new Error(`${call()}: expected an answer; it failed with ${error}`, { cause: error })
-  } finally {
-    clearTimeout(timer)
-  }
+  const answer = (async () => ask())().catch((error) => {
+    throw new Error(`${call()}: expected an answer; it failed with ${error}`, { cause: error })
+  })
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }
 
 /** @param listing one that was checked */

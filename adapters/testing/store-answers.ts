@@ -16,6 +16,7 @@ import {
   type Write,
   type WriteOptions,
 } from '../../src/store.ts'
+import { PATIENCE, unanswered } from '../check/index.ts'
 import { asGiven, type Form, inTurns } from './store-forms.ts'
 import { Handed } from './store-handed.ts'
 import { checkChunk, checkSnapshot, checkValue, kindOf, wrong } from './store-kinds.ts'
@@ -31,7 +32,6 @@ export const plainly = (store: Store): Store => wrapped(store, asGiven)
 
 /** How long each store may leave a call unanswered, in milliseconds. */
 const patiences = new WeakMap<Store, number>()
-const PATIENCE = 30_000
 
 /** A store that a member of the subject gives. */
 export async function opened(
@@ -209,8 +209,7 @@ const asking = (patience: number) =>
 /** What `seen` makes of an answer, with no turn in between: a law must see what is there once a call has resolved. */
 const inTime = <T>(answer: Promise<T>, seen: (answer: T) => T, call: () => string, patience: number): Promise<T> =>
   new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(`${call()}: expected an answer; none came within ${patience / 1000} s`))
-    const timer = setTimeout(late, patience)
+    const timer = setTimeout(() => reject(unanswered(call, patience)), patience)
     answer.then(
       (came) => {
         clearTimeout(timer)

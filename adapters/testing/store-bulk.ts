@@ -2,10 +2,11 @@
 import { type Entry, isPromise, type KeyRange, type MaybePromise, type Store, type Write } from '../../src/store.ts'
 import { nextTurn } from '../../src/turn.ts'
 import type { Law } from '../check/index.ts'
-import { closing, opened, plainly } from './store-answers.ts'
-import { alike, inChunks, type MakeLaw, refused, show, within } from './store-checks.ts'
+import { plainly } from './store-answers.ts'
+import { alike, inChunks, type MakeLaw, refused, show } from './store-checks.ts'
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, filled, numbered } from './store-model.ts'
+import { reopened } from './store-reopen.ts'
 
 /** Above 65,535, the most that 16 bits count; the engine was measured to make larger ones. */
 const WRITES = 70_000
@@ -21,11 +22,10 @@ const MANY_BYTES = 17 << 20
 const LARGE = 65_536
 
 /** Closes the store and opens it again, if the subject can do that, and looks at it. */
-async function reopened(own: Store, subject: StoreSubject, look: (store: Store) => Promise<void>): Promise<boolean> {
+async function afterReopen(own: Store, subject: StoreSubject, look: (store: Store) => Promise<void>): Promise<boolean> {
   if (!subject.reopen) return false
   await plainly(own).close()
-  const store = plainly(await opened('reopen', () => subject.reopen!(own), subject))
-  await closing(store, () => within('after a reopen', () => look(store)))
+  await reopened(own, subject, 'a reopen', look, plainly)
   return true
 }
 
@@ -64,7 +64,7 @@ export const bulkLaws = (law: MakeLaw, subject: StoreSubject): Law[] => [
         await scanned(after, held, false, `a scan after ${total}`)
         await write(after, 2)
       }
-      if (round === 1 && !(await reopened(own, subject, again))) await write(store, 2)
+      if (round === 1 && !(await afterReopen(own, subject, again))) await write(store, 2)
     }
     await write(plainly(own), 1)
   }),
@@ -98,7 +98,7 @@ export const bulkLaws = (law: MakeLaw, subject: StoreSubject): Law[] => [
       // No longer in forms, which would take as long again.
       const last = await expecting(plainly(own), keys, held, numbers)
       const left = keys.flatMap((key, n): Entry[] => (last(n) ? [[key, last(n)!]] : []))
-      await reopened(own, subject, (after) => scanned(after, left, false, `a scan after ${WRITES} writes`))
+      await afterReopen(own, subject, (after) => scanned(after, left, false, `a scan after ${WRITES} writes`))
     },
   ),
 ]

@@ -16,7 +16,7 @@
 import { OptionRules } from '../../src/check.ts'
 import type { Capabilities, Entry, MaybePromise, Store } from '../../src/store.ts'
 import { isPromise } from '../../src/store.ts'
-import { type Declined, decline, type Law, tellSkipped } from '../check/index.ts'
+import { type Declined, decline, type Law, MILLISECONDS, tellSkipped } from '../check/index.ts'
 import { checked, closing, opened, unfailing } from './store-answers.ts'
 import { besideLaws } from './store-beside.ts'
 import { bufferLaws, formsLaw } from './store-buffers.ts'
@@ -69,7 +69,7 @@ const members = new OptionRules<StoreSubject>('storeConformance', {
   open: { needed: 'callback' },
   ...{ reopen: 'callback', beside: 'callback', killed: 'callback', fail: 'callback', held: 'callback' },
   ...{ capabilities: 'object', declined: 'object' },
-  patience: { least: 1, most: 2 ** 31 - 1, of: 'milliseconds' },
+  patience: MILLISECONDS,
 })
 
 /**

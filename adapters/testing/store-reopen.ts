@@ -9,6 +9,20 @@ import { holds, type MakeLaw, modelOf, refused, wipe, within } from './store-che
 import type { StoreSubject } from './store-conformance.ts'
 import { bytes, everything, LONGEST_KEY, Model, materialFor, numbered } from './store-model.ts'
 
+/** Opens what a store held that is closed, and closes it again when the work is done. Returns it, to be opened once more. */
+export async function reopened(
+  own: Store,
+  subject: StoreSubject,
+  since: string,
+  work: (store: Store) => Promise<unknown>,
+  seen: (own: Store) => Store = checked,
+): Promise<Store> {
+  const again = await opened('reopen', () => subject.reopen!(own), subject)
+  const store = seen(again)
+  await closing(store, () => within(`after ${since}`, () => work(store)))
+  return again
+}
+
 /** How often the store is closed and opened again. What the second of them loses was written to a store that had been opened again. */
 const REOPENS = ['the first reopen', 'the second reopen', 'the third reopen']
 
@@ -36,9 +50,7 @@ async function emptied(subject: StoreSubject): Promise<void> {
   let own = await opened('open', () => subject.open(), subject)
   await checked(own).close()
   const reopen = async (what: string, work: (store: Store) => Promise<unknown>): Promise<void> => {
-    own = await opened('reopen', () => subject.reopen!(own), subject)
-    const store = checked(own)
-    await closing(store, () => within(`after a reopen of ${what}`, () => work(store)))
+    own = await reopened(own, subject, `a reopen of ${what}`, work)
   }
   const put = async (store: Store, n: number): Promise<void> => {
     await store.compact?.(everything)
@@ -88,7 +100,7 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
       }
       /**
        * What a log may keep, or lose, in a way of its own: expectations met and not met, with what no later batch writes again; calls that do not wait;
-       * many writes; deletes alone, few and many; a value of more than 1 MiB; keys that differ only in their last of 300 bytes; and what was there
+       * many writes; deletes alone, few and many; a value of more than 1 MiB; keys of the greatest length that differ only in their last byte; and what was there
        * before a compact, or was written meanwhile.
        */
       const more = async (to: Store, round: number): Promise<void> => {
@@ -131,14 +143,10 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
       await write(store, 0)
       let before = own
       const reopen = async (name: string, work: (again: Store) => Promise<unknown>): Promise<void> => {
-        before = await opened('reopen', () => subject.reopen!(before), subject)
-        const again = checked(before)
-        await closing(again, () =>
-          within(`after ${name}`, async () => {
-            await holds(again, model)
-            await work(again)
-          }),
-        )
+        before = await reopened(before, subject, name, async (again) => {
+          await holds(again, model)
+          await work(again)
+        })
       }
       for (const [n, name] of REOPENS.entries())
         await reopen(name, async (again) =>
