@@ -109,7 +109,10 @@ export class Ledger {
     return this.closing !== undefined
   }
 
-  /** True once a write has failed: what is held can be read, and writes fail with POISONED until the store is opened again. */
+  /**
+   * True if nothing can be written, though what is held can be read: once a write has failed, writes fail with POISONED until the store is opened again;
+   * and if records are damaged without which no list can be gone on with, with CORRUPT, until it is repaired.
+   */
   get poisoned(): boolean {
     return this.history.poisoned
   }

@@ -36,7 +36,7 @@ export function metricsText(ledger: Ledger, { classes, bytes }: Counters, stats:
     metric('folio_rendered_records_total', 'counter', 'Records rendered one by one.', [['', stats.records]]),
     metric('folio_ledger_last', 'gauge', 'Sequence of the newest ledger.', [['', head?.last ?? 0]]),
     metric('folio_ledger_oldest', 'gauge', 'Sequence of the oldest ledger held.', [['', head?.oldest ?? 0]]),
-    metric('folio_poisoned', 'gauge', 'Whether a write has failed, so that nothing more is appended until the store is opened again.', [
+    metric('folio_poisoned', 'gauge', 'Whether nothing can be appended: a write has failed, or records are damaged.', [
       ['', Number(ledger.poisoned)],
     ]),
     metric('folio_unreachable', 'gauge', 'Whether the store, which processes share, could not be read at the last look.', [

@@ -1,8 +1,8 @@
 /** What the parts of an audit share: the store under its head, what is expected of it, and what could not be read. */
 import { Cache } from '../cache/cache.ts'
+import { Damage } from '../ingest/damage.ts'
 import type { Change, Head } from '../layout/head.ts'
 import type { Row } from '../layout/row.ts'
-import { isDamage } from '../layout/seal.ts'
 import type { OpenRecord, Resource } from '../query.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
@@ -120,19 +120,8 @@ export const rowAt = async ({ reader }: Context, resource: Resource, ordinal: nu
     return block.row(at)
   })
 
-/**
- * What a read of stored values gives; undefined if they are damaged. **Invariant:** damage is CORRUPT and nothing else: a read that failed for
- * another reason says nothing of what is stored, and whoever went on would take what is there for lost.
- * @throws whatever else the read throws
- */
-export async function readable<T>(read: () => T | Promise<T>): Promise<T | undefined> {
-  try {
-    return await read()
-  } catch (error) {
-    if (!isDamage(error)) throw error
-    return undefined
-  }
-}
+/** What a read of stored values gives; undefined if they are damaged. @throws whatever else the read throws */
+export const readable = <T>(read: () => T | Promise<T>): Promise<T | undefined> => new Damage().around(read)
 
 const CHUNK_BYTES = 1 << 20
 

@@ -20,7 +20,8 @@ import type { Store, Write } from '../store.ts'
 import type { Element } from '../tuple.ts'
 import { giveWay } from '../turn.ts'
 import { maybeStored } from './beyond.ts'
-import { type Between, type Run, readRecords } from './parts.ts'
+import type { Damage } from './damage.ts'
+import { type Between, type Run, readRecords, readRecordsLeft } from './parts.ts'
 
 /** How many parts a filing is done in. With many more, each ledger would find less of what it needs in the processor's caches. */
 const PARTS = 8
@@ -149,20 +150,35 @@ export class Filing {
   }
 }
 
-/** Files records as they were when they were appended. */
-export async function fileAgain(run: Run, between: Between): Promise<Unfiled> {
+/** A record, and the lists that it belongs to: all of its log, if it cannot be read. */
+interface Refiled {
+  readonly resource: Resource
+  readonly ordinal: number
+  readonly lists: readonly { readonly index: Index; readonly key: readonly Element[] }[] | 'all'
+}
+
+/**
+ * Files records as they were when they were appended.
+ * @param damage given if those that cannot be read are to be filed as well: nothing tells which lists they belong to, so whoever comes to one in any
+ * list meets the damage
+ */
+export async function fileAgain(run: Run, between: Between, damage?: Damage): Promise<Unfiled> {
   const unfiled = new Unfiled()
-  for await (const part of readRecords(run, logs, between, listsOf))
-    for (const { ordinal, lists } of part) for (const { index, key } of lists) unfiled.add(index, key, ordinal)
+  const parts = damage ? readRecordsLeft(run, logs, between, damage, refiled, lost) : readRecords(run, logs, between, refiled)
+  for await (const part of parts)
+    for (const { resource, ordinal, lists } of part)
+      if (lists === 'all') unfiled.addToAll(resource, ordinal)
+      else for (const { index, key } of lists) unfiled.add(index, key, ordinal)
   return unfiled
 }
 
-/** The lists that a record belongs to. */
-function listsOf({ block, at }: Place, resource: Resource, ordinal: number) {
+const lost = (resource: Resource, ordinal: number): Refiled => ({ resource, ordinal, lists: 'all' })
+
+function refiled({ block, at }: Place, resource: Resource, ordinal: number): Refiled {
   const lists: { readonly index: Index; readonly key: readonly Element[] }[] = []
   const record = isFiledBySides(resource) ? {} : block.members(at)
   eachFiling(resource, record, block.sides(at), (index, key) => void lists.push({ index, key }))
-  return { ordinal, lists }
+  return { resource, ordinal, lists }
 }
 
 /** A list with ordinals appended. Pages that fill go into `pages`; the edge does not, since more may be appended to it. */

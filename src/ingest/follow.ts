@@ -9,8 +9,10 @@ import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
+import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
-import { isOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
+import type { Between } from './parts.ts'
+import { isOfOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /** The size of a cache for reads under a head that may not continue from the one before. */
 const LOOK_BYTES = 2 ** 20
@@ -26,7 +28,7 @@ export interface Following extends Snapshot {
 }
 
 /** What is known of a store, and what was cached under it. */
-interface Known extends Omit<Snapshot, 'tails'> {
+interface Known extends Omit<Snapshot, 'tails' | 'damage'> {
   readonly cache: Cache
 }
 
@@ -36,9 +38,8 @@ export async function lookFor(store: Store, known: Known): Promise<Following | u
   if (isSame(state, known.state)) return undefined
   try {
     const following = await whatFollows(store, known, state)
-    const now = await stateOf(store)
     // A read during which history was rolled back belongs to neither.
-    if (now.era === state.era && (isOne(following) || isSame(now, state))) return following
+    if (isOfOne(following, await stateOf(store))) return following
   } catch (error) {
     // Under a head that is no longer current, not everything may be there.
     if (isSame(await stateOf(store), state)) throw error
@@ -62,15 +63,15 @@ async function whatFollows(
   const kept = unbroken && (state.era === era ? head.oldest === before.oldest : head.filed === before.filed)
   const within = kept ? cache : new Cache(LOOK_BYTES)
   // What already waited is not computed again, apart from what has been filed since.
-  const goesOn = unbroken && head.filed >= before.filed && head.filed < before.last
+  const goesOn = unbroken && waited.isExact && head.filed >= before.filed && head.filed < before.last
   const still = !goesOn ? new Unfiled() : head.filed === before.filed ? waited.whole : waited.whole.split(head.filedCounts).newer
-  const added = await fileAgain(
-    (read) => new Reader(store, within, head, new Unfiled()).run(read),
-    [goesOn ? before.counts : head.filedCounts, head.counts],
-  )
+  const damage = new Damage()
+  const waits: Between = [goesOn ? before.counts : head.filedCounts, head.counts]
+  const added = await fileAgain((read) => new Reader(store, within, head, new Unfiled()).run(read), waits, damage)
   const unfiled = still.with(added)
   const left = grown ? before.last : lowest
-  return { state, head, grown, kept, left, unfiled, tails: await tailsOf(store, head) }
+  const tails = await tailsOf(store, head, damage)
+  return { state, head, grown, kept, left, unfiled, tails, damage: damage.found }
 }
 
 /**

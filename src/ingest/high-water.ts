@@ -21,14 +21,18 @@ export class HighWaterMark {
     this.note = note
   }
 
-  /** @throws STORE_WENT_BACK if the store holds less than it once held, or another history */
-  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | undefined>, era?: Era): Promise<void> {
+  /**
+   * @param hashOf gives null if a ledger is not held, and undefined if it cannot be read, so that nothing is said of it
+   * @throws STORE_WENT_BACK if the store holds less than it once held, or another history
+   */
+  async check({ last, oldest }: Head, hashOf: (ledger: number) => MaybePromise<string | null | undefined>, era?: Era): Promise<void> {
     const noted = await readHighWater(this.note, era)
     if (!noted) return
     if (noted.last > last) throw new FolioError('STORE_WENT_BACK', { noted: noted.last, held: last })
     if (noted.hash === undefined || noted.last < oldest) return
     const held = await hashOf(noted.last)
-    if (held !== noted.hash) throw new FolioError('STORE_WENT_BACK', { ledger: noted.last, noted: noted.hash, held })
+    if (held !== undefined && held !== noted.hash)
+      throw new FolioError('STORE_WENT_BACK', { ledger: noted.last, noted: noted.hash, held: held ?? undefined })
   }
 
   /** A ledger has become durable. */

@@ -45,8 +45,9 @@ export class History implements ReadableHistory {
   goal: number | undefined
   /** The last step that removes. */
   private step: Promise<void> = Promise.resolve()
-  /** Why nothing more is written, if that is so. */
+  /** Why nothing more is written, if that is so: a write that failed; or until another process has mended that, what could not be read. */
   private failure: unknown
+  private damage: unknown
 
   constructor(store: Store, cache: Cache, headBytes: Uint8Array | undefined, listener: HistoryListener) {
     this.store = store
@@ -98,8 +99,9 @@ export class History implements ReadableHistory {
   }
 
   /** Takes what is in the store for what is known. */
-  beginFrom({ state, head, unfiled, tails }: Snapshot): void {
+  beginFrom({ state, head, unfiled, tails, damage }: Snapshot): void {
     this.version = {}
+    this.damage = damage
     this.state = state
     this.head = head
     this.backlog = { unfiled }
@@ -141,9 +143,9 @@ export class History implements ReadableHistory {
   readonly cachedEdge: EdgeOf = ({ id, index }) =>
     this.store.capabilities.shared ? undefined : cachedEdge(this.cache, id, this.head.since[index.of.tag]!)
 
-  /** True once a write failed. */
+  /** True once a write failed, and while something that has to be read in order to write cannot be. */
   get poisoned(): boolean {
-    return this.failure !== undefined
+    return (this.failure ?? this.damage) !== undefined
   }
 
   /** From now on nothing is written, because of this. */
@@ -153,6 +155,7 @@ export class History implements ReadableHistory {
 
   checkSound(): void {
     if (this.failure) throw new FolioError('POISONED', {}, this.failure)
+    if (this.damage) throw this.damage
   }
 
   /**

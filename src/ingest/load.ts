@@ -8,11 +8,13 @@ import { ledgerAt } from '../scan/locate.ts'
 import { Reader } from '../scan/reader.ts'
 import { Unfiled } from '../scan/unfiled.ts'
 import type { Store } from '../store.ts'
+import { Damage } from './damage.ts'
 import { fileAgain } from './filing.ts'
 import type { History } from './history.ts'
 import { holdsRecords } from './identity.ts'
 import { checkNewest } from './newest.ts'
-import { isOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
+import type { Between } from './parts.ts'
+import { isOfOne, isSame, type Snapshot, type State, stateOf, tailsOf } from './state.ts'
 
 /**
  * Takes up what an earlier process left: under the head that is known, or if another one may be writing, all of it under one head, with no rollback in
@@ -27,7 +29,7 @@ export async function snapshotFor(history: History): Promise<Snapshot> {
       const loaded = await loadUnder(state, history)
       const now = await stateOf(store)
       // What others append meanwhile, the first look adopts.
-      if (now.era === state.era && (isOne(loaded) || isSame(now, state))) return loaded
+      if (isOfOne(loaded, now)) return loaded
     } catch (error) {
       if (isSame(await stateOf(store), state)) throw error
     }
@@ -45,12 +47,14 @@ async function loadUnder(state: State, history: History): Promise<Snapshot> {
     return loadUnder({ ...state, head: come }, history)
   }
   const head = state.head ? decodeHead(state.head) : emptyHead
-  const tails = await tailsOf(store, head)
-  const unfiled = await fileAgain((read) => new Reader(store, cache, head, new Unfiled()).run(read), [head.filedCounts, head.counts])
+  const damage = new Damage()
+  const waits: Between = [head.filedCounts, head.counts]
+  const unfiled = await fileAgain((read) => new Reader(store, cache, head, new Unfiled()).run(read), waits, damage)
+  const tails = await tailsOf(store, head, damage)
   const reader = (): Reader => new Reader(store, cache, head, unfiled)
-  await checkNewest(store, reader())
-  await highWater.check(head, (ledger) => reader().run((read) => hashOf(read, ledger)), state.era)
-  return { state, head, tails, unfiled }
+  await checkNewest(store, reader(), damage)
+  await highWater.check(head, (ledger) => damage.around(() => reader().run((read) => hashOf(read, ledger) ?? null)), state.era)
+  return { state, head, tails, unfiled, damage: damage.found }
 }
 
 /** The hash of a ledger that is held. */

@@ -7,6 +7,7 @@ import type { Resource } from '../query.ts'
 import type { Reader } from '../scan/reader.ts'
 import type { MaybePromise } from '../store.ts'
 import { giveWay } from '../turn.ts'
+import type { Damage } from './damage.ts'
 
 /** Runs one read to its end. */
 export type Run = <T>(read: (reader: Reader) => T) => MaybePromise<T>
@@ -33,13 +34,38 @@ export function readRecords<R>(
   between: Between,
   read: (place: Place, resource: Resource, ordinal: number) => R,
 ): AsyncGenerator<R[]> {
-  return readParts(run, spansOf(resources, between), (reader, part) => {
-    reader.each(part, ({ resource, from, to }) => reader.askFor(resource, from, to))
-    const found: R[] = []
+  return readParts(run, spansOf(resources, between), (reader, part) => recordsOf(reader, part, read))
+}
+
+/** As {@link readRecords}, although some may be damaged: `lost` says what is given for those. A part that holds one is read record by record. */
+export async function* readRecordsLeft<R>(
+  run: Run,
+  resources: readonly Resource[],
+  between: Between,
+  damage: Damage,
+  read: (place: Place, resource: Resource, ordinal: number) => R,
+  lost: (resource: Resource, ordinal: number) => R,
+): AsyncGenerator<readonly R[]> {
+  const readSpans = (spans: readonly LogSpan[]) => damage.around(() => run((reader) => recordsOf(reader, spans, read)))
+  for (const part of spansOf(resources, between)) {
+    await giveWay()
+    const found = await readSpans(part)
+    if (found) {
+      yield found
+      continue
+    }
     for (const { resource, from, to } of part)
-      for (let ordinal = from; ordinal < to; ordinal++) found.push(read(reader.at(resource, ordinal), resource, ordinal))
-    return found
-  })
+      for (let ordinal = from; ordinal < to; ordinal++)
+        yield (await readSpans([{ resource, from: ordinal, to: ordinal + 1 }])) ?? [lost(resource, ordinal)]
+  }
+}
+
+function recordsOf<R>(reader: Reader, spans: readonly LogSpan[], read: (place: Place, resource: Resource, ordinal: number) => R): R[] {
+  reader.each(spans, ({ resource, from, to }) => reader.askFor(resource, from, to))
+  const found: R[] = []
+  for (const { resource, from, to } of spans)
+    for (let ordinal = from; ordinal < to; ordinal++) found.push(read(reader.at(resource, ordinal), resource, ordinal))
+  return found
 }
 
 async function* readParts<P, R>(run: Run, parts: Iterable<P>, read: (reader: Reader, part: P) => R[]): AsyncGenerator<R[]> {

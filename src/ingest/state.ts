@@ -6,8 +6,10 @@ import { blockKey, ERA, HEAD } from '../layout/keys.ts'
 import { blockNumber, placeInBlock } from '../layout/ordinals.ts'
 import { corrupt } from '../layout/seal.ts'
 import { logs } from '../logs.ts'
+import type { Resource } from '../query.ts'
 import type { Unfiled } from '../scan/unfiled.ts'
 import { after, type MaybePromise, type Store } from '../store.ts'
+import type { Damage } from './damage.ts'
 import type { Tail, Tails } from './draft.ts'
 
 /** What distinguishes one state of a store from every other. */
@@ -24,13 +26,22 @@ export interface Snapshot {
   readonly unfiled: Unfiled
   /** The rows with which the next blocks start. */
   readonly tails: Tails
+  /** Why nothing can be written upon it, if that is so: records that wait, or begin the next blocks, cannot be read. */
+  readonly damage: unknown
 }
 
 export const stateOf = (store: Store): MaybePromise<State> =>
   after(store.getMany([HEAD, ERA]), ([head, era]) => ({ head, era: decodeEra(era) }))
 
 /** False if the head may be older than the era: a store may answer for several keys one after another. */
-export const isOne = ({ head, state }: Pick<Snapshot, 'head' | 'state'>): boolean => head.era === undefined || head.era === state.era
+const isOne = ({ head, state }: Snapshot): boolean => head.era === undefined || head.era === state.era
+
+/**
+ * True if a snapshot shows one state of its store, and that is still history: what others have appended since may be missing. What they have removed
+ * meanwhile may have seemed damaged.
+ */
+export const isOfOne = (snapshot: Snapshot, now: State): boolean =>
+  isSame(now, snapshot.state) || (now.era === snapshot.state.era && isOne(snapshot) && snapshot.damage === undefined)
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
 
@@ -47,19 +58,24 @@ export async function mayHold(store: Store, head: Head): Promise<boolean> {
   }
 }
 
-/** The rows with which the next blocks under a head start. */
-export async function tailsOf(store: Store, head: Head): Promise<Tails> {
+/** The rows with which the next blocks under a head start. @param damage where it is put if some cannot be read @throws CORRUPT, without that */
+export async function tailsOf(store: Store, head: Head, damage?: Damage): Promise<Tails> {
   const tails = new Map<number, Tail>()
   for (const resource of logs) {
-    const count = head.counts[resource.tag]!
-    const rest = placeInBlock(resource, count)
-    if (rest === 0) continue
-    const key = blockKey(resource.tag, blockNumber(resource, count))
-    const value = await store.get(key)
-    if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
-    const block = decodeBlock(key, resource, value)
-    if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
-    tails.set(resource.tag, { resource, rows: block.rows(rest) })
+    const tail = await (damage ? damage.around(() => tailOf(store, head, resource)) : tailOf(store, head, resource))
+    if (tail) tails.set(resource.tag, tail)
   }
   return tails
+}
+
+async function tailOf(store: Store, head: Head, resource: Resource): Promise<Tail | undefined> {
+  const count = head.counts[resource.tag]!
+  const rest = placeInBlock(resource, count)
+  if (rest === 0) return undefined
+  const key = blockKey(resource.tag, blockNumber(resource, count))
+  const value = await store.get(key)
+  if (value === undefined) throw corrupt(key, `the last block of the ${resource.name} log is missing`)
+  const block = decodeBlock(key, resource, value)
+  if (block.count < rest) throw corrupt(key, `the last block of the ${resource.name} log lacks records`)
+  return { resource, rows: block.rows(rest) }
 }

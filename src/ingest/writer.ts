@@ -68,7 +68,8 @@ export class LedgerWriter {
     // Whatever else is wrong with a store whose repair is unfinished, the repair has to be run again.
     await unfinished(this.history.store)
     this.history.beginFrom(await snapshotFor(this.history))
-    if (!this.isShared) await this.settle()
+    // What cannot be written upon is left as it is, to be read.
+    if (!this.isShared && !this.history.poisoned) await this.settle()
   }
 
   /** Finishes a rollback or pruning that was begun and not finished, before anything else is written. */

@@ -7,7 +7,7 @@
  * older. What a single ledger files, before it is part of history, is kept in the same form, and counts from zero.
  */
 import { lowerBound } from '../layout/posting.ts'
-import type { Index } from '../query.ts'
+import type { Index, Resource } from '../query.ts'
 import type { Element } from '../tuple.ts'
 import type { Span } from './list.ts'
 import { type ListKey, nameOf } from './list-key.ts'
@@ -26,6 +26,8 @@ export class Unfiled {
   readonly older: Unfiled | undefined
   /** By the tag of the index, then by name. */
   private readonly lists: Map<number, Lists>
+  /** By the tag of the log: what belongs to every list, if anything does. */
+  private everywhere: Map<number, number[]> | undefined
 
   constructor(older?: Unfiled, lists = new Map<number, Lists>()) {
     this.older = older
@@ -70,6 +72,19 @@ export class Unfiled {
     return waiting === undefined
   }
 
+  /** Adds an ordinal to every list of a log, whether anything else is in it or not. Upon what holds such, nothing is written. */
+  addToAll({ tag }: Resource, ordinal: number): void {
+    this.everywhere ??= new Map()
+    const held = this.everywhere.get(tag)
+    if (held === undefined) this.everywhere.set(tag, [ordinal])
+    else held.push(ordinal)
+  }
+
+  /** False if something belongs to every list. */
+  get isExact(): boolean {
+    return this.everywhere === undefined
+  }
+
   /** Adds what another one holds, whose ordinals count from those of each log. */
   addAll({ lists: added }: Unfiled, from: readonly number[]): void {
     for (const [tag, lists] of added) {
@@ -102,6 +117,7 @@ export class Unfiled {
   /** The union of all, with new lists where the later ones have any; lists that only this one has are not copied. */
   with(...later: readonly Unfiled[]): Unfiled {
     const all = new Unfiled()
+    all.everywhere = later.find(({ isExact }) => !isExact)?.everywhere
     for (const [tag, lists] of this.lists) all.lists.set(tag, new Map(lists))
     for (const { lists: added } of later)
       for (const [tag, lists] of added) {
@@ -135,7 +151,10 @@ export class Unfiled {
 
   /** The ordinals of both parts. */
   private ordinalsOf({ index, name }: ListKey): [older: readonly number[], newer: readonly number[]] {
-    return [this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none, this.lists.get(index.tag)?.get(name)?.ordinals ?? none]
+    const older = this.older?.lists.get(index.tag)?.get(name)?.ordinals ?? none
+    const newer = this.lists.get(index.tag)?.get(name)?.ordinals ?? none
+    const everywhere = this.everywhere?.get(index.of.tag)
+    return [older, everywhere === undefined ? newer : newer.concat(everywhere).sort((a, b) => a - b)]
   }
 }
 

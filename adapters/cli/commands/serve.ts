@@ -76,6 +76,7 @@ async function serveStore(io: Io, { port, host, ingest, json = false, limit, bas
   const server = await listen(ledger, { ...limit, port, host, profile, ...(baseUrl && { baseUrl }), log: logTo(io) })
   try {
     note(io, `serving ${where.data ?? where.store} at ${server.url}${range(ledger)}`)
+    if (ledger.poisoned) note(io, 'records are damaged, so nothing can be appended: run folio verify to see which')
     for (const url of await urlsToTry(ledger, server.url)) note(io, `  try ${url}`)
     const feeding = ingest === undefined ? undefined : fed(io, ledger, ingest, json)
     const end = stopped(io.signal)
