@@ -36,12 +36,9 @@ export const stateOf = (store: Store): MaybePromise<State> =>
 /** False if the head may be older than the era: a store may answer for several keys one after another. */
 const isOne = ({ head, state }: Snapshot): boolean => head.era === undefined || head.era === state.era
 
-/**
- * True if a snapshot shows one state of its store, and that is still history: what others have appended since may be missing. What they have removed
- * meanwhile may have seemed damaged.
- */
+/** True if a snapshot shows one state of its store, and nothing was removed since: what others have appended meanwhile may be missing. */
 export const isOfOne = (snapshot: Snapshot, now: State): boolean =>
-  isSame(now, snapshot.state) || (now.era === snapshot.state.era && isOne(snapshot) && snapshot.damage === undefined)
+  now.era === snapshot.state.era && (isOne(snapshot) || isSame(now, snapshot.state))
 
 export const isSame = (one: State, other: State): boolean => one.era === other.era && same(one.head, other.head)
 

@@ -97,6 +97,23 @@ test('what follows from the records is repaired; lost records are listed, and wi
   expect((await folio(['verify', '--data', data])).out).toMatch(/^whole: 40 ledgers/)
 })
 
+test('a store is served around records that are lost before they were filed, and nothing is appended to it', async () => {
+  const data = await stored()
+  await damage(data, '1003000000000001', undefined)
+  const running = start(['serve', '--data', data, '--port', '0'])
+  const [, url] = await running.until('err', /serving .* at (http:\S+), .*\n.*: records are damaged, so nothing can be appended: .*\n/)
+  const status = async (path: string): Promise<number> => (await fetch(url + path)).status
+  expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ status: 'poisoned', history: { last_ledger: FIRST + 39 } })
+  expect(await Promise.all(['/ledgers?limit=40', '/transactions', '/operations?limit=16', '/operations'].map(status))).toEqual([
+    200, 200, 200, 200,
+  ])
+  expect(await status('/operations?limit=17')).toBe(500)
+  running.stop()
+  await running.done
+  const refused = await folio(['ingest', '--data', data, '-'], { stdin: ndjson(lines(41).slice(40)) })
+  expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('CORRUPT') })
+})
+
 test('damaged files are reported by verify with and without --files, and salvaged by repair; copy then brings the rest back', async () => {
   const [data, dir] = [await stored(), directory()]
   // Opened once more, what the log held is in a table.
