@@ -24,6 +24,7 @@ import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.
 import { checkSeal, corrupt, sumOf } from '../layout/seal.ts'
 import { checkStore, type Entry, type Snapshot, type Store, type Write } from '../store.ts'
 import { giveWay, Pace } from '../turn.ts'
+import { Complete } from './complete.ts'
 import { entriesOf } from './context.ts'
 
 /** How far a copy has come. */
@@ -86,7 +87,7 @@ async function markOf(store: Store): Promise<Uint8Array | undefined> {
 
 /**
  * Copies every value of a store into an empty one, of whatever kind: nothing is lost on the way, as it is of a pruned store whose ledgers are appended
- * to another one. Each value is checked against its key, and what was copied is read back. The target becomes a store when this resolves; if the copy
+ * to another one. Each value is checked against its key, none of the records may be missing, and what was copied is read back. The target becomes a store when this resolves; if the copy
  * is cut short before, opening the target fails with STORE_INCOMPLETE, and the next copy into it begins anew.
  *
  * If the source has snapshots, as the stores of this package have, it may be in use meanwhile, by a ledger and by other processes; what is copied is
@@ -110,8 +111,10 @@ export async function copyStore(from: Store, to: Store, options: CopyOptions = {
     if (!source) return { values: 0, bytes: 0 }
     await checkNote(from, source, noted)
     const copy = await Copy.begin(to, source, checked)
-    const copied = await copy.values(view)
+    const complete = new Complete(source.head)
+    const copied = await copy.values(view, complete)
     if (!snapshot && !isSame(source, await sourceOf(from, view))) throw new FolioError('CONFLICT', { reason: MOVED })
+    complete.check()
     await copy.check(copied)
     await copy.end()
     for (const entry of source.own) copied.take(entry)
@@ -234,7 +237,7 @@ class Copy {
   }
 
   /** Copies all values but the own ones. The next are read while some are written. */
-  async values(view: View): Promise<Passed> {
+  async values(view: View, complete: Complete): Promise<Passed> {
     const passed = new Passed()
     const { maxKeyBytes = Number.POSITIVE_INFINITY, maxValueBytes = Number.POSITIVE_INFINITY } = this.to.capabilities
     let writing: Promise<void> = Promise.resolve()
@@ -244,6 +247,7 @@ class Copy {
         for (const entry of copied) {
           passed.take(entry)
           const [key, value] = entry
+          complete.pass(key)
           if (key.length > maxKeyBytes) throw tooLarge('keys', key.length, maxKeyBytes)
           if (value.length > maxValueBytes) throw tooLarge('values', value.length, maxValueBytes)
         }

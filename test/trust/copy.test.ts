@@ -23,9 +23,10 @@ import {
 } from '../../src/index.ts'
 import { encodeIntent } from '../../src/layout/head.ts'
 import { blockKey, digestKey, FORMAT, HEAD, INTENT } from '../../src/layout/keys.ts'
+import { logs } from '../../src/logs.ts'
 import { ledgers } from '../../src/resources/ledger.ts'
 import { directory } from '../support/directory.ts'
-import { dump, hex, shared } from '../support/dump.ts'
+import { dump, everything, hex, shared } from '../support/dump.ts'
 import { codeOf, errorOf } from '../support/errors.ts'
 import { holds } from '../support/property.ts'
 import { turns } from '../support/turns.ts'
@@ -456,6 +457,20 @@ describe('what cannot be copied is refused', () => {
     expect(await dump(memory(disk))).toEqual(before)
     expect(await isVacant(memory(target))).toBe(true)
     if ((await dump(memory(target))).length > 0) expect(await codeOf(() => openLedger(memory(target)))).toBe('STORE_INCOMPLETE')
+  })
+
+  test('if a block or a digest is missing, which is named', async () => {
+    const whole = (await memory(await windowed()).scan(everything, { limit: 1e6 })).entries
+    const needed = whole.filter(([key]) => key[0] === 0x10 || key[0] === 0x50)
+    expect(new Set(needed.map(([key]) => key[0]! * 256 + (key[0] === 0x10 ? key[1]! : 0))).size).toBe(logs.length + 1)
+    for (const [key] of needed) {
+      const disk = memoryDisk()
+      disk.write(whole)
+      disk.write([[key, undefined]])
+      const target = memory()
+      expect(await errorOf(() => copyStore(memory(disk), target))).toMatchObject({ code: 'CORRUPT', fields: { key: hex(key) } })
+      expect(await isVacant(target)).toBe(true)
+    }
   })
 
   test('the key of a damaged value is named', async () => {

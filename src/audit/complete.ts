@@ -1,0 +1,37 @@
+/** Whether values that pass by, in the order of their keys, are all that a head counts: the blocks of every log, and a digest of every ledger. */
+import type { Head } from '../layout/head.ts'
+import { blockKey, digestKey, KIND, kindOfKey, readBlockKey, readDigestKey } from '../layout/keys.ts'
+import { blockNumber } from '../layout/ordinals.ts'
+import { corrupt } from '../layout/seal.ts'
+import { logs } from '../logs.ts'
+
+export class Complete {
+  private readonly head: Head
+  /** By the tag of the log: the block that comes next. */
+  private readonly blocks: Map<number, number>
+  /** The ledger whose digest comes next. */
+  private digest: number
+
+  constructor(head: Head) {
+    this.head = head
+    this.blocks = new Map(logs.map((log) => [log.tag, blockNumber(log, head.since[log.tag]!)]))
+    this.digest = head.oldest
+  }
+
+  pass(key: Uint8Array): void {
+    const kind = kindOfKey(key)
+    if (kind === KIND.digest && readDigestKey(key) === this.digest) this.digest++
+    const block = kind === KIND.block ? readBlockKey(key) : undefined
+    if (block && this.blocks.get(block.log) === block.number) this.blocks.set(block.log, block.number + 1)
+  }
+
+  /** @throws CORRUPT, naming the first value that is missing */
+  check(): void {
+    const { counts, since, last } = this.head
+    for (const log of logs) {
+      const [from, to, next] = [since[log.tag]!, counts[log.tag]!, this.blocks.get(log.tag)!]
+      if (to > from && next <= blockNumber(log, to - 1)) throw corrupt(blockKey(log.tag, next), `a block of the ${log.name} log is missing`)
+    }
+    if (last > 0 && this.digest <= last) throw corrupt(digestKey(this.digest), `the digest of ledger ${this.digest} is missing`)
+  }
+}
