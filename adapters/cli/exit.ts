@@ -27,7 +27,7 @@ Exit codes:
   5    get: the answer is a 5xx problem
   6    serve: the address cannot be listened on
   7    check: the service breaks a law
-  8    verify, repair: the store is damaged; copy: the digests differ
+  8    verify, repair, copy: the store is damaged; copy: the digests differ
   70   a bug of folio
   130  stopped by SIGINT before the end, or 143 by SIGTERM; serve ends with 0 then
   141  nobody reads the output any more

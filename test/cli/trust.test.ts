@@ -112,6 +112,10 @@ test('a store is served around records that are lost before they were filed, and
   await running.done
   const refused = await folio(['ingest', '--data', data, '-'], { stdin: ndjson(lines(41).slice(40)) })
   expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('CORRUPT') })
+  const [copy, backup] = [join(directory(), 'copy'), await stored()]
+  expect(await folio(['copy', '--from', data, '--to', copy])).toMatchObject({ code: 3, err: expect.stringContaining('CORRUPT') })
+  const compared = await folio(['copy', '--from', data, '--to', backup])
+  expect(compared).toMatchObject({ code: 8, err: expect.stringMatching(/both hold 40 ledgers.*\n.*: records of the source are damaged: /) })
 })
 
 test('damaged files are reported by verify with and without --files, and salvaged by repair; copy then brings the rest back', async () => {

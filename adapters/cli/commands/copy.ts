@@ -34,7 +34,8 @@ nobody else may have it open. The target keeps the network name of the source, a
 Into a new store, everything is copied as it is, also what a pruned store keeps of the ledgers that are gone; each value
 is checked, and read back. If that is cut short, the target cannot be opened: run it again, which begins anew.
 To a target that holds ledgers already, those that it lacks are appended, so run it again to add what is new.
-At the end, the digests of all ledgers that both hold are compared; if they differ, the exit code is 8.
+At the end, the digests of all ledgers that both hold are compared; if they differ, or records of the source were found
+damaged, the exit code is 8.
 
 Examples:
   folio copy --from ./ledgers --to /backup/ledgers`
@@ -138,5 +139,6 @@ async function compare(io: Io, source: Ledger, target: Ledger): Promise<number> 
     )
   // It was begun with ledgers that had been ingested or exported, not with a copy.
   if (other.first > one.first) note(io, `${lackingBefore(other.first, one.first, 'the copy')}: copy into a new store to have everything`)
-  return digest === copied ? exits.ok : exits.damaged
+  if (source.poisoned) note(io, 'records of the source are damaged: run folio verify on it to see which')
+  return digest === copied && !source.poisoned ? exits.ok : exits.damaged
 }
