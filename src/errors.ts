@@ -253,6 +253,9 @@ Object.defineProperty(FolioError, Symbol.hasInstance, {
   },
 })
 
+/** Whether what was thrown is an error of ours with this code. */
+export const hasCode = (error: unknown, code: ErrorCode): error is FolioError => error instanceof FolioError && error.code === code
+
 /** A member of a ledger close is at fault, at `path` (`transactions[3].operations[0].amount`). */
 export const invalidInput = (ledger: number | undefined, path: string, expected: string): FolioError =>
   new FolioError('INVALID_INPUT', { ledger, path, expected })

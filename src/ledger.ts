@@ -6,7 +6,7 @@ import { type VerifyOptions, type VerifyReport, verifyOptions } from './audit/re
 import { verifyStore } from './audit/verify.ts'
 import { hex } from './bytes.ts'
 import { Cache, defaultCacheBytes } from './cache/cache.ts'
-import { FolioError } from './errors.ts'
+import { FolioError, hasCode } from './errors.ts'
 import { type IngestOptions, Ingests, inBatches, ingestOptions } from './ingest/batches.ts'
 import { type AppendOptions, type AppendResult, appendOptions, checkCloses, type LedgerClose } from './ingest/close.ts'
 import { prepareClose } from './ingest/encode.ts'
@@ -290,7 +290,7 @@ export class Ledger {
     try {
       return givingWay(typed(await this.readOne(query, values)))
     } catch (error) {
-      if (error instanceof FolioError && error.code === 'NOT_FOUND') return undefined
+      if (hasCode(error, 'NOT_FOUND')) return undefined
       throw error
     }
   }

@@ -1,7 +1,7 @@
 /** Opening: what the store holds is checked before anything is read from it. */
 import { same } from './bytes.ts'
 import { atOnce, OptionRules } from './check.ts'
-import { FolioError } from './errors.ts'
+import { FolioError, hasCode } from './errors.ts'
 import { catalogueOf, foreign, networkIn } from './ingest/identity.ts'
 import { encodeFormat } from './layout/head.ts'
 import { ALL_KEYS, FORMAT, HEAD } from './layout/keys.ts'
@@ -74,7 +74,7 @@ async function settleFormat(store: Store, hasHead: boolean, isEmpty: boolean, ne
     for (const value of before) await store.write([[FORMAT, settled]], { durable: true, expect: { key: FORMAT, value } })
   } catch (error) {
     // Another process has written it meanwhile: of two that open a new store, only one names its network.
-    if (!(error instanceof FolioError) || error.code !== 'CONFLICT' || same(await store.get(FORMAT), format)) throw error
+    if (!hasCode(error, 'CONFLICT') || same(await store.get(FORMAT), format)) throw error
     await settleFormat(store, hasHead, isEmpty, network)
   }
 }

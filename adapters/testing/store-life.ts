@@ -1,5 +1,5 @@
 /** Laws of a store's life: closing, and what remains of it. */
-import { FolioError } from '../../src/errors.ts'
+import { hasCode } from '../../src/errors.ts'
 import type { MaybePromise, Store } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { checked, given, opened, unfailing } from './store-answers.ts'
@@ -15,7 +15,7 @@ function whileItCloses(store: Store, model: Model): Promise<void>[] {
     try {
       answer = await call()
     } catch (error) {
-      if (error instanceof FolioError && error.code === 'CLOSED') return
+      if (hasCode(error, 'CLOSED')) return
       throw error
     }
     look(answer)

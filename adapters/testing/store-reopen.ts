@@ -1,6 +1,6 @@
 /** The law of reopening: what was written is there, however it was written, and nothing else is. */
 import fc from 'fast-check'
-import { FolioError } from '../../src/errors.ts'
+import { hasCode } from '../../src/errors.ts'
 import type { Store, Write } from '../../src/store.ts'
 import type { Law } from '../check/index.ts'
 import { seed } from './property.ts'
@@ -90,7 +90,7 @@ export const reopenLaw = (law: MakeLaw, subject: StoreSubject): Law =>
         const written = (async () => to.write(late, { durable: true }))().then(
           () => true,
           (error) => {
-            if (error instanceof FolioError && error.code === 'CLOSED') return false
+            if (hasCode(error, 'CLOSED')) return false
             throw error
           },
         )

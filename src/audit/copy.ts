@@ -21,7 +21,7 @@ import {
   kindOfCut,
 } from '../layout/head.ts'
 import { ALL_KEYS, ERA, FORMAT, HEAD, HIGH_WATER, INTENT } from '../layout/keys.ts'
-import { checkSeal, corrupt, sumOf } from '../layout/seal.ts'
+import { checkSeal, corrupt, isDamage, sumOf } from '../layout/seal.ts'
 import { checkStore, type Entry, type Snapshot, type Store, type Write } from '../store.ts'
 import { giveWay, Pace } from '../turn.ts'
 import { Complete } from './complete.ts'
@@ -271,7 +271,7 @@ class Copy {
         await this.progress('check', passed)
       }
     } catch (error) {
-      if (!(error instanceof FolioError) || error.code !== 'CORRUPT') throw error
+      if (!isDamage(error)) throw error
       throw new FolioError('CORRUPT', { ...error.fields, reason: `${error.fields['reason']}, in the copy` }, error)
     }
     if (passed.sum === copied.sum && passed.values === copied.values && passed.bytes === copied.bytes) return

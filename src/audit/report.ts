@@ -1,7 +1,7 @@
 /** What an audit finds: every value at fault by its key, and what was looked at. */
 import { hex } from '../bytes.ts'
 import { OptionRules } from '../check.ts'
-import { FolioError } from '../errors.ts'
+import { isDamage } from '../layout/seal.ts'
 import { giveWay, Pace } from '../turn.ts'
 
 /** One value that is damaged, missing, or out of place. */
@@ -108,7 +108,7 @@ export class Findings {
 
   /** Records damage as a finding. @throws every other error, unchanged */
   take(error: unknown, ledger?: number): void {
-    if (!(error instanceof FolioError) || error.code !== 'CORRUPT' || error.fields['key'] === undefined) throw error
+    if (!isDamage(error) || error.fields['key'] === undefined) throw error
     this.add(String(error.fields['key']), String(error.fields['reason']), ledger)
   }
 

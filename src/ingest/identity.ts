@@ -1,6 +1,6 @@
 /** What tells a ledger store from an empty one and from those of other releases, before anything in it is read. */
 import { equal } from '../bytes.ts'
-import { FolioError } from '../errors.ts'
+import { FolioError, hasCode } from '../errors.ts'
 import { checkFormat, fingerprint } from '../layout/head.ts'
 import { CONTENT_KEYS, ERA, FORMAT, HEAD, HIGH_WATER } from '../layout/keys.ts'
 import { corrupt, isSealed } from '../layout/seal.ts'
@@ -25,8 +25,8 @@ export async function networkIn(store: Store, format: Uint8Array): Promise<strin
   try {
     return checkFormat(format, catalogueOf())
   } catch (error) {
-    const isOther = error instanceof FolioError && error.code === 'STORE_FORMAT'
-    if (isOther && (await holdsOwn(store))) throw corrupt(FORMAT, 'its format version is not that of the other values')
+    if (hasCode(error, 'STORE_FORMAT') && (await holdsOwn(store)))
+      throw corrupt(FORMAT, 'its format version is not that of the other values')
     throw error
   }
 }

@@ -8,7 +8,7 @@
  * the seal of what was stored. Where one key, or the ledger, is all there is to name, they know the key. Payloads are seen in this folder alone.
  */
 import { crc32, hex, i32, portableCrc32, type Writer } from '../bytes.ts'
-import { FolioError } from '../errors.ts'
+import { FolioError, hasCode } from '../errors.ts'
 
 /** The version of every byte layout in this folder. Any change to them raises it. */
 export const FORMAT_VERSION = 2
@@ -41,7 +41,7 @@ export const payloadOf = (value: Uint8Array): Uint8Array => value.subarray(0, va
 export const corrupt = (key: Uint8Array, reason: string): FolioError => new FolioError('CORRUPT', { key: hex(key), reason })
 
 /** Whether a read failed because of what is stored, and so would fail again. */
-export const isDamage = (error: unknown): boolean => error instanceof FolioError && error.code === 'CORRUPT'
+export const isDamage = (error: unknown): error is FolioError => hasCode(error, 'CORRUPT')
 
 /** The checksum that a sealed value carries, as a signed number: those are stored inline in objects, whereas larger ones are boxed. */
 export const sumOf = (value: Uint8Array): number => i32(value, value.length - 4)

@@ -5,6 +5,7 @@
  * found by its place as long as a tail waits in it, and only by its own place; after a rollback no crowd goes on, and each tail looks for its place
  * anew.
  */
+import { hasCode } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import { endOfLedger, parseCursor } from '../position.ts'
@@ -13,7 +14,7 @@ import { newestLedger, type PageOptions, type RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
 import { queueMicrotask } from '../turn.ts'
 import type { Bell, Sleeper } from './bell.ts'
-import { isNotFound, throughOf } from './pruned.ts'
+import { throughOf } from './pruned.ts'
 
 /** What crowds need from the ledger to which they belong. */
 export interface StreamSource {
@@ -147,7 +148,7 @@ export class Crowd implements Sleeper {
   }
 
   private refused(error: unknown, ticket: number, last: number): void {
-    if (this.isKnown && isNotFound(error)) this.found(undefined, ticket, last)
+    if (this.isKnown && hasCode(error, 'NOT_FOUND')) this.found(undefined, ticket, last)
     else this.failed(error)
   }
 

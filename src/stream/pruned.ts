@@ -9,9 +9,6 @@ import { parseCursor } from '../position.ts'
 import type { Resource } from '../query.ts'
 import { ledgers } from '../resources/ledger.ts'
 
-/** What a path names was pruned away, with all records that it had; or it never was there. */
-export const isNotFound = (error: unknown): boolean => error instanceof FolioError && error.code === 'NOT_FOUND'
-
 /** The newest ledger of which nothing lies after a cursor, as far as that tells; pruning takes away only what is in logs. */
 export function throughOf(resource: Resource, cursor: string): number {
   if (resource.kept !== 'log') return Number.POSITIVE_INFINITY

@@ -1,13 +1,13 @@
 /** A walk through a listing to its end: its consecutive pages, and an async iterator over their records. */
 import { atOnce } from '../check.ts'
-import { FolioError } from '../errors.ts'
+import { FolioError, hasCode } from '../errors.ts'
 import type { Head } from '../layout/head.ts'
 import { MAX_LIMIT } from '../params.ts'
 import type { Listing } from '../scan/listing.ts'
 import { type Asked, askedOf, newestLedger, type Page, type RawPage, typedPage, type WalkOptions } from '../scan/page.ts'
 import { giveWay } from '../turn.ts'
 import type { StreamSource } from './crowd.ts'
-import { isNotFound, missedBy, throughOf } from './pruned.ts'
+import { missedBy, throughOf } from './pruned.ts'
 import { done, Item, type Stream } from './stream.ts'
 
 /** A list to walk through, and how. */
@@ -64,7 +64,7 @@ async function* pagesOf<R>(
       page = await read(listing, { cursor, order, limit })
     } catch (error) {
       // What the path names is gone, and with it what was given.
-      throw (reached > 0 && isNotFound(error) && broken(cursor, reached - 1)) || error
+      throw (reached > 0 && hasCode(error, 'NOT_FOUND') && broken(cursor, reached - 1)) || error
     }
     const error = broken(page.cursor, through)
     if (error) throw error

@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memory, memoryDisk } from '../../adapters/memory/index.ts'
 import { slowStore } from '../../adapters/testing/slow-store.ts'
-import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
+import { hasCode } from '../../src/errors.ts'
+import { catalogue, type Ledger, type LedgerClose, openLedger } from '../../src/index.ts'
 import { endOfLedger } from '../../src/position.ts'
 import { branchOf } from '../support/closes.ts'
 import { shared } from '../support/dump.ts'
@@ -26,7 +27,7 @@ function follow(ledger: Ledger, cursor: string) {
     try {
       for await (const record of ledger.stream(catalogue.operations, {}, { cursor: from })) given.push(tokenOf(record))
     } catch (error) {
-      if (!(error instanceof FolioError && error.code === 'ROLLED_BACK')) throw error
+      if (!hasCode(error, 'ROLLED_BACK')) throw error
       const last = error.fields['last'] as number
       told.push(last)
       while (given.length > 0 && ledgerOf(given.at(-1)!) > last) given.pop()

@@ -19,6 +19,7 @@ import { join } from 'node:path'
 import { generate } from '../../adapters/generate/index.ts'
 import type { Random } from '../../adapters/generate/random.ts'
 import { checkFiles, level } from '../../adapters/level/index.ts'
+import { hasCode } from '../../src/errors.ts'
 import { catalogue, FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { type Ask, Faults, type Figure, random, type Stress } from './stress.ts'
 
@@ -180,7 +181,7 @@ const deaf = (store: Store): Store => {
     try {
       return await read()
     } catch (error) {
-      if (error instanceof FolioError && error.code === 'CORRUPT') return otherwise
+      if (hasCode(error, 'CORRUPT')) return otherwise
       throw error
     }
   }

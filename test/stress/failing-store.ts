@@ -1,5 +1,6 @@
 /** A store that fails when a plan says so: before a write, after applying it, or with the write arriving after the error. */
 import { type MemoryDisk, memory, memoryDisk } from '../../adapters/memory/index.ts'
+import { hasCode } from '../../src/errors.ts'
 import { FolioError, type Store } from '../../src/index.ts'
 
 /**
@@ -85,7 +86,7 @@ export class FailingDisk {
         this.late.shift()!.apply()
       } catch (error) {
         // Another write was faster: the head is no longer what this one expected.
-        if (!(error instanceof FolioError && error.code === 'CONFLICT')) throw error
+        if (!hasCode(error, 'CONFLICT')) throw error
       }
     }
   }

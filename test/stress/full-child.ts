@@ -1,6 +1,7 @@
 /** The process whose disk is full: it appends until it cannot, waits until there is space again, and says what it saw. */
 import { level } from '../../adapters/level/index.ts'
-import { FolioError, type Ledger, openLedger, type Store } from '../../src/index.ts'
+import { hasCode } from '../../src/errors.ts'
+import { type Ledger, openLedger, type Store } from '../../src/index.ts'
 import { History } from './history.ts'
 import { planted } from './plants.ts'
 
@@ -72,7 +73,7 @@ class Attempt {
   }
 
   private typed(error: unknown, when: string): void {
-    if (!(error instanceof FolioError && error.code === 'STORE_FAILED')) this.faults.push(`${when}: not STORE_FAILED: ${error}`)
+    if (!hasCode(error, 'STORE_FAILED')) this.faults.push(`${when}: not STORE_FAILED: ${error}`)
   }
 
   /** Appends until it fails: true. Reads go on then, and writes do not. */

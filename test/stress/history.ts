@@ -5,7 +5,8 @@
 import { crc32 } from 'node:zlib'
 import { generate, generateLines } from '../../adapters/generate/index.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { catalogue, FolioError, type Ledger, type LedgerClose, type List, openLedger } from '../../src/index.ts'
+import { hasCode } from '../../src/errors.ts'
+import { catalogue, type Ledger, type LedgerClose, type List, openLedger } from '../../src/index.ts'
 
 /** A record of a listing: its ledger, its token, a checksum of its text. */
 interface Seen {
@@ -160,7 +161,7 @@ const tokens = (seen: readonly Seen[]): string => seen.map(({ token }) => token)
 
 /** An account that nothing has affected is not found: as good as empty here. */
 function emptyWhere(error: unknown): Seen[] {
-  if (error instanceof FolioError && error.code === 'NOT_FOUND') return []
+  if (hasCode(error, 'NOT_FOUND')) return []
   throw error
 }
 
