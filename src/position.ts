@@ -64,15 +64,23 @@ export function idText(hi: number, lo: number): string {
     const upper = Math.floor(id / TEN_MILLION)
     return upper === 0 ? String(id) : String(upper) + String(id - upper * TEN_MILLION + TEN_MILLION).slice(1)
   }
-  // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
+  const quotient = billionsIn(hi, lo)
+  return String(quotient) + String(restOf(lo, quotient) + BILLION).slice(1)
+}
+
+/** How many times 10^9 is contained in the id made of two halves: below 2^34. */
+function billionsIn(hi: number, lo: number): number {
+  if (hi < SAFE_HI) return Math.floor((hi * 4294967296 + lo) / BILLION)
+  // Long division in steps of 16 bits: every product stays below 2^53.
   const top = Math.floor(hi / BILLION)
   const middle = (hi - top * BILLION) * 65536 + (lo >>> 16)
   const upper = Math.floor(middle / BILLION)
-  const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
-  const lower = Math.floor(whole / BILLION)
-  const quotient = (top * 65536 + upper) * 65536 + lower
-  return String(quotient) + String(whole - lower * BILLION + BILLION).slice(1)
+  const lower = Math.floor(((middle - upper * BILLION) * 65536 + (lo & 65535)) / BILLION)
+  return (top * 65536 + upper) * 65536 + lower
 }
+
+/** What is left of the id then. It is below 2^32, so the lower half is enough to tell it. */
+const restOf = (lo: number, billions: number): number => (lo - Math.imul(billions, BILLION)) >>> 0
 
 /** The token of the position after every record of a ledger and of those before it. @throws BAD_REQUEST if `ledger` is not a ledger sequence */
 export function endOfLedger(ledger: number): string {
@@ -129,23 +137,8 @@ export function writeIndexed(out: Uint8Array, at: number, hi: number, lo: number
 export const writeNumber = (out: Uint8Array, at: number, n: number): number => writeDigits(out, at, 0, n)
 
 function writeDigits(out: Uint8Array, at: number, hi: number, lo: number): number {
-  let quotient: number
-  let rest: number
-  if (hi < SAFE_HI) {
-    const value = hi * 4294967296 + lo
-    quotient = Math.floor(value / BILLION)
-    rest = value - quotient * BILLION
-  } else {
-    // Long division by 10^9 in steps of 16 bits: every product stays below 2^53.
-    quotient = Math.floor(hi / BILLION)
-    rest = hi - quotient * BILLION
-    const middle = rest * 65536 + (lo >>> 16)
-    const upper = Math.floor(middle / BILLION)
-    const whole = (middle - upper * BILLION) * 65536 + (lo & 65535)
-    const lower = Math.floor(whole / BILLION)
-    rest = whole - lower * BILLION
-    quotient = (quotient * 65536 + upper) * 65536 + lower
-  }
+  const quotient = billionsIn(hi, lo)
+  const rest = restOf(lo, quotient)
   if (quotient === 0) return writeSmall(out, at, rest, false)
   if (quotient >= BILLION) {
     const top = Math.floor(quotient / BILLION)
