@@ -12,7 +12,18 @@ import { readHighWater } from '../ingest/high-water.ts'
 import { catalogueOf } from '../ingest/identity.ts'
 import { headAt } from '../ingest/rollback.ts'
 import { inEra } from '../ingest/state.ts'
-import { type Cut, decodeEra, encodeFormat, encodeHead, encodeHighWater, encodeIntent, type Head, kindOf, nextEra } from '../layout/head.ts'
+import {
+  type Cut,
+  decodeEra,
+  encodeFormat,
+  encodeHead,
+  encodeHighWater,
+  encodeIntent,
+  type Head,
+  kindOf,
+  networkStill,
+  nextEra,
+} from '../layout/head.ts'
 import {
   baseKey,
   CONTENT_KEYS,
@@ -35,7 +46,6 @@ import { changesByOffer } from '../resources/offer.ts'
 import { checkStore, type Store, type Write } from '../store.ts'
 import { type Context, entriesOf, readable, readerUnder } from './context.ts'
 import { listOf } from './lists.ts'
-import { namedStill } from './network.ts'
 import { rebuildBases, rebuildBlock, rebuildBook, rebuildDigest, rebuildHashes, rebuildPruned, type Unsure } from './rebuild.ts'
 import { rebuildHead } from './rebuild-head.ts'
 import { rebuildLists } from './rebuild-lists.ts'
@@ -167,7 +177,7 @@ async function mend(context: Context, faults: readonly Fault[], { gone, unsure, 
   const parts: (readonly Write[])[] = []
   // Also if all else is given up: a damaged format by itself looks like that of another release.
   if (of(kindOfKey(FORMAT)).length > 0) {
-    const { network, known } = namedStill(await context.store.get(FORMAT))
+    const { network, known } = networkStill(await context.store.get(FORMAT), catalogueOf())
     if (!known) gone.set(hex(FORMAT), { key: hex(FORMAT), reason: UNNAMED })
     parts.push([[FORMAT, encodeFormat(catalogueOf(), network)]])
   }

@@ -9,7 +9,7 @@ import { text, Writer } from '../bytes.ts'
 import { FolioError } from '../errors.ts'
 import type { Resource } from '../query.ts'
 import { ERA, FORMAT, HEAD, HIGH_WATER, INTENT, PRUNED } from './keys.ts'
-import { corrupt, FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, unseal } from './seal.ts'
+import { corrupt, FORMAT_VERSION, formatOf, leaveRoom, SEAL_BYTES, seal, sumOf, unseal } from './seal.ts'
 
 export interface Head {
   /** The first ledger ever appended: ordinal 0 of the ledger log. */
@@ -202,4 +202,18 @@ export function checkFormat(value: Uint8Array, catalogue: string): string | unde
   if (format.format !== FORMAT_VERSION) throw new FolioError('STORE_FORMAT', { found: format.format, expected: FORMAT_VERSION })
   if (format.catalogue !== catalogue) throw new FolioError('STORE_CATALOGUE', { found: format.catalogue, expected: catalogue })
   return format.network
+}
+
+/**
+ * What a damaged format still tells of the network. The name was included in the checksum: if the format rebuilt from what can be read has the same
+ * checksum, the damage lies elsewhere, and the name, or that there was none, is right.
+ * @returns `known` is false if nothing can be told
+ */
+export function networkStill(value: Uint8Array | undefined, catalogue: string): { network?: string; known: boolean } {
+  if (!value) return { known: false }
+  const [, json = ''] = /"network":(".*")\}/s.exec(text(value)) ?? []
+  const named = parsed(json) as string | undefined
+  for (const network of [named, undefined])
+    if (sumOf(encodeFormat(catalogue, network)) === sumOf(value)) return { known: true, ...(network !== undefined && { network }) }
+  return { known: false }
 }
