@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { naiveLedger } from '../../adapters/testing/naive-ledger.ts'
 import type { AnyMembers } from '../../adapters/testing/naive-records.ts'
-import { type End, type Shown, streamFaults, type Telling, type Watched } from '../../adapters/testing/stream-laws.ts'
 import { catalogue, FolioError, type Ledger, type LedgerClose, openLedger, type QueryName, type Store } from '../../src/index.ts'
 import { turns } from '../support/turns.ts'
+import { type End, type Shown, streamFaults, type Telling, type Watched } from './laws.ts'
 
 const FIRST = 100
 const native = { type: 'native' } as const

@@ -1,6 +1,5 @@
 /**
- * What every stream must have shown, whatever the interleaving: the records after its cursor, in order, once. Independent of the test runner: the
- * laws return what they find wrong.
+ * What every stream must have shown, whatever the interleaving: the records after its cursor, in order, once.
  * A head stands for a whole history: `listOf(head)` gives the records of the watched listing, in order, as of the newest ledger `head`.
  */
 
@@ -49,7 +48,7 @@ const position = (token: string): [bigint, bigint] => {
 }
 
 /** True if `a` comes after `b`; a token without an index stands for its whole id. */
-export function isAfter(a: string, b: string): boolean {
+function isAfter(a: string, b: string): boolean {
   if (b === '') return true
   const [[idA, indexA], [idB, indexB]] = [position(a), position(b)]
   return idA !== idB ? idA > idB : indexB >= 0n && indexA > indexB
