@@ -56,8 +56,8 @@ const kindOf = (block: Block): Kind => (block.isGathered ? 'run' : 'block')
 
 export class Cache implements Finishing {
   readonly maxBytes: number
-  hits = 0
-  misses = 0
+  /** What was looked up so far, found or not. */
+  private lookUps = 0
   /**
    * Counts commits, prunes, and times that everything was forgotten. What was read in an earlier generation may be older than what the store holds now,
    * and must not be put into the cache any more.
@@ -89,13 +89,8 @@ export class Cache implements Finishing {
   }
 
   get<T extends Weighed>(id: string): T | undefined {
-    return this.counted(this.peek<T>(id))
-  }
-
-  private counted<T>(found: T | undefined): T | undefined {
-    if (found === undefined) this.misses++
-    else this.hits++
-    return found
+    this.lookUps++
+    return this.peek<T>(id)
   }
 
   /** The same without counting: for what is looked up along with something that is counted, or is hardly ever there. */
@@ -111,30 +106,31 @@ export class Cache implements Finishing {
    * @param asked how many of its records are wanted
    */
   block<R>(resource: Resource<R>, number: number, needed: number, asked: number): Block<R> | undefined {
+    this.lookUps++
     const entry = this.where.entry(resource.tag, number)
-    if (entry === NOWHERE) return this.counted<Block<R>>(undefined)
+    if (entry === NOWHERE) return undefined
     let address = entry
     if (entry < NOWHERE) {
       const held = this.where.object(entry)
       this.where.ask(entry)
       if (held.count >= needed) {
         held.asked += asked
-        return this.counted(held)
+        return held
       }
       address = this.where.addressBeside(entry)
-      if (address === NOWHERE) return this.counted<Block<R>>(undefined)
+      if (address === NOWHERE) return undefined
     }
     const block = this.fromSlabs(resource, number, blockId(resource.tag, number), address, asked)
-    return this.counted(block.count >= needed ? block : undefined)
+    return block.count >= needed ? block : undefined
   }
 
   /** A run of blocks of a log, with all of its records, in the requested order; undefined if they were not gathered. */
   run<R>({ tag }: Resource<R>, number: number, reverse: boolean): Block<R> | undefined {
     const entry = this.where.entry(runTag(tag, reverse), number)
     if (entry === NOWHERE) return undefined
-    const run = this.where.object(entry)
+    this.lookUps++
     this.where.ask(entry)
-    return this.counted(run)
+    return this.where.object(entry)
   }
 
   /** Gathers a run if that is worthwhile. It takes the place of its blocks, which have to earn theirs anew. */
@@ -280,7 +276,7 @@ export class Cache implements Finishing {
     }
     if (objects.evictedBytes - this.judgedAt < objects.maxBytes / 2) return
     this.judgedAt = objects.evictedBytes
-    this.gathering.judge(this.hits + this.misses)
+    this.gathering.judge(this.lookUps)
   }
 
   clear(): void {
@@ -298,6 +294,6 @@ export class Cache implements Finishing {
 
   /** How often each record of a cluster has to be asked for before it is worth gathering. */
   get gatheredAt(): number {
-    return this.gathering.atLeast(this.hits + this.misses)
+    return this.gathering.atLeast(this.lookUps)
   }
 }
