@@ -53,7 +53,7 @@ function follow(body: Members, name: 'next' | 'prev', asked: string, order: Orde
   if (link === undefined || link === null) return undefined
   const target = targetOf(link, asked)
   if (target === undefined) {
-    faults.push(`_links.${name} is missing, or has no href to follow`)
+    faults.push(`_links.${name} has no href to follow`)
     return ''
   }
   const { searchParams } = new URL(target)
