@@ -19,7 +19,8 @@ import { responseHead } from './wire.ts'
 /** Computes the answer to a request, once those before it are answered. */
 type Answer = (request: IncomingMessage) => MaybePromise<CoreResponse>
 
-interface Waiting {
+/** A request, and how it is to be answered. */
+interface Asking {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly answer: Answer
@@ -44,7 +45,7 @@ interface Pipeline {
   read: number
   /** To be called once the answer in progress was sent. */
   release: (() => void) | undefined
-  readonly waiting: Waiting[]
+  readonly waiting: Asking[]
 }
 
 /** More than one read of a socket yields: a client that sends no more than that is closed in order, after the last answer. */
@@ -109,12 +110,12 @@ export class Pipelines {
       this.start(pipeline, next)
       return
     }
-    if (pipeline.waiting.length < this.maxQueued) pipeline.waiting.push(next)
+    pipeline.waiting.push(next)
     // The last request accepted closes the connection; what the client sent after it, it must send again.
     pipeline.full ||= pipeline.waiting.length >= this.maxQueued
   }
 
-  private start(pipeline: Pipeline, { request, response, answer }: Waiting): void {
+  private start(pipeline: Pipeline, { request, response, answer }: Asking): void {
     const { socket } = request
     pipeline.busy = true
     response.on('close', () => this.over(pipeline, socket, response))
