@@ -39,7 +39,7 @@ export function followed(listing: Listing): Followed {
 }
 
 /** A tail as its crowd sees it. */
-export interface Waiting {
+export interface Member {
   /** What its path names was found once. If it is pruned away, there is nothing to give until it comes up again. */
   isKnown: boolean
   /** Receives the page after its cursor, and then stands where the crowd does; `reached` is the newest ledger in the page. */
@@ -60,7 +60,7 @@ export class Crowd implements Sleeper {
   deliveries = 0
   readonly list: Followed
   private readonly crowds: Crowds
-  private tails = new Set<Waiting>()
+  private tails = new Set<Member>()
   private cursor: string
   /** The ticket as of which nothing lies after the cursor; -1 if that is not known. */
   private ticket = -1
@@ -95,7 +95,7 @@ export class Crowd implements Sleeper {
     return this.tails.size > 0 ? this : this.crowds.enter(this)
   }
 
-  join(tail: Waiting): void {
+  join(tail: Member): void {
     this.tails.add(tail)
     if (this.isKnown) tail.isKnown = true
     else if (tail.isKnown) this.know()
@@ -107,12 +107,12 @@ export class Crowd implements Sleeper {
     for (const tail of this.tails) tail.isKnown = true
   }
 
-  leave(tail: Waiting): void {
+  leave(tail: Member): void {
     if (this.tails.delete(tail) && this.tails.size === 0) this.disband()
   }
 
   /** Everyone who waits here; from now on nobody does. */
-  private disband(): Set<Waiting> {
+  private disband(): Set<Member> {
     const { tails } = this
     this.tails = new Set()
     this.crowds.source.bell.forget(this)
@@ -217,7 +217,7 @@ export class Crowd implements Sleeper {
 }
 
 /** Tells each of these tails; one whose taker throws ends, and its error is reported as uncaught, but the others are told all the same. */
-export function each<T extends Waiting>(tails: Iterable<T>, tell: (tail: T) => void): void {
+export function each<T extends Member>(tails: Iterable<T>, tell: (tail: T) => void): void {
   for (const tail of tails)
     try {
       tell(tail)

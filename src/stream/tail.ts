@@ -8,7 +8,7 @@ import { FolioError } from '../errors.ts'
 import { parseCursor } from '../position.ts'
 import type { RawPage } from '../scan/page.ts'
 import { isPromise, type MaybePromise } from '../store.ts'
-import { type Crowd, type Crowds, each, type Followed, type Waiting } from './crowd.ts'
+import { type Crowd, type Crowds, each, type Followed, type Member } from './crowd.ts'
 import { missedBy, throughOf } from './pruned.ts'
 
 /** Whoever pulls a tail: called once per pull. Whoever throws ends their tail, and what they throw is an uncaught exception. */
@@ -55,7 +55,7 @@ function unwatch(signal: AbortSignal, tail: Tail): void {
   signal.removeEventListener('abort', held.stop)
 }
 
-export class Tail implements Subscription, Waiting {
+export class Tail implements Subscription, Member {
   cursor = ''
   isKnown = false
   private readonly crowds: Crowds
